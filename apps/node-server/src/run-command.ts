@@ -13,19 +13,21 @@ const MISUSED = 2;
 /** What the program is started with. */
 interface CommandInput {
   readonly args: readonly string[];
+  /** The shell command that starts the program, shown by `--help`. */
+  readonly program: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingFolder: string;
 }
 
 /** Does what the command line says. Settles with the exit code; a failure is told in one line and never thrown. */
 export async function runCommand(
-  { args, environment, workingFolder }: CommandInput,
+  { args, program, environment, workingFolder }: CommandInput,
   terminal: Terminal,
 ): Promise<number> {
   try {
     const line = parseCommandLine(args);
     if (line.help) {
-      terminal.print(helpText());
+      terminal.print(helpText(program));
       return 0;
     }
     const settings = readSettings(line, environment, workingFolder);
@@ -38,12 +40,12 @@ export async function runCommand(
 }
 
 /** The text of `--help`. */
-function helpText(): string {
+function helpText(program: string): string {
   return [
     'Eventloom serves agents over HTTP, or asks one of them in the terminal.',
     '',
-    'npx -y pnpm@12.21.0 start [options]',
-    'npx -y pnpm@12.21.0 ask "a question" [options]',
+    `${program} start [options]`,
+    `${program} ask "a question" [options]`,
     '',
     ...Object.entries(COMMANDS).map(([name, what]) => `  ${name.padEnd(10)}${what}`),
     '',
@@ -59,6 +61,8 @@ function helpText(): string {
     'GEMINI_API_KEY, GOOGLE_API_KEY or GOOGLE_GENAI_API_KEY lets agents ask Gemini, at GOOGLE_GEMINI_BASE_URL when it is set.',
     'Without a key the demo agent uses a small offline model. A file .env is not read, nor is GOOGLE_GENAI_USE_VERTEXAI: for',
     'Vertex AI give the agent a model object, `new Gemini({ model, vertexai: true, project, location })`.',
+    '',
+    'With EVENTLOOM_JWT_SECRET, or --jwks-url, users are asked for a token (a JWT), and each reaches what is theirs.',
     '',
     'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it, or else with one',
     'that is made beside their file, in <file>.key. Former keys follow behind commas.',

@@ -12,6 +12,8 @@ describe('settings', () => {
     expect(settingsOf([])).toEqual({
       port: 8000,
       host: '127.0.0.1',
+      tokens: undefined,
+      drainMs: 7_000,
       origins: [],
       dataFolder: '/srv/app/.eventloom',
       sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
@@ -147,4 +149,34 @@ describe('settings', () => {
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);
   });
+});
+
+describe('tokens of users', () => {
+  const names = ['--jwt-issuer', 'login', '--jwt-audience', 'agents'];
+  const secret = { EVENTLOOM_JWT_SECRET: 'hidden' };
+
+  test('are checked with a secret or a key set, and not asked for without', () => {
+    expect(settingsOf([]).tokens).toBeUndefined();
+    expect(settingsOf(names, secret).tokens).toMatchObject({ secret: 'hidden', issuer: 'login', audience: 'agents' });
+    const jwksUrl = 'https://login.example/keys';
+    expect(settingsOf([...names, '--jwks-url', jwksUrl]).tokens).toMatchObject({ jwksUrl, secret: undefined });
+  });
+
+  test.each([
+    [names, {}, 'say how tokens are signed'],
+    [[], secret, 'needs --jwt-issuer and --jwt-audience'],
+    [['--jwks-url', 'https://a.example', '--jwt-issuer', 'login'], {}, 'needs --jwt-issuer and --jwt-audience'],
+    [[...names, '--jwks-url', 'https://a.example'], secret, 'is set too'],
+    [[...names, '--allow-unauthenticated'], secret, 'leave --allow-unauthenticated out'],
+  ])('%j with %j are refused: %s', (args, environment, message) => {
+    const read = () => settingsOf(args, environment);
+    expect(read).toThrow(UsageError);
+    expect(read).toThrow(message);
+    expect(read).not.toThrow('hidden');
+  });
+});
+
+test('the time for runs at the end is read as every other time is', () => {
+  expect(settingsOf(['--drain', '2m']).drainMs).toBe(120_000);
+  expect(() => settingsOf(['--drain', '2 minutes'])).toThrow('--drain 2 minutes: must be a number of seconds');
 });

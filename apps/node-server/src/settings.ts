@@ -3,6 +3,7 @@ import { EventloomError } from '@eventloom/core';
 import { parseEncryptionKey } from '@eventloom/credentials';
 import type { GeminiOptions } from '@eventloom/gemini';
 import type { OnUnfinishedRuns } from '@eventloom/server';
+import type { JwtAuthenticateOptions } from '@eventloom/server/jwt';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
 
@@ -35,6 +36,10 @@ export type GeminiSettings = Omit<GeminiOptions, 'model'>;
 export interface Settings {
   readonly port: number;
   readonly host: string;
+  /** Which tokens users show; absent when nobody is asked who they are. */
+  readonly tokens: JwtAuthenticateOptions | undefined;
+  /** Time that runs in flight get to finish after a SIGTERM, in milliseconds. */
+  readonly drainMs: number;
   /** Web origins that may call. */
   readonly origins: readonly string[];
   readonly sessions: SessionsPlace;
@@ -62,6 +67,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Holds what credentials are encrypted with. */
 const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 
+/** Holds the secret that tokens of users are signed with. */
+const SECRET_VARIABLE = 'EVENTLOOM_JWT_SECRET';
+
+/** With what comes after it, this ends before the ten seconds that `docker stop` waits. */
+const DRAIN_MS = 7_000;
+
 /** Where a key of Gemini is looked for; the last one is that of the ADK for JavaScript. */
 const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
 
@@ -75,6 +86,8 @@ export function readSettings(line: CommandLine, environment: Environment, workin
   return {
     port: readPort(line.port ?? set(environment['PORT']) ?? '8000'),
     host: line.host ?? '127.0.0.1',
+    tokens: readTokens(line, environment),
+    drainMs: readDuration('drain', line.drain) ?? DRAIN_MS,
     origins: line.origins.map(readOrigin),
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),
@@ -84,7 +97,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     agentsFolder: line.agents === undefined ? undefined : resolve(workingFolder, line.agents),
     resumable: line.resumable,
     unfinishedRuns: readUnfinishedRuns(line.unfinishedRuns),
-    requestTtlMs: readRequestTtl(line.requestTtl),
+    requestTtlMs: readDuration('request-ttl', line.requestTtl),
     gemini,
     demoModel: readDemoModel(line, gemini),
   };
@@ -104,6 +117,25 @@ function readPort(text: string): number {
 function readOrigin(text: string): string {
   if (text === '*' || (URL.canParse(text) && new URL(text).origin === text)) return text;
   throw new UsageError(`--origin ${text}: is no origin; write it like https://app.example, without a path`);
+}
+
+function readTokens(line: CommandLine, environment: Environment): JwtAuthenticateOptions | undefined {
+  const { jwksUrl, jwtIssuer: issuer, jwtAudience: audience, allowUnauthenticated } = line;
+  const secret = set(environment[SECRET_VARIABLE]);
+  if (jwksUrl === undefined && secret === undefined) {
+    if (issuer === undefined && audience === undefined) return undefined;
+    throw new UsageError(
+      `--jwt-issuer, --jwt-audience: say how tokens are signed too: with --jwks-url or the variable ${SECRET_VARIABLE}`,
+    );
+  }
+  const source = jwksUrl === undefined ? `the variable ${SECRET_VARIABLE}` : `--jwks-url ${jwksUrl}`;
+  if (jwksUrl !== undefined && secret !== undefined)
+    throw new UsageError(`${source}: the variable ${SECRET_VARIABLE} is set too; leave one of them out`);
+  if (issuer === undefined || audience === undefined)
+    throw new UsageError(`${source}: needs --jwt-issuer and --jwt-audience, which tokens are checked for`);
+  if (allowUnauthenticated)
+    throw new UsageError(`${source}: users are asked for tokens; leave --allow-unauthenticated out`);
+  return { jwksUrl, secret, issuer, audience };
 }
 
 function readUnfinishedRuns(text = 'resume'): OnUnfinishedRuns {
@@ -190,13 +222,13 @@ function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | 
 
 const MS_OF: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-function readRequestTtl(text: string | undefined): number | undefined {
+function readDuration(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
   const unitMs = MS_OF[unit];
   if (unitMs !== undefined) return Number(count) * unitMs;
   throw new UsageError(
-    `--request-ttl ${text}: must be a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
+    `--${option} ${text}: must be a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
   );
 }
 

@@ -5,8 +5,10 @@ import type { Runner } from '@eventloom/runner';
 
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
-/** Returns the line that is printed once the server listens: its address, and a curl command to try. */
-export function readyLine(url: string, appNames: readonly string[]): string {
+/** Returns the line that is printed once the server listens: its address, and a curl command to try where no token is needed. */
+export function readyLine(url: string, appNames: readonly string[], needsToken = false): string {
+  const ready = `Eventloom serves ${appNames.join(', ')} at ${url}`;
+  if (needsToken) return `${ready} to users with a token`;
   const [appName = 'demo'] = appNames;
   const text = appName === 'demo' ? DEMO_QUESTION : 'Hello';
   const body = {
@@ -19,7 +21,7 @@ export function readyLine(url: string, appNames: readonly string[]): string {
   const session = quoted(`${url}/apps/${encoded(appName)}/users/me/sessions/first`);
   const run = `${quoted(`${url}/run_sse`)} -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
   const curl = `curl -gs -o /dev/null -X POST ${session} --next -gsN ${run}`;
-  return `Eventloom serves ${appNames.join(', ')} at ${url} — try: ${curl}`;
+  return `${ready} — try: ${curl}`;
 }
 
 /** For a path, and free of what a shell or curl takes for a sign of its own. */

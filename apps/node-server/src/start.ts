@@ -1,29 +1,35 @@
+import { constants } from 'node:os';
 import { ConfigurationError, toError } from '@eventloom/core';
 import { liveEndpoint } from '@eventloom/live/server';
 import type { Runner } from '@eventloom/runner';
 import { createServer, type EventloomServer, type OnUnfinishedRuns } from '@eventloom/server';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
 import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
+import { returnMemory } from './return-memory.ts';
 import type { Settings } from './settings.ts';
 import { missingKeyWarning, endingLine, readyLine, failureText } from './start-messages.ts';
 import type { Terminal } from './terminal.ts';
 
-/** How long runs in flight may go on when the program is to end. */
-const DRAIN_MS = 10_000;
+/** The first process of a container ignores signals without a handler, so they have one while the server starts, too. */
+const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
  * Serves until a signal, or an error that nothing caught, ends it: either way the runs in flight are drained first. Settles with the
  * exit code: 0 after a signal, 1 after an error.
  */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
-  const { host, port } = settings;
-  if (!isLoopbackHost(host) && !line.allowUnauthenticated) {
+  const { host, port, tokens, drainMs } = settings;
+  if (!isLoopbackHost(host) && !tokens && !line.allowUnauthenticated) {
     throw new UsageError(
-      `--host ${host}: other machines can reach it, and nobody is asked who they are; add --allow-unauthenticated if that is meant`,
+      `--host ${host}: other machines can reach it, and nobody is asked who they are; ask for tokens with --jwks-url (see --help), or add --allow-unauthenticated if that is meant`,
     );
   }
+  const endEarly = (signal: NodeJS.Signals): never => process.exit(128 + constants.signals[signal]);
+  for (const signal of END_SIGNALS) process.on(signal, endEarly);
+  const authenticate = tokens && jwtAuthenticate(tokens);
   const application = await openApplication(settings, terminal.warn);
   let server: EventloomServer;
   let listening: NodeServer;
@@ -35,11 +41,14 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,
-      allowUnauthenticated: line.allowUnauthenticated,
+      // On loopback everybody who calls is on this machine, except a web page whose own name was made to point here (DNS rebinding):
+      // the server goes on to look at the name that requests are sent to.
+      authenticate,
+      allowUnauthenticated: line.allowUnauthenticated && !isLoopbackHost(host),
       origins: settings.origins,
       onError: (error) => terminal.warn(failureText(error)),
     });
-    listening = await serve(server, { host, port, drainMs: DRAIN_MS });
+    listening = await serve(server, { host, port, drainMs });
   } catch (error) {
     await application.close();
     throw withOption(error);
@@ -53,16 +62,19 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     terminal.warn(`shutting down after an error that nothing caught: ${failureText(error)}`);
     listening.shutDown().then(done.resolve, done.reject);
   });
+  for (const signal of END_SIGNALS) process.off(signal, endEarly);
   shutDownOnSignal(listening, done.resolve, (signal) => {
     const running = server.runsInFlight;
-    if (running > 0) terminal.warn(endingLine(running, DRAIN_MS, signal));
+    if (running > 0) terminal.warn(endingLine(running, drainMs, signal));
   });
+  returnMemory(server);
   const warning = settings.gemini ? undefined : missingKeyWarning(application.runners);
   if (warning !== undefined) terminal.warn(warning);
   terminal.print(
     readyLine(
       listening.url,
       application.runners.map(({ appName }) => appName),
+      tokens !== undefined,
     ),
   );
   for (const runs of left) terminal.warn(runs);

@@ -1,5 +1,5 @@
 import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
-import type { SessionBackground, SessionHold, StateEntry, StoredSession } from '@eventloom/sessions';
+import type { SessionBackground, SessionHold, StateEntry, StoredRun, StoredSession } from '@eventloom/sessions';
 
 /** All of an app, as JSON. Its parts are lists and not objects, because names like `__proto__` are data. */
 export interface AppDocument {
@@ -15,6 +15,7 @@ export interface SessionDocument extends SessionKey, SessionHold {
   readonly initialState: readonly StateEntry[];
   readonly events: Event[];
   readonly toolCalls: ToolLedgerEntry[];
+  readonly runs: StoredRun[];
   updatedAtMs: number;
 }
 

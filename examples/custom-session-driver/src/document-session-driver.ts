@@ -2,7 +2,8 @@ import type { Event, LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from
 import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
 import type { OpenRunPage, RunBegin, RunEnd, RunMessage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
-import { endLease, isLeaseLive, keepLease, refusedAppend, takeLease, withdrawTicket } from '@eventloom/sessions';
+import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
+import { type RunTable, type StoredRun, takeRun, withdrawTicket } from '@eventloom/sessions';
 import { type SessionHold, selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
 import { type AppDocument, type SessionDocument, stateOf, toStored, writeState } from './app-document.ts';
 import type { DocumentStore } from './document-store.ts';
@@ -20,7 +21,7 @@ export class DocumentSessionDriver implements SessionDriver {
 
   createSession({ writes, nowMs, ...key }: SessionCreation) {
     const initialState = writes.filter(({ scope }) => scope === 'session');
-    const session = { ...key, updatedAtMs: nowMs, initialState, events: [], toolCalls: [] };
+    const session = { ...key, updatedAtMs: nowMs, initialState, events: [], toolCalls: [], runs: [] };
     return this.#add(session, (app, added) => writeState(app, added, writes));
   }
 
@@ -61,12 +62,12 @@ export class DocumentSessionDriver implements SessionDriver {
   beginRun(begin: RunBegin) {
     const { appName, userId, sessionId, nowMs, create, window } = begin;
     return this.#change(begin, (app, existing): BeginOutcome => {
-      const empty = { updatedAtMs: nowMs, initialState: [], events: [], toolCalls: [] };
+      const empty = { updatedAtMs: nowMs, initialState: [], events: [], toolCalls: [], runs: [] };
       const session = existing ?? (create ? addSession(app, { appName, userId, sessionId, ...empty }) : undefined);
       if (!session) return { status: 'missing' };
-      const outcome = takeLease(session, begin, () => ++app.count);
-      if (outcome.status !== 'taken') return outcome;
       const before = toStored(app, session, selectEvents(session.events, window));
+      const outcome = takeRun(session, new RunList(session.runs), begin, before.lastSeq, () => ++app.count);
+      if (outcome.status !== 'taken') return outcome;
       // It may throw: then nothing is written, because the document is written last.
       const message = begin.message?.(coveredUntil(session.events));
       const duplicate = message && session.events.find(({ id }) => id === message.event.id);
@@ -81,7 +82,7 @@ export class DocumentSessionDriver implements SessionDriver {
       const stored = session?.events.find(({ id }) => id === end.event.id);
       if (outcome.status === 'stale' && stored)
         return { status: 'duplicate', event: stored, lastSeq: session?.events.length ?? 0 };
-      endLease(session, end.lease, end.leaveOpen);
+      endLease(session, undefined, end.lease, end.leaveOpen);
       return outcome;
     });
   }
@@ -98,8 +99,14 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(lease, (_, session) => keepLease(session, lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen) {
-    return this.#change(lease, (_, session) => endLease(session, lease, leaveOpen));
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]) {
+    return this.#change(lease, (_, session) =>
+      endLease(session, session && new RunList(session.runs), lease, leaveOpen, forget),
+    );
+  }
+
+  findRun(key: SessionKey, id: string) {
+    return this.#change(key, (_, session) => session && findRecord(session, new RunList(session.runs), id));
   }
 
   withdrawTicket(key: SessionKey, ticketId: string) {
@@ -125,12 +132,12 @@ export class DocumentSessionDriver implements SessionDriver {
 
   /** A new session; undefined when its key is taken. */
   #add(
-    { events, toolCalls, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
+    { events, toolCalls, runs, ...rest }: Omit<SessionImport, 'state' | 'sharedState'>,
     write: (app: AppDocument, session: SessionDocument) => void,
   ) {
     return this.#change(rest, (app, existing) => {
       if (existing) return undefined;
-      const session = addSession(app, { ...rest, events: [...events], toolCalls: [...toolCalls] });
+      const session = addSession(app, { ...rest, events: [...events], toolCalls: [...toolCalls], runs: [...runs] });
       write(app, session);
       return toStored(app, session);
     });
@@ -152,6 +159,29 @@ export class DocumentSessionDriver implements SessionDriver {
       const changed = JSON.stringify(app);
       if (changed === text || (await this.#store.write(appName, changed, version))) return answer;
     }
+  }
+}
+
+/** The runs of a session in its document. */
+class RunList implements RunTable {
+  readonly #runs: StoredRun[];
+
+  constructor(runs: StoredRun[]) {
+    this.#runs = runs;
+  }
+
+  get(id: string) {
+    return this.#runs.find((run) => run.id === id);
+  }
+
+  set(id: string, { invocationId, firstSeq }: Omit<StoredRun, 'id'>): void {
+    this.delete(id);
+    this.#runs.push({ id, invocationId, firstSeq });
+  }
+
+  delete(id: string): void {
+    const place = this.#runs.findIndex((run) => run.id === id);
+    if (place >= 0) this.#runs.splice(place, 1);
   }
 }
 

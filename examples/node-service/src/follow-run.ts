@@ -25,26 +25,20 @@ export async function* followRun(url: string, headers: Record<string, string>, b
   });
   const runId = response.headers.get('eventloom-invocation-id');
   const run = `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}/runs/${runId}`;
-  const seen = new Set<string>();
   let lastEventId = '0';
   for (let lost = 0; ;) {
     try {
       response ??= await fetch(run, { headers: { ...headers, 'last-event-id': lastEventId } });
       // The run is over, and there is no more.
       if (response.status === 204) return;
-      // Another process takes the run up when the lease of its session has run out.
-      if (response.status === 404 && lastEventId !== '0') throw new TypeError('the run is not there yet');
       if (!response.ok) throw new RunFailedError(await response.text());
       for await (const { id, data } of messagesOf(response)) {
         lastEventId = id ?? lastEventId;
-        if (isFailure(data) && data.includes('"RUN_GOES_ON"')) break;
+        // The run continues in another process, or when the lease of its session has run out.
+        if (isFailure(data) && data.includes('"RUN_GOES_ON"')) throw new TypeError('the run goes on elsewhere');
         if (isFailure(data)) throw new RunFailedError(data);
         lost = 0;
-        const event = parseEvent(data);
-        // Another process begins with what is stored of the run.
-        if (seen.has(event.id)) continue;
-        seen.add(event.id);
-        yield event;
+        yield parseEvent(data);
       }
     } catch (error) {
       if (error instanceof RunFailedError || ++lost > 8) throw error;

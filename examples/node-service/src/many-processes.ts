@@ -10,7 +10,7 @@ export function createSharedServer(
   url: string,
   model: BaseLlm,
 ): { server: EventloomServer; close: () => Promise<void> } {
-  const pool = new Pool({ connectionString: url });
+  const pool = new Pool({ connectionString: url, connectionTimeoutMillis: 5000 });
   pool.on('error', (error) => console.error(error));
   const sessionService = new PostgresSessionService({ pool });
   const runner = new Runner({

@@ -99,6 +99,38 @@ test('a login that is not believed is refused, and a user reaches nothing of ano
   expect(saidIn(events)).toEqual(['Hello.']);
 });
 
+test('a guest gets fewer model calls than others, and no request can say otherwise', async () => {
+  const calls = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
+  const { runner, model } = makeRunner(Array.from({ length: 9 }, () => calls));
+  const server = await serveAgents(runner, SECRET, 0);
+  onTestFinished(() => server.shutDown());
+  const url = `http://127.0.0.1:${server.port}`;
+  const asked = { ...body('Hi'), userId: 'guest-1' };
+  await expect(eventsOf(followRun(url, bearer('guest-1'), { ...asked, maxLlmCalls: 9 } as never))).rejects.toThrow(
+    'maxLlmCalls: is decided by the server',
+  );
+  await expect(eventsOf(followRun(url, bearer('guest-1'), asked))).rejects.toThrow('LLM_CALL_LIMIT');
+  expect(model.calls).toBe(5);
+});
+
+test("a protocol of one's own streams lines, reads on behind each, and asks who the user is", async () => {
+  const { runner } = makeRunner([{ chunks: ['one ', 'two'] }, 'whole']);
+  const server = await serveAgents(runner, SECRET, 0);
+  onTestFinished(() => server.shutDown());
+  const chat = `http://127.0.0.1:${server.port}/chats/restaurant/ann/s`;
+  const send = (who: string) =>
+    fetch(chat, { method: 'POST', headers: bearer(who), body: JSON.stringify({ text: 'Hi' }) });
+  expect((await send('ben')).status).toBe(403);
+  const response = await send('ann');
+  const text = await response.text();
+  expect(text.replaceAll(/^id: .*\n/gm, '')).toBe('data: "one "\n\ndata: "two"\n\ndata: [DONE]\n\n');
+  const [, first] = /^id: (.*)$/m.exec(text) ?? [];
+  const runId = response.headers.get('eventloom-invocation-id');
+  const rest = await fetch(`${chat}/answers/${runId}?after=${first}`, { headers: bearer('ann') });
+  expect(await rest.text()).toBe(text.slice(text.indexOf('id:', 3)));
+  expect(await (await send('ann')).text()).toContain('data: "whole"\n\n');
+});
+
 test('a client whose connection is lost goes on where it was, and sees every event once', async () => {
   const gate = new Gate();
   const { runner } = makeRunner([{ chunks: ['one ', gate, 'two ', 'three'] }]);

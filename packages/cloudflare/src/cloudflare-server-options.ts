@@ -1,6 +1,6 @@
 import type { BaseArtifactService, BaseSessionService, Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
-import type { ServerOptions } from '@eventloom/server';
+import type { RunConfigHook, ServerOptions, WebhookOptions } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
 
 /** The services of one user's object, for the runners of that user. */
@@ -17,6 +17,7 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   | 'allowUnauthenticated'
   | 'trustImportedEvents'
   | 'origins'
+  | 'protocols'
   | 'live'
   | 'limits'
   | 'version'
@@ -33,4 +34,11 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
    * probes.
    */
   readonly authenticate?: (env: Env) => NonNullable<ServerOptions['authenticate']>;
+  /**
+   * Creates the hook that decides about the config of runs: see `ServerOptions.runConfig`. Called once for each object, where the hook runs. Its
+   * requests are those that the Worker handed on: without the header `origin`.
+   */
+  readonly runConfig?: (env: Env) => RunConfigHook;
+  /** Creates `ServerOptions.webhooks`, whose secret is in the environment. Called once for each object. */
+  readonly webhooks?: (env: Env) => WebhookOptions;
 }

@@ -72,10 +72,10 @@ describe.each([
     expect(await runDurableObjectAlarm(objectOf())).toBe(true);
     expect(await inBucket()).toBe(0);
     const left = await runInDurableObject(objectOf(), (_instance, { storage }) =>
-      ['value_pieces', 'loose_values', 'kept_run_chunks', 'events'].map(
+      ['value_pieces', 'loose_values', 'events'].map(
         (table) => storage.sql.exec(`SELECT count(*) AS rows FROM eventloom_${table}`).one()['rows'],
       ),
     );
-    expect(left).toEqual([0, 0, 0, 0]);
+    expect(left).toEqual([0, 0, 0]);
   });
 });

@@ -1,7 +1,7 @@
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { ConfigurationError } from '@eventloom/core';
-import { DEFAULT_LIMITS, type EventloomServer, type ServerLimits } from '@eventloom/server';
+import type { EventloomServer, ServerLimits } from '@eventloom/server';
 import { createServerOn, isLiveRequest, limitsOver } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
@@ -12,15 +12,16 @@ import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { forwardedOf } from './forwarded.ts';
 import { LargeValueSweep } from './large-value-sweep.ts';
 import { ObjectPlatform } from './object-platform.ts';
-import { ObjectRunRelay } from './object-run-relay.ts';
-import { RunStore } from './run-store.ts';
 
 /** Interval of the alarm while a run is active: an object without requests is evicted after a minute or two. */
 const KEEP_ALIVE_MS = 20_000;
 
-/** Lower than the defaults of a server process, because an object has 128 MB of memory. */
+/** Lower than the defaults of a server process, because an object has 128 MB of memory. It has one user: the totals are the user's. */
 const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
+  maxRunsPerUser: Infinity,
+  maxBodyBytesInFlight: 32 * 1024 * 1024,
+  maxLiveCallsPerUser: Infinity,
   maxKeptChars: 32 * 1024 * 1024,
   maxLiveCalls: 4,
   // A client that answers no pings confirms what it has read only by sending something, which may take long: so more may wait for it.
@@ -28,22 +29,19 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
 };
 
 /**
- * The Durable Object of one user of one app. Holds the sessions, the user's state, the runs and their buffers, and serves the routes
- * that name this user. A run belongs to the object and continues when its request ends. While a run is active an alarm keeps the object
- * in memory; after an eviction the alarm wakes the object, which continues resumable runs. The same alarm retries the delivery of app
- * state, and deletes the buffers of ended runs and large values that no row refers to.
+ * The Durable Object of one user of one app. Holds the sessions, the user's state and the runs, and serves the routes that name this
+ * user. A run belongs to the object and continues when its request ends; once it has ended, its session answers for it. While a run is
+ * active an alarm keeps the object in memory; after an eviction the alarm wakes the object, which continues resumable runs. The same
+ * alarm retries the delivery of app state, and deletes large values that no row refers to.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
   readonly #platform = new ObjectPlatform();
   readonly #sweep: LargeValueSweep;
   readonly #server: EventloomServer;
-  readonly #runs: RunStore;
-  readonly #relay: ObjectRunRelay;
   readonly #sync: AppStateSync;
-  readonly #keepRunsMs: number;
   #ready: Promise<void> | undefined;
-  #calls = 0;
+  #isWatching = false;
   /** When to look for unfinished runs again; `Infinity` when there are none. */
   #takeUpMs = Infinity;
   /** When the alarm rings; `Infinity` when none is set. */
@@ -54,6 +52,8 @@ export class UserObject<Env extends CloudflareBindings> {
       appNames,
       runners: createRunners,
       authenticate,
+      runConfig,
+      webhooks,
       limits,
       origins: _origins,
       onError = (error: unknown) => console.error(error),
@@ -61,7 +61,6 @@ export class UserObject<Env extends CloudflareBindings> {
     } = options;
     const platform = this.#platform;
     this.#storage = storage;
-    this.#keepRunsMs = limits?.keepRunsMs ?? DEFAULT_LIMITS.keepRunsMs;
     const bucket = env.EVENTLOOM_ARTIFACTS;
     const prefix = `large-values/${id.toString()}/`;
     const sessionService = new DurableObjectSessionService({
@@ -78,18 +77,17 @@ export class UserObject<Env extends CloudflareBindings> {
     checkAppNames(appNames, runners);
     const replica = new DurableObjectAppState(storage);
     this.#sync = new AppStateSync(replica, id.toString(), env.EVENTLOOM_APPS, platform, onError);
-    this.#runs = new RunStore(storage, platform.now());
     sessionService.abandonLeases();
-    this.#relay = new ObjectRunRelay(this.#runs, () => this.#settle());
     this.#server = createServerOn(new Hono(), {
       ...shared,
       onError,
       platform,
       runners,
       authenticate: authenticate && ((request) => forwardedOf(request)?.user),
-      // No timer keeps the object in memory: ended runs are read from storage, and the alarm looks for unfinished runs.
+      runConfig: runConfig?.(env),
+      webhooks: webhooks?.(env),
+      // No timer keeps the object in memory: ended runs are read from their sessions, and the alarm looks for unfinished runs.
       limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
-      relay: this.#relay,
     });
     // A failure is reported to the first request, which awaits the same promise or tries again.
     this.#begun().catch(() => undefined);
@@ -128,7 +126,6 @@ export class UserObject<Env extends CloudflareBindings> {
   async alarm(): Promise<void> {
     await this.#begun();
     this.#alarmMs = Infinity;
-    this.#runs.sweep(this.#platform.now() - this.#keepRunsMs);
     await this.#takeUpRuns();
     await this.#sweep.sweep();
     await this.#sync.deliver();
@@ -139,27 +136,38 @@ export class UserObject<Env extends CloudflareBindings> {
   async #takeUpRuns(): Promise<void> {
     const againMs = await this.#server.takeUpUnfinishedRuns();
     this.#takeUpMs = againMs === undefined ? Infinity : this.#platform.now() + againMs;
+    this.#watch();
   }
 
-  /** Keeps the object in memory during a live run, and delivers its app state at the end. */
+  /** Delivers the app state of a live run at its end. */
   #hold(ended: Promise<void>): void {
-    this.#calls++;
-    void ended.then(() => {
-      this.#calls--;
-      this.#settle();
-    });
+    void ended.then(() => this.#settle());
   }
 
   /** The number of active runs and live runs. */
   get #running(): number {
-    return this.#relay.running + this.#calls;
+    return this.#server.runsInFlight;
   }
 
   /** Delivers pending app state, after setting the alarm that retries it. Runs idle callbacks when no run is active. */
   #settle(): void {
     this.#setAlarm();
     if (this.#running === 0) this.#platform.rest();
+    this.#watch();
     if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver().then(() => this.#setAlarm()));
+  }
+
+  /** Settles again when no run is active any more. */
+  #watch(): void {
+    const idle = this.#isWatching ? undefined : this.#server.whenIdle();
+    if (!idle) return;
+    this.#isWatching = true;
+    this.#platform.background(
+      idle.then(() => {
+        this.#isWatching = false;
+        this.#settle();
+      }),
+    );
   }
 
   #setAlarm(): void {
@@ -170,7 +178,6 @@ export class UserObject<Env extends CloudflareBindings> {
       this.#sync.dueMs,
       this.#sweep.dueMs,
       this.#takeUpMs,
-      (this.#runs.oldestEndMs() ?? Infinity) + this.#keepRunsMs,
     );
     // Moves a future alarm of an idle object to a later time, so that it is not woken early. An alarm that is due rings, and sets the next.
     const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;

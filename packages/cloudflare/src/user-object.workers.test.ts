@@ -2,9 +2,8 @@ import { abortAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runI
 import { env } from 'cloudflare:workers';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { createCloudflareServer } from './create-cloudflare-server.ts';
-import { ObjectRunRelay } from './object-run-relay.ts';
-import { RunStore } from './run-store.ts';
 import { BUCKET_USER } from './fixtures/test-objects.ts';
+import { voice } from '../../live/src/server/fixtures/voice-runner.ts';
 import { waiting } from './fixtures/protocol-runners.ts';
 import { ask, idOf, objectOf, open, post, sessionOf } from './fixtures/user-client.ts';
 
@@ -25,17 +24,31 @@ async function askAnew(path: string, headers: Record<string, string> = {}): Prom
 beforeEach(() => {
   user = `user-${crypto.randomUUID()}`;
   waiting.gate = Promise.withResolvers<void>();
+  voice.runConfig = undefined;
 });
 
-test('a run is read to its end after the object lost its memory: nothing is missed and nothing comes twice', async () => {
+test('a run is read to its end after the object lost its memory: a stored event stands for its chunks', async () => {
   await open(user);
   const response = await tell('hello');
   const whole = await response.text();
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
-  const rest = whole.slice(whole.indexOf('id: 3\n'));
-  expect(await askAnew(run, { 'last-event-id': '2' })).toEqual({ status: 200, text: rest });
-  expect(await askAnew(run)).toEqual({ status: 200, text: whole });
-  expect(await askAnew(run, { 'last-event-id': '4' })).toEqual({ status: 204, text: '' });
+  const stored = whole.slice(whole.indexOf('id: 1\n'));
+  const [, , chunk = ''] = Array.from(whole.matchAll(/^id: (.+)$/gm), ([, id = '']) => id);
+  expect(await askAnew(run, { 'last-event-id': chunk })).toEqual({ status: 200, text: stored });
+  expect(await askAnew(run)).toEqual({ status: 200, text: stored });
+  expect(await askAnew(run, { 'last-event-id': '1' })).toEqual({ status: 204, text: '' });
+  expect((await askAnew(run, { 'last-event-id': '2' })).status).toBe(400);
+});
+
+test('a protocol is answered by the object of the user that its request names, and a common route by the Worker', async () => {
+  await open(user);
+  expect(await (await ask('/card')).text()).toBe('card');
+  const answer = await ask(`/note?user=${user}`, { method: 'POST', body: 'hello' });
+  expect(await answer.text()).toMatch(/^data: 1 .+\n\ndata: end\n\n$/);
+  const run = `${sessionOf(user)}/runs/${idOf(answer)}`;
+  expect((await askAnew(run)).text).toContain('id: 1\n');
+  expect((await ask('/note', { method: 'POST', body: 'hello' })).status).toBe(400);
+  expect((await ask('/openapi.json').then((response) => response.text())).includes('"/note"')).toBe(true);
 });
 
 test.each(['/run', '/run_sse'])(
@@ -49,45 +62,51 @@ test.each(['/run', '/run_sse'])(
   },
 );
 
+test('the hook runConfig decides about runs in the object, with the request that the Worker handed on', async () => {
+  await open(user);
+  voice.runConfig = ({ headers }, given, appName) => ({
+    customMetadata: { tenant: headers.get('x-tenant'), given, appName },
+  });
+  const newMessage = { role: 'user', parts: [{ text: 'hello' }] };
+  const body = { appName: 'app', userId: user, sessionId: 's', newMessage, customMetadata: { tenant: 'mine', own: 1 } };
+  const text = await (await post('/run', body, { 'x-tenant': 'acme' })).text();
+  expect(JSON.parse(text)).toMatchObject([{ customMetadata: { tenant: 'acme', own: 1, appName: 'app' } }]);
+
+  voice.runConfig = () => ({ maxLlmCalls: '2' }) as never;
+  const wrong = await post('/run', body);
+  expect([wrong.status, await wrong.json()]).toMatchObject([500, { code: 'CONFIGURATION' }]);
+  const refused = await post('/run', { ...body, max_llm_calls: 2 });
+  expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  const session = (await (await ask(sessionOf(user))).json()) as { events: object[] };
+  expect(session.events).toHaveLength(2);
+});
+
 test('a run goes on when its client leaves', async () => {
   await open(user);
   const response = await tell('wait');
   await response.body?.cancel();
   await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
   const followed = await ask(`${sessionOf(user)}/runs/${idOf(response)}`);
-  expect(await followed.text()).toContain('id: 4\ndata: ');
+  expect(await followed.text()).toContain('id: 1\ndata: ');
 });
 
-test('a run that was going on when the object lost its memory says that it is lost, with what was stored of it', async () => {
-  await open(user);
-  const response = await tell('wait');
-  const reader = response.body?.getReader();
-  await reader?.read();
-  const invocationId = idOf(response);
-  await runInDurableObject(objectOf(user), async (_instance, { storage }) => {
-    const after = new ObjectRunRelay(new RunStore(storage, 7), () => undefined);
-    const remote = await after.find({ appName: 'app', userId: user, sessionId: 's' }, invocationId);
-    expect(remote?.end).toMatchObject({ kind: 'lost', error: { code: 'RUN_HOST_LOST' } });
-    waiting.gate.resolve();
-  });
-  await reader?.cancel();
-});
-
-test('what is committed can be read after the object died in mid-run; pieces that were not stored are missed by nobody who had them', async () => {
+test('what is committed can be read after the object died in mid-run, and that the run was closed', async () => {
   await open(user);
   const response = await tell('pause');
   const reader = response.body?.getReader();
   let seen = '';
-  while (!seen.includes('id: 4\n')) seen += new TextDecoder().decode((await reader?.read())?.value);
+  while (!seen.includes('three')) seen += new TextDecoder().decode((await reader?.read())?.value);
   await abortAllDurableObjects();
   await expect(reader?.read()).rejects.toThrow();
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
-  const anew = await (await ask(run)).text();
-  const frames = anew.split('\n\n').filter((frame) => frame !== '');
-  expect(seen.startsWith(`${frames[0]}\n\n`)).toBe(true);
-  expect(frames.at(-1)).toContain('RUN_HOST_LOST');
-  const late = await ask(run, { headers: { 'last-event-id': '4' } });
-  expect([late.status, ((await late.json()) as { code: string }).code]).toEqual([410, 'RUN_HOST_LOST']);
+  const [first, ...chunks] = seen.split('\n\n').filter((frame) => frame !== '');
+  expect([first?.startsWith('id: 1\n'), chunks.length]).toEqual([true, 3]);
+  const [stored, end, failure, ...rest] = (await (await ask(run)).text()).split('\n\n');
+  expect([stored, rest]).toEqual([first, ['']]);
+  expect(failure).toMatch(/\ndata: \{"error":.*"code":"RUN_ABANDONED"\}$/);
+  expect(end).toMatch(/^id: 2\ndata: .*"errorCode":"RUN_ABANDONED"/);
+  const last = /^id: (.+)$/m.exec(chunks.at(-1) ?? '')?.[1] ?? '';
+  expect(await (await ask(run, { headers: { 'last-event-id': last } })).text()).toBe(`${end}\n\n${failure}\n\n`);
 });
 
 test('a session is free at once when the object died that ran it', async () => {
@@ -105,12 +124,13 @@ test('an alarm rings while a run goes on, and is set again', async () => {
   expect(await runDurableObjectAlarm(objectOf(user))).toBe(true);
   expect(await runDurableObjectAlarm(objectOf(user))).toBe(true);
   await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
-  expect(await response.text()).toContain('id: 4\n');
+  expect(await response.text()).toContain('id: 1\n');
 });
 
 test('an object takes on as many runs as an object does, also when that limit is given as undefined', async () => {
-  await open(user);
-  const runs = Array.from({ length: 100 }, () => tell('wait'));
+  const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
+  await Promise.all([open(user), ...sessions.map((sessionId) => open(user, sessionId))]);
+  const runs = sessions.map((sessionId) => tell('wait', user, sessionId));
   await runs[0];
   await vi.waitUntil(async () => (await tell('hello', user, 's', '/run')).status === 503);
   await runInDurableObject(objectOf(user), () => waiting.gate.resolve());
@@ -152,7 +172,7 @@ test('runs of one session follow each other, and those of another session do not
   expect(order).toEqual([true, true, false, false]);
 });
 
-test('a run that failed with a message of 3 MB is kept with as much of it as a row takes', async () => {
+test('a run that failed with a message of 3 MB says so with as much of it as fits into an answer', async () => {
   await open(user);
   const response = await tell('fail 3000000');
   const whole = await response.text();
@@ -160,7 +180,10 @@ test('a run that failed with a message of 3 MB is kept with as much of it as a r
   expect(failure).toContain('as told!');
   expect(failure.length).toBeLessThan(100_000);
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
-  expect((await askAnew(run)).text === whole).toBe(true);
+  const { text } = await askAnew(run);
+  const [event = '', again = ''] = text.split('\n\n');
+  expect([event.length > 3_000_000, whole.startsWith(event), again.includes('as told!')]).toEqual([true, true, true]);
+  expect(again.length).toBeLessThan(100_000);
 });
 
 test('an object whose storage fails once while it starts answers the next request', () =>

@@ -1,9 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
 import {
   type AuthenticatedUser,
+  checkId,
   DEFAULT_LIMITS,
   type LiveEndpoint,
   RateLimitedError,
+  type ServerLimits,
   type ServerOptions,
 } from '@eventloom/server';
 import {
@@ -11,6 +13,7 @@ import {
   type Call,
   checkAppName,
   checkServerOptions,
+  commonRoutes,
   requireSameUser,
   type FrontContext,
   guardOf,
@@ -20,10 +23,10 @@ import {
   limitsOver,
   liveProtocolOf,
   openApiRoute,
-  readRunBody,
   type RequestGuardOptions,
   type Route,
   serverRoutes,
+  UserQuotas,
   userRoutes,
   VERSION,
 } from '@eventloom/server/internal';
@@ -35,6 +38,13 @@ import { UserObjectError } from './errors.ts';
 import { forwardedHeaders } from './forwarded.ts';
 
 type FrontCall = Call<FrontContext>;
+
+/** An isolate has 128 MB of memory for all requests that it handles at the same time. Lower than the defaults of a server process. */
+const ISOLATE_LIMITS: ServerLimits = {
+  ...DEFAULT_LIMITS,
+  maxBodyBytesInFlight: 32 * 1024 * 1024,
+  maxBodyBytesInFlightPerUser: 20 * 1024 * 1024,
+};
 
 /** The user and app that a request names. */
 interface Owner {
@@ -59,7 +69,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
    * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
-    const { appNames, runners: _runners, authenticate, ...shared } = options;
+    const { appNames, runners: _runners, authenticate, runConfig, webhooks, ...shared } = options;
     this.#env = env;
     this.#report = report;
     this.#live = shared.live;
@@ -67,16 +77,30 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       throw fault;
     };
     let fault: unknown;
+    let { protocols } = shared;
+    let ofUsers = userRoutes();
     try {
       if (!Array.isArray(appNames))
         throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
+      if (runConfig !== undefined && typeof runConfig !== 'function')
+        throw new ConfigurationError(
+          'createCloudflareServer: runConfig must be a function of the environment that makes the hook',
+        );
       this.#authenticate = authenticate?.(env);
-      checkServerOptions({ ...shared, authenticate: this.#authenticate, runners: [] });
+      checkServerOptions({
+        ...shared,
+        authenticate: this.#authenticate,
+        webhooks: webhooks?.(env),
+        runners: [],
+      });
+      ofUsers = userRoutes(protocols);
     } catch (error) {
+      protocols = [];
       report(error);
       fault = error;
       this.#authenticate = refuse;
     }
+    const limits = limitsOver(ISOLATE_LIMITS, shared.limits);
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
       runners: new Set(appNames),
@@ -85,12 +109,14 @@ export class WorkerRouter<Env extends CloudflareBindings> {
           return fault !== undefined && refuse();
         },
       },
-      limits: limitsOver(DEFAULT_LIMITS, shared.limits),
+      limits,
+      quotas: new UserQuotas(limits),
       version: { version: VERSION, language: 'typescript', ...shared.version },
     };
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
-      ...userRoutes().map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
+      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
+      ...commonRoutes(protocols),
       ...(shared.live?.routes ?? []),
     ];
     addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {
@@ -149,9 +175,13 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
-  async #handOn({ path, body }: Route, call: FrontCall): Promise<Response> {
-    const owner = path.includes('{userId}') ? ownerInPath(path, call) : await readRunBody(call);
-    return this.#send(owner, call.request, call.user, body && (await call.bytes()));
+  async #handOn(route: Route, call: FrontCall): Promise<Response> {
+    const owner = route.owner ? await route.owner(call) : ownerInPath(route.path, call);
+    checkId('userId', owner.userId);
+    call.requireSameUser(owner.userId);
+    call.appName(owner.appName);
+    const hasBody = route.body !== undefined || route.bodySchema !== undefined;
+    return this.#send(owner, call.request, call.user, hasBody ? await call.bytes() : undefined);
   }
 
   /** Takes the body as bytes, already read: a body over the limit is refused before the object receives a request. */

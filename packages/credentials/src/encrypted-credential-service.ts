@@ -4,6 +4,7 @@ import {
   type CredentialKey,
   type SaveCredentialRequest,
 } from '@eventloom/core';
+import { storageFailure } from '@eventloom/core/internal';
 import { CredentialCipher } from './credential-cipher.ts';
 import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
@@ -25,7 +26,8 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
 /**
  * Credentials in a store that cannot read them: each is encrypted and authenticated together with the app, the user and the name it
  * is for, so who can write to the store can neither change one nor hand it to another user. Who can read the store learns whose
- * credentials there are, their names and about how long they are. Passes on what the store throws.
+ * credentials there are, their names and about how long they are. What the store throws becomes the `cause` of a StorageError, unless it is
+ * an Eventloom error or a fault of the program, such as a TypeError.
  *
  * A key is changed by putting a new one first. Each credential is sealed with it when it is saved next.
  */
@@ -43,17 +45,26 @@ export class EncryptedCredentialService extends BaseCredentialService {
   /** @throws SealedCredentialError when what is stored was changed, or is another user's */
   override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
     checkCredentialKey(key);
-    const found = await this.#store.load(key);
+    const found = await this.#ask((store) => store.load(key));
     return found && this.#cipher.open(key, found);
   }
 
   override async saveCredential({ credential, ...key }: SaveCredentialRequest): Promise<void> {
     checkCredentialKey(key);
-    await this.#store.save(key, await this.#cipher.seal(key, copyCredential(credential)));
+    const sealed = await this.#cipher.seal(key, copyCredential(credential));
+    await this.#ask((store) => store.save(key, sealed));
   }
 
   override async deleteCredential(key: CredentialKey): Promise<void> {
     checkCredentialKey(key);
-    await this.#store.delete(key);
+    await this.#ask((store) => store.delete(key));
+  }
+
+  async #ask<T>(work: (store: CredentialStore) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#store);
+    } catch (error) {
+      throw storageFailure('the credential storage', error);
+    }
   }
 }

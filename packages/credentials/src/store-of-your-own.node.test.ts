@@ -1,7 +1,7 @@
-import type { CredentialKey } from '@eventloom/core';
+import { type CredentialKey, StorageError } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { credentialServiceConformance } from './conformance/index.ts';
 import type { CredentialStore } from './credential-store.ts';
 import { EncryptedCredentialService } from './encrypted-credential-service.ts';
@@ -58,4 +58,20 @@ describe('a store of your own, here PostgreSQL, keeps the contract', () => {
     return { service: another(), another };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});
+
+test('what the store throws is the cause of a StorageError', async () => {
+  const nobody = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
+  const service = new EncryptedCredentialService({ store: postgresStore(nobody), keys: [createEncryptionKey()] });
+  const key = { appName: 'app', userId: 'user', credentialKey: 'key' };
+  for (const call of [
+    () => service.loadCredential(key),
+    () => service.saveCredential({ ...key, credential: { authType: 'apiKey' } }),
+    () => service.deleteCredential(key),
+  ]) {
+    const error: unknown = await call().catch((thrown: unknown) => thrown);
+    expect(StorageError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+  }
+  await nobody.end();
 });

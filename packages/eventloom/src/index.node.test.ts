@@ -24,6 +24,7 @@ const leftOut = [
   'DriverSessionService',
   'compareText',
   'endLease',
+  'findRecord',
   'isLeaseLive',
   'keepLease',
   'refusedAppend',
@@ -31,6 +32,7 @@ const leftOut = [
   'selectOpenRunPage',
   'selectSessionPage',
   'takeLease',
+  'takeRun',
   'withdrawTicket',
 ];
 

@@ -171,11 +171,11 @@ export class ChannelState {
   /** All channels as the step found them that is under way, not to be changed: whoever goes on with it sees them as who began it. */
   found(): Readonly<Record<string, unknown>> {
     const { found, lastOfStepBefore } = this.#record;
-    const past = this.#context.invocation.resumedFrom?.events ?? [];
-    const at = lastOfStepBefore ? past.indexOf(lastOfStepBefore) : -1;
+    const recorded = this.#context.invocation.resumedFrom?.events ?? [];
+    const at = lastOfStepBefore ? recorded.indexOf(lastOfStepBefore) : -1;
     // A step that this process begins: nothing of it is committed yet.
     if (at < 0) return this.snapshot();
-    const before = past.slice(this.#record.begin ? past.indexOf(this.#record.begin) + 1 : 0, at + 1);
+    const before = recorded.slice(this.#record.begin ? recorded.indexOf(this.#record.begin) + 1 : 0, at + 1);
     return this.#gather((name, { stateKey }) => {
       if (stateKey === undefined) return found.get(name);
       const last = before.findLast(

@@ -1,4 +1,4 @@
-import { RunAbortedError } from '@eventloom/core';
+import { RunAbortedError, ShuttingDownError } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { node, NodeTimeoutError } from './index.ts';
@@ -114,7 +114,7 @@ test('what was done before the process died is not taken for a run with another 
   })();
   await gate.reached;
   for (let turn = 0; turn < 5; turn++) await settled(platform);
-  abort.abort();
+  abort.abort(new ShuttingDownError('the process ends'));
   await expect(running).rejects.toThrow();
   gate.open();
   input = 2;

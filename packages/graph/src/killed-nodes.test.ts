@@ -1,4 +1,4 @@
-import type { BaseSessionService } from '@eventloom/core';
+import { type BaseSessionService, ShuttingDownError } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate } from '@eventloom/testing';
@@ -59,7 +59,7 @@ test('a function that is done and waits for its turn is not run again, nor its c
     for await (const _ of stream);
   })();
   await recorded.pass();
-  abort.abort();
+  abort.abort(new ShuttingDownError('the process ends'));
   await expect(running).rejects.toThrow();
   const events = await runnerOn(
     makeAgent(() => Promise.resolve()),
@@ -99,7 +99,7 @@ test.each([
     for await (const _ of stream);
   })();
   await gate.reached;
-  abort.abort();
+  abort.abort(new ShuttingDownError('the process ends'));
   await expect(running).rejects.toThrow();
   const events = await runner().run({ ...IDS, invocationId: stream.invocationId });
   const end = events.findLast(({ actions }) => actions.agentState?.['run'] === 'end');

@@ -36,7 +36,7 @@ export async function runAgent(
     streaming: true,
     abort: guard,
     inTurn: run.inTurn,
-    onPast: (event) => answer.add(event),
+    onRecorded: (event) => answer.add(event),
     onPause: () => (isWaiting = true),
   });
   const words = new LastWords((event) => run.post(event));

@@ -1,4 +1,11 @@
-import { BasePlugin, BaseTool, type Event, RunAbortedError, type RunAsyncToolRequest } from '@eventloom/core';
+import {
+  BasePlugin,
+  BaseTool,
+  type Event,
+  RunAbortedError,
+  type RunAsyncToolRequest,
+  ShuttingDownError,
+} from '@eventloom/core';
 import { AgentTool } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
@@ -38,7 +45,7 @@ async function stopped(tool: BaseTool, hasBegun: Promise<unknown>) {
     for await (const event of stream) events.push(event);
   })();
   await hasBegun;
-  abort.abort();
+  abort.abort(new ShuttingDownError('the process ends'));
   await expect(running).rejects.toThrow(RunAbortedError);
   const { invocationId } = stream;
   return { runner, invocationId, ledger: () => sessionService.listToolCalls({ ...KEY, invocationId }) };

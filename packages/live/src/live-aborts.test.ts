@@ -39,5 +39,10 @@ test('an abort ends the run while it connects, and while a tool runs that does n
   await reached.reached;
   calling.abort.abort();
   await expect(second).rejects.toMatchObject({ code: 'RUN_ABORTED' });
-  expect((await calling.stored()).map(summaryOf)).toEqual(['user: go', 'bot: deaf()']);
+  expect((await calling.stored()).map(summaryOf)).toEqual([
+    'user: go',
+    'bot: deaf()',
+    expect.stringContaining('bot: deaf={"error":"interrupted"'),
+    'bot: RUN_ABORTED',
+  ]);
 });

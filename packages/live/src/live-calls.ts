@@ -12,7 +12,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   TASK_COMPLETED,
 } from '@eventloom/core';
-import { type ResumedCalls, startCalls, type AgentTurn } from '@eventloom/llm-agent/internal';
+import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { Semaphore } from './semaphore.ts';
@@ -128,9 +128,9 @@ export class LiveCalls {
     if (isCounted) await this.#slots.take();
     try {
       if (guard.signal.aborted) return;
-      const origin = { eventId, ...(input && { onBegan: () => answers.underWay() }) };
       const part = { ...turn, context: turn.context.withAbort(guard) };
-      const calls = startCalls(part, [call], tools, origin, resumed).events();
+      const listening = input && { onBegan: () => answers.underWay() };
+      const calls = new RunningCalls({ turn: part, calls: [call], tools, eventId, resumed, ...listening }).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);

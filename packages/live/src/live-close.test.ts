@@ -151,7 +151,9 @@ test('the queue of a run that is over is closed, however the run ended, so that 
 });
 
 test('a run that cannot be made leaves its queue to another', async () => {
-  const { queue, stream } = await liveScenario({ runConfig: { maxLlmCalls: 0.5 } });
-  await expect(readAll(stream)).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  const { queue, startLive } = await liveScenario({});
+  await expect(readAll(startLive(queue, { runConfig: { maxLlmCalls: 0.5 } }))).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
   expect(queue.isClosed).toBe(false);
 });

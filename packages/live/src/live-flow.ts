@@ -13,10 +13,10 @@ import {
 import { moveResponseParts } from '@eventloom/core/internal';
 import type { LlmAgent } from '@eventloom/llm-agent';
 import {
+  createTurn,
   EmittedEvents,
   missingToolsetsEvent,
   ModelCall,
-  resolveModel,
   type AgentTurn,
 } from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
@@ -48,7 +48,7 @@ export async function* runLiveFlow(
   run: QueueLiveRun,
 ): AsyncGenerator<Event, void, void> {
   const emitted = new EmittedEvents();
-  const flow = new LiveFlow({ agent, model: resolveModel(agent, context), context }, emitted, run);
+  const flow = new LiveFlow(createTurn(agent, context), emitted, run);
   const running = flow.run();
   emitted.endWith(running);
   try {
@@ -252,7 +252,7 @@ class LiveFlow {
       this.#closeTimeout.until(this.#prepare(handle), 'an instruction, a toolset or beforeModelCallback'),
     );
     if (answer) {
-      await this.#output.answer(answer);
+      await this.#output.answer(call, answer);
       return this.#ending.end('answered');
     }
     // A callback may have ended the invocation.

@@ -46,6 +46,7 @@ test('what was said so far is stored before another run takes the session over',
     'bot: slow={"error":"interrupted"',
     'user: hears I live at ',
     'bot: speaks Noted,  interrupted',
+    'app: RUN_ABANDONED',
   ]);
 });
 

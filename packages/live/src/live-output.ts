@@ -1,5 +1,6 @@
 import {
   callsToRun,
+  type Content,
   contentText,
   createEventActions,
   type Event,
@@ -7,10 +8,9 @@ import {
   type InvocationContext,
   isEmptyActions,
   type LiveLlmResponse,
-  type LlmRequest,
   type LlmResponse,
 } from '@eventloom/core';
-import { type ModelCall, ModelReply, saveOutput, type AgentTurn } from '@eventloom/llm-agent/internal';
+import { type AgentTurn, type ModelCall, saveOutput, withoutDeepArgs } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
@@ -34,16 +34,11 @@ export class LiveOutput {
   readonly #turn: LiveTurn;
   /** The callbacks of the open connection. */
   #call: ModelCall | undefined;
-  #tools: LlmRequest['toolsDict'] = {};
 
   constructor(params: LiveOutputParams) {
     this.#params = params;
     this.#context = params.turn.context;
-    this.#turn = new LiveTurn(this.#context, (content) => {
-      const event = new ModelReply(params.turn, this.#tools).whole({ content }, createEventActions());
-      const { usageMetadata: _, ...callEvent } = event;
-      return callEvent;
-    });
+    this.#turn = new LiveTurn(this.#context, (content) => this.#callEvent(content));
   }
 
   /** True while the model has begun a turn and not ended it. */
@@ -51,24 +46,30 @@ export class LiveOutput {
     return this.#turn.isSpeaking;
   }
 
+  /** The event of calls, with their ids, and without a time: the model was not asked for it. */
+  #callEvent(content: Content): Event {
+    const call = this.#call?.whole({ content }, createEventActions()) ?? this.#context.createEvent({ content });
+    const { usageMetadata: _, ...event } = call;
+    return event;
+  }
+
   /** Calls `beforeModelCallback` for a connection that is about to be opened. Returns its answer, which replaces the connection. */
   async begin(call: ModelCall): Promise<LlmResponse | undefined> {
     this.#call = call;
-    const answer = await call.before();
-    this.#tools = call.request.toolsDict;
+    const answer = call.asksBefore ? await call.before() : undefined;
     if (!answer) await this.#emitChanges();
     return answer;
   }
 
   /** Emits the answer of a callback in place of the model's. */
-  async answer(response: LlmResponse): Promise<void> {
-    const reply = new ModelReply(this.#params.turn, {});
-    await this.#params.emit(reply.whole(response, this.#call?.actions ?? createEventActions()));
+  async answer(call: ModelCall, response: LlmResponse): Promise<void> {
+    await this.#params.emit(call.whole(response));
   }
 
   /** Emits the events of a response and runs its calls. */
-  async take(raw: LiveLlmResponse): Promise<void> {
+  async take(received: LiveLlmResponse): Promise<void> {
     const { recordings, onCalls, run } = this.#params;
+    const raw = withoutDeepArgs(received);
     const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);

@@ -265,3 +265,21 @@ test('a tool that ends the invocation ends the run, and its connection, without 
   expect((await stored()).at(-1)?.errorCode).toBeUndefined();
   await model.connections[0]?.over;
 });
+
+test('arguments that nest too deep are answered to the model, and the call goes on', async () => {
+  let args: unknown = 1;
+  for (let level = 0; level < 3000; level++) args = [args];
+  const f = new FunctionTool({ name: 'f', description: '', execute: () => ({ ran: true }) });
+  const { model, queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('f', 'c1', { args }), { heard: 'toolResponses' }, 'Less then', END]],
+    agent: { tools: [f] },
+  });
+  queue.sendContent(user('go'));
+  await readTurns(stream, queue);
+  expect((await stored()).map(summaryOf).at(-2)).toBe('bot: Less then');
+  expect(model.connections[0]?.sent[1]).toMatchObject({
+    toolResponses: [
+      { id: 'c1', response: { error: expect.stringContaining('f was not called: the arguments were nested') } },
+    ],
+  });
+});

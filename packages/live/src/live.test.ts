@@ -1,5 +1,8 @@
-import { type BaseLiveRequestQueue, ConfigurationError, type LiveRun } from '@eventloom/core';
+import { type BaseLiveRequestQueue, ConfigurationError, type LiveRun, LlmCallLimitError } from '@eventloom/core';
 import { expect, test } from 'vitest';
+import { END } from './fixtures/live-messages.ts';
+import { liveScenario } from './fixtures/live-scenario.ts';
+import { readTurns } from './fixtures/live-turns.ts';
 import { live } from './live.ts';
 import { LiveRequestQueue } from './live-request-queue.ts';
 
@@ -33,4 +36,30 @@ test('a queue that serves a run is refused by every runner', () => {
 test('a live run refuses a queue that is none', () => {
   const queue: object = {};
   expect(() => start(queue as LiveRequestQueue, {})).toThrow('runLive: liveRequestQueue must be a LiveRequestQueue');
+});
+
+test('a live run takes the defaults of its runner, except that it can be resumed, and what it is given before them', async () => {
+  const speechConfig = { languageCode: 'de' };
+  const runConfig = { speechConfig, responseModalities: ['TEXT'] } as const;
+  const { model, queue, startLive } = await liveScenario({ model: [['Hallo', END]], runConfig, resumable: true });
+  const stream = startLive(queue, { runConfig: { speechConfig: undefined, enableAffectiveDialog: true } });
+  await readTurns(stream, queue);
+  expect(model.connections[0]?.request.config).toMatchObject({
+    speechConfig,
+    responseModalities: ['TEXT'],
+    enableAffectiveDialog: true,
+  });
+});
+
+test.each([
+  [{ maxLlmCalls: 1 }, {}],
+  [undefined, { bounds: { maxLlmCalls: 1 } }],
+])('the model calls of a live run are bounded by %o or %o', async (runConfig, params) => {
+  const { model, queue, startLive } = await liveScenario({
+    model: [['one', { ends: 1006 }], ['never']],
+    runConfig,
+    delays: [],
+  });
+  await expect(readTurns(startLive(queue, params), queue)).rejects.toBeInstanceOf(LlmCallLimitError);
+  expect(model.attempts).toBe(1);
 });

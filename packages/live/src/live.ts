@@ -16,6 +16,7 @@ const PARAMS: OptionNames<RunLiveParams> = {
   sessionId: true,
   liveRequestQueue: true,
   runConfig: true,
+  bounds: true,
   customMetadata: true,
   abortSignal: true,
 };

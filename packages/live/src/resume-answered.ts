@@ -1,7 +1,7 @@
 import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
 import { type Call, Calls } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
-import { answersTo, prepareTools, resolveModel, type AgentTurn } from '@eventloom/llm-agent/internal';
+import { type AgentTurn, answersTo, createTurn, prepareTools } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 
 /** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
@@ -32,8 +32,7 @@ function otherAgents({ agent, context }: AgentTurn, answered: readonly Call[]): 
   for (const { event } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);
     if (!other || other.name === agent.name || steps.has(other) || !isLlmAgent(other)) continue;
-    const theirs = context.forAgent(other, { branch: event.branch });
-    steps.set(other, { agent: other, model: resolveModel(other, theirs), context: theirs });
+    steps.set(other, createTurn(other, context.forAgent(other, { branch: event.branch })));
   }
   return steps.values();
 }

@@ -249,7 +249,9 @@ test('what the model says that is no base64 is told as not saved, and the call g
 });
 
 test('without a place for files a run that is to save them is refused', async () => {
-  const { stream, stored } = await setup([]);
-  await expect(stream.next()).rejects.toMatchObject({ code: 'CONFIGURATION' });
+  const { startLive, queue, stored } = await liveScenario({});
+  await expect(startLive(queue, { runConfig: { saveLiveBlob: true } }).next()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+  });
   expect(await stored()).toEqual([]);
 });

@@ -168,6 +168,23 @@ describe('a server that asks nobody', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
   });
 
+  test.each(['/list-apps', '/', '/health', '/openapi.json'])(
+    'refuses what a page of another site asks %s for without saying its origin',
+    async (path) => {
+      const headers = { 'sec-fetch-site': 'cross-site' };
+      expect(await send(createApp().server, path, { headers })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
+      const own = { headers: { ...headers, origin: 'https://app.example' } };
+      expect((await send(createApp({ origins: ['https://app.example'] }).server, path, own)).status).toBe(200);
+      expect((await send(createApp({ origins: ['https://app.example'] }).server, path, { headers })).status).toBe(403);
+      expect((await send(createApp({ origins: ['*'] }).server, path, { headers })).status).toBe(200);
+    },
+  );
+
+  test.each(['same-origin', 'same-site', 'none'])('answers a request from Sec-Fetch-Site: %s', async (site) => {
+    const answer = await send(createApp().server, '/list-apps', { headers: { 'sec-fetch-site': site } });
+    expect(answer.status).toBe(200);
+  });
+
   test('answers its own pages', async () => {
     const answer = await send(createApp().server, '/list-apps', { headers: { origin: 'http://localhost:8000' } });
     expect(answer.status).toBe(200);

@@ -3,16 +3,15 @@ import type { Hono } from 'hono';
 import { addRoutes } from './http/add-routes.ts';
 import { createReporter } from './http/error-response.ts';
 import { identify } from './http/authentication.ts';
+import { UserQuotas } from './http/user-quotas.ts';
 import { guardOf, guardRequest } from './http/request-guard.ts';
 import type { Route } from './http/route.ts';
 import type { LiveAdmission } from './live-endpoint.ts';
 import { openApiRoute } from './openapi/open-api-document.ts';
-import { serverRoutes } from './routes/server-routes.ts';
-import { userRoutes } from './routes/user-routes.ts';
-import { GRACE_MS } from './runs/run-drain.ts';
-import { RunRegistry } from './runs/run-registry.ts';
-import { UnfinishedRuns } from './runs/unfinished-runs.ts';
-import { within } from './runs/within.ts';
+import { createStorageProbe, serverRoutes } from './routes/server-routes.ts';
+import { commonRoutes, userRoutes } from './routes/user-routes.ts';
+import { RunHub } from './runs/run-hub.ts';
+import { Webhooks } from './runs/webhooks.ts';
 import type { ServerContext } from './server-context.ts';
 import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from './server-limits.ts';
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
@@ -20,7 +19,10 @@ import { VERSION } from './version.ts';
 
 /** An Eventloom server: answers requests wherever there is `fetch`. */
 export interface EventloomServer {
-  /** The routes. More can be added; they are guarded against foreign hosts and origins, and not by `authenticate`. */
+  /**
+   * The routes. A route that is added here is guarded against foreign hosts and origins and by nothing else: it is not authenticated, has no
+   * quotas and can reach no run. Give `createServer` a protocol for a route that needs them.
+   */
   readonly app: Hono;
   /** Answers one request. One that asks for a WebSocket at `live.path` is for `live.admit`. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
@@ -31,6 +33,8 @@ export interface EventloomServer {
   /** Runs in flight, calls included. */
   readonly runsInFlight: number;
   readonly limits: ServerLimits;
+  /** Resolves when no run is in flight, live runs left out; undefined when none is now. Never rejects. */
+  whenIdle(): Promise<void> | undefined;
   /**
    * Looks once for runs that other processes left, and resumes or closes them as `onUnfinishedRuns` says; those that are resumed go on
    * behind it, and can be followed when it settles. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0. Never rejects.
@@ -40,7 +44,7 @@ export interface EventloomServer {
   /**
    * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next
    * commit, and at its end at once. A call ends when the model has said its sentence. Requests that start no run are still answered.
-   * Settles at the latest a second later.
+   * Settles at the latest a second later, and another one later if messages of webhooks are under way.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -67,43 +71,44 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
   const server: ServerContext = {
     runners,
-    runs: new RunRegistry(platform, limits, report, options.relay),
-    live: options.live?.createHost({ runners, limits, platform, report }),
+    runs: new RunHub({ ...options, platform, limits, report }),
+    live: options.live?.createHost({ runners, limits, runConfig: options.runConfig, platform, report }),
     limits,
+    quotas: new UserQuotas(limits),
+    runConfig: options.runConfig,
+    webhooks: options.webhooks && new Webhooks(options.webhooks, platform, report),
+    isStorageReachable: createStorageProbe(options.runners, platform),
     platform,
     trustsImportedEvents: options.trustImportedEvents === true,
     version: { version: VERSION, language: 'typescript', ...options.version },
   };
-  const { onUnfinishedRuns: action = 'resume' } = options;
-  const unfinished = new UnfinishedRuns({
-    runners: options.runners,
-    runs: server.runs,
-    action,
-    limits,
-    platform,
-    report,
-  });
-  const routes: Route[] = [...serverRoutes, ...userRoutes(), ...(options.live?.routes ?? [])];
+  const routes: Route[] = [
+    ...serverRoutes,
+    ...userRoutes(options.protocols),
+    ...commonRoutes(options.protocols),
+    ...(options.live?.routes ?? []),
+  ];
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
     identify: (request) => identify(request, options),
     report,
   });
-  unfinished.start();
+  server.runs.unfinished.start();
   return {
     app,
-    fetch: (request) => app.fetch(request),
+    fetch: app.fetch,
     live: gateOf(server, options),
     limits,
     isGuarded: options.authenticate !== undefined || options.allowUnauthenticated === true,
     get runsInFlight() {
       return server.runs.inFlight + (server.live?.size ?? 0);
     },
-    takeUpUnfinishedRuns: () => unfinished.look(),
+    whenIdle: () => server.runs.whenIdle(),
+    takeUpUnfinishedRuns: () => server.runs.unfinished.look(),
     async drain(timeoutMs) {
-      const stopped = within(platform, unfinished.stop(), timeoutMs + GRACE_MS);
-      await Promise.all([server.runs.drain(timeoutMs), server.live?.drain(timeoutMs), stopped]);
+      await Promise.all([server.runs.drain(timeoutMs), server.live?.drain(timeoutMs)]);
+      await server.webhooks?.drain();
     },
   };
 }

@@ -1,5 +1,7 @@
 import { EventloomError } from '@eventloom/core';
 
+export { RunNotFoundError } from '@eventloom/core';
+
 // Requests
 
 /** The server has no route at this path. */
@@ -38,6 +40,20 @@ export class RateLimitedError extends EventloomError {
   static override readonly retryable = true;
 }
 
+/** The end of a run could not be told to the address that its request named, in any attempt. Reported to `onError`, and not answered. */
+export class WebhookError extends EventloomError {
+  static override readonly code = 'WEBHOOK';
+}
+
+/**
+ * The user has as much under way as one user may have at the same time: runs, requests that wait for a session, bytes of bodies, or calls.
+ * Nothing was changed. Retryable.
+ */
+export class UserLimitError extends EventloomError {
+  static override readonly code = 'USER_LIMIT';
+  static override readonly retryable = true;
+}
+
 /** The server has no app of this name. */
 export class AppNotFoundError extends EventloomError {
   static override readonly code = 'APP_NOT_FOUND';
@@ -50,33 +66,23 @@ export class ArtifactNotFoundError extends EventloomError {
 
 // Runs
 
-/** The server already has as many runs as it accepts; nothing was changed. Retryable. */
+/** The server already has as many runs, waiting requests or bytes of bodies as it accepts; nothing was changed. Retryable. */
 export class ServerBusyError extends EventloomError {
   static override readonly code = 'SERVER_BUSY';
   static override readonly retryable = true;
 }
 
-/** The server does not know the run (any more). Committed events are in the session. */
-export class RunNotFoundError extends EventloomError {
-  static override readonly code = 'RUN_NOT_FOUND';
-}
-
-/** The server has the run, but no longer the requested events. Committed events are in the session. */
+/** The chunks behind the requested number are not kept any more, and no stored event repeats them yet. */
 export class RunEventsGoneError extends EventloomError {
   static override readonly code = 'RUN_EVENTS_GONE';
 }
 
 /**
- * The server shuts down, and the run does not end with it: it continues in its own process, or, when it is resumable, in the next
- * server, depending on its `onUnfinishedRuns`. Not retryable, because the user's message is stored. Follow the run by its id.
+ * The stream ends, and the run does not: another process continues it, or the next one that finds it, depending on its
+ * `onUnfinishedRuns`. Not retryable, because the user's message is stored: follow the run at its address.
  */
 export class RunGoesOnError extends EventloomError {
   static override readonly code = 'RUN_GOES_ON';
-}
-
-/** The process that hosted the run ended, or sent no sign of life for too long. Committed events are in the session. */
-export class RunHostLostError extends EventloomError {
-  static override readonly code = 'RUN_HOST_LOST';
 }
 
 /** A run of another process cannot be found or followed from here at the moment; the run itself is not affected. Retryable. */

@@ -3,7 +3,20 @@
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
 export { checkId } from './http/check-names.ts';
+export type { RunConfigHook, RunPolicy } from './http/run-policy.ts';
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
+export type { FollowRunRequest, HostedRun, RunItem, RunWriter } from './http/hosted-run.ts';
+export type { QuerySpec } from './http/route.ts';
+export type {
+  CommonCall,
+  CommonRoute,
+  Protocol,
+  ProtocolCall,
+  ProtocolRoute,
+  ProtocolRouteSpec,
+  RunOwner,
+} from './protocol.ts';
+export type { WebhookOptions } from './runs/webhooks.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 export type {
   LiveAdmission,
@@ -16,12 +29,12 @@ export type {
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
 export type {
-  RelayedRun,
+  LogMirror,
+  RelayedLog,
   RelayHost,
   RemoteRun,
-  RemoteRunFollower,
   RunEnd,
-  RunEventLog,
+  RunFrame,
   RunPublication,
   RunRelay,
   RunStop,
@@ -37,7 +50,6 @@ export {
   RouteNotFoundError,
   RunEventsGoneError,
   RunGoesOnError,
-  RunHostLostError,
   RunNotFoundError,
   RunRelayError,
   ServerBusyError,
@@ -45,5 +57,7 @@ export {
   TooManyReadersError,
   UnauthenticatedError,
   UpgradeRequiredError,
+  UserLimitError,
+  WebhookError,
 } from './errors.ts';
 export { ShuttingDownError } from '@eventloom/core';

@@ -1,5 +1,6 @@
 import type { Platform, SessionKey } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
+import type { RunConfigHook } from './http/run-policy.ts';
 import type { Route } from './http/route.ts';
 import type { FrontContext } from './server-context.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -28,6 +29,8 @@ export interface LiveEndpoint {
 export interface LiveServer {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly limits: ServerLimits;
+  /** Decides about the config of runs, if the server has the hook. */
+  readonly runConfig?: RunConfigHook | undefined;
   readonly platform: Platform;
   /** Reports a failure of the server itself. */
   readonly report: (error: unknown) => void;

@@ -1,8 +1,11 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { CountLimits } from './http/request-body.ts';
+import type { RunConfigHook } from './http/run-policy.ts';
+import type { UserQuotas } from './http/user-quotas.ts';
 import type { LiveHost } from './live-endpoint.ts';
-import type { RunRegistry } from './runs/run-registry.ts';
+import type { RunHub } from './runs/run-hub.ts';
+import type { Webhooks } from './runs/webhooks.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** What requests are checked against, also where somebody else answers them. */
@@ -10,7 +13,11 @@ export interface FrontContext {
   /** The apps there are, by name. */
   readonly runners: { has(appName: string): boolean; keys(): Iterable<string> };
   readonly runs: { readonly isDraining: boolean };
-  readonly limits: CountLimits & Pick<ServerLimits, 'maxBodyBytes'>;
+  /** Asks whether sessions can be read. Absent where requests are answered elsewhere. */
+  readonly isStorageReachable?: () => Promise<boolean>;
+  readonly limits: CountLimits;
+  /** What the users' requests have under way here. */
+  readonly quotas: UserQuotas;
   /** What `/version` answers. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -18,10 +25,14 @@ export interface FrontContext {
 /** What all requests to one server share. */
 export interface ServerContext extends FrontContext {
   readonly runners: ReadonlyMap<string, Runner>;
-  readonly runs: RunRegistry;
+  readonly runs: RunHub;
   /** The live runs; undefined for a server without the option `live`. */
   readonly live: LiveHost | undefined;
   readonly limits: ServerLimits;
+  /** Decides about the config of runs, if the server has the hook. */
+  readonly runConfig: RunConfigHook | undefined;
+  /** Tells of the ends of runs, if the server has the option `webhooks`. */
+  readonly webhooks: Webhooks | undefined;
   readonly platform: Platform;
   readonly trustsImportedEvents: boolean;
 }

@@ -1,7 +1,16 @@
+import type { RunBounds } from '@eventloom/core';
+
 /** How much the server takes on, and for how long it keeps it. */
 export interface ServerLimits {
   /** Bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
+  /**
+   * Bytes of bodies that all requests together may have in flight: of those that are read, of those that are not answered yet, and of the
+   * messages of runs in flight. A further one is refused with SERVER_BUSY. Default 256 MiB.
+   */
+  readonly maxBodyBytesInFlight: number;
+  /** The same of one user; a further one is refused with USER_LIMIT. Default 64 MiB. */
+  readonly maxBodyBytesInFlightPerUser: number;
   /** Parts of a message, of an event that a session begins with, and of a frame of a call. Default 1,000. */
   readonly maxBodyParts: number;
   /** Events that a session begins with. Default 10,000. */
@@ -10,6 +19,19 @@ export interface ServerLimits {
   readonly maxBodyKeys: number;
   /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
   readonly maxRuns: number;
+  /** Runs of one user in flight; a further one is refused with USER_LIMIT. Default 100. */
+  readonly maxRunsPerUser: number;
+  /**
+   * Requests that wait for a session, because a run or another request holds it, or because the storage is slow. A further one is refused
+   * with SERVER_BUSY. Default 1,000.
+   */
+  readonly maxQueuedRequests: number;
+  /** The same of one user; a further one is refused with USER_LIMIT. Default 32. */
+  readonly maxQueuedRequestsPerUser: number;
+  /** Model calls of one run, whatever its config says. An integer of at least 1, or Infinity: the config decides. Default Infinity. */
+  readonly maxLlmCalls: number;
+  /** Tool calls of one model reply that run at the same time, whatever the config says. As `maxLlmCalls`. Default Infinity. */
+  readonly maxParallelToolCalls: number;
   /** Characters of events kept of one run, beside its largest one; the oldest go first. Default 16 Mi. */
   readonly maxRunChars: number;
   /** Characters of events kept of all runs together; finished runs get a quarter of it, and the oldest goes first. Default 64 Mi. */
@@ -38,6 +60,8 @@ export interface ServerLimits {
   readonly unfinishedRunsEveryMs: number;
   /** Calls at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
   readonly maxLiveCalls: number;
+  /** Calls of one user at a time; a further one is refused with USER_LIMIT. Default 20. */
+  readonly maxLiveCallsPerUser: number;
   /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
@@ -56,10 +80,17 @@ export interface ServerLimits {
 /** The limits of what is not given. */
 export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 20 * 1024 * 1024,
+  maxBodyBytesInFlight: 256 * 1024 * 1024,
+  maxBodyBytesInFlightPerUser: 64 * 1024 * 1024,
   maxBodyParts: 1000,
   maxBodyEvents: 10_000,
   maxBodyKeys: 1000,
   maxRuns: 2000,
+  maxRunsPerUser: 100,
+  maxQueuedRequests: 1000,
+  maxQueuedRequestsPerUser: 32,
+  maxLlmCalls: Infinity,
+  maxParallelToolCalls: Infinity,
   maxRunChars: 16 * 1024 * 1024,
   maxKeptChars: 64 * 1024 * 1024,
   keepRunsMs: 300_000,
@@ -71,6 +102,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,
   maxLiveCalls: 1000,
+  maxLiveCallsPerUser: 20,
   maxLiveFrameBytes: 2 * 1024 * 1024,
   maxLiveWaitingBytes: 1024 * 1024,
   maxLiveUnconfirmedBytes: 48 * 1024 * 1024,
@@ -80,4 +112,13 @@ export const DEFAULT_LIMITS: ServerLimits = {
 export function limitsOver<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
   return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
+}
+
+/** The bounds of every run of a server; undefined when its limits bound none. */
+export function boundsOf({ maxLlmCalls, maxParallelToolCalls }: ServerLimits): RunBounds | undefined {
+  if (maxLlmCalls === Infinity && maxParallelToolCalls === Infinity) return undefined;
+  return {
+    maxLlmCalls: maxLlmCalls === Infinity ? undefined : maxLlmCalls,
+    maxParallelToolCalls: maxParallelToolCalls === Infinity ? undefined : maxParallelToolCalls,
+  };
 }

@@ -1,8 +1,11 @@
 import { checkKnown, ConfigurationError, type OptionNames, type Platform } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
+import type { RunConfigHook } from './http/run-policy.ts';
+import type { Protocol } from './protocol.ts';
 import type { LiveEndpoint } from './live-endpoint.ts';
 import type { RunRelay } from './runs/run-relay.ts';
 import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
+import { checkWebhookOptions, type WebhookOptions } from './runs/webhooks.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
 
 /** Who a request comes from. */
@@ -40,6 +43,20 @@ export interface ServerOptions {
   readonly trustImportedEvents?: boolean | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */
   readonly origins?: readonly string[] | undefined;
+  /**
+   * Decides about the config of each run that a request starts or resumes, live ones included: `maxLlmCalls`, the voice, the handle of a
+   * live session. `limits.maxLlmCalls` and `limits.maxParallelToolCalls` bound what it says; what it says goes before the fields of the
+   * request, and those before the `runConfig` of the runner; of `customMetadata` key by key. What is no run config fails the request with
+   * 500 and is reported; an error that it throws refuses the run (ForbiddenError: 403). Default: the request and the runner decide.
+   */
+  readonly runConfig?: RunConfigHook | undefined;
+  /**
+   * Lets a request for a run (`POST …/sessions/{sessionId}/runs`) say `webhook: { url }`: the server sends a signed message there when the run has
+   * ended. Default: such a request is refused.
+   */
+  readonly webhooks?: WebhookOptions | undefined;
+  /** Further ways to speak with the agents, beside the ADK's routes. Default: none. */
+  readonly protocols?: readonly Protocol[] | undefined;
   /** Serves live runs at `/run_live`: `liveEndpoint()` of `@eventloom/live/server`. Default: none, and the path is not found. */
   readonly live?: LiveEndpoint | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
@@ -72,7 +89,10 @@ const OPTIONS: OptionNames<ServerOptions> = {
   authenticate: true,
   allowUnauthenticated: true,
   trustImportedEvents: true,
+  runConfig: true,
+  webhooks: true,
   origins: true,
+  protocols: true,
   live: true,
   limits: true,
   relay: true,
@@ -93,9 +113,10 @@ export function checkServerOptions(options: ServerOptions): void {
       throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
     names.add(runner.appName);
   }
-  const { authenticate } = options;
-  if (authenticate !== undefined && typeof authenticate !== 'function') {
-    throw new ConfigurationError('createServer: authenticate must be a function of the request');
+  if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
+  for (const hook of ['authenticate', 'runConfig'] as const) {
+    if (options[hook] !== undefined && typeof options[hook] !== 'function')
+      throw new ConfigurationError(`createServer: ${hook} must be a function of the request`);
   }
   if (options.live !== undefined && typeof options.live?.createHost !== 'function') {
     throw new ConfigurationError(
@@ -126,6 +147,11 @@ function checkLimit(limit: string, value: unknown): void {
       `createServer: limits has no "${limit}"; it has ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
     );
   }
-  if (value === undefined || (typeof value === 'number' && value >= 0)) return;
+  if (value === undefined) return;
+  if (limit === 'maxLlmCalls' || limit === 'maxParallelToolCalls') {
+    if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
+    throw new ConfigurationError(`createServer: limits.${limit}: must be an integer of at least 1, or Infinity`);
+  }
+  if (typeof value === 'number' && value >= 0) return;
   throw new ConfigurationError(`createServer: limits.${limit}: must be a number of at least 0`);
 }

@@ -58,6 +58,20 @@ const OPTIONS = {
     help: 'let everybody who reaches another host than loopback do everything',
     only: 'start',
   },
+  'jwks-url': {
+    type: 'string',
+    value: 'url',
+    help: 'ask users for a token that is signed with a key of this JSON Web Key Set; its claim "sub" names the user',
+    only: 'start',
+  },
+  'jwt-issuer': { type: 'string', value: 'name', help: 'who must have made the token: its claim "iss"', only: 'start' },
+  'jwt-audience': { type: 'string', value: 'name', help: 'for whom it must be made: its claim "aud"', only: 'start' },
+  drain: {
+    type: 'string',
+    value: 'time',
+    help: 'how long runs may go on after SIGTERM, as 20s or 5m; default 7s',
+    only: 'start',
+  },
   resumable: {
     type: 'boolean',
     help: 'store how far runs come, so that they go on when the server was ended or lost',

@@ -20,6 +20,10 @@ export interface CommandLine {
   readonly host?: string | undefined;
   readonly origins: readonly string[];
   readonly allowUnauthenticated: boolean;
+  readonly jwksUrl?: string | undefined;
+  readonly jwtIssuer?: string | undefined;
+  readonly jwtAudience?: string | undefined;
+  readonly drain?: string | undefined;
   readonly resumable: boolean;
   readonly unfinishedRuns?: string | undefined;
   readonly requestTtl?: string | undefined;
@@ -66,6 +70,10 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     host: text('host'),
     origins: Array.isArray(values['origin']) ? values['origin'].map(String) : [],
     allowUnauthenticated: values['allow-unauthenticated'] === true,
+    jwksUrl: text('jwks-url'),
+    jwtIssuer: text('jwt-issuer'),
+    jwtAudience: text('jwt-audience'),
+    drain: text('drain'),
     resumable: values['resumable'] === true,
     unfinishedRuns: text('unfinished-runs'),
     requestTtl: text('request-ttl'),

@@ -40,7 +40,7 @@ test('a run of one process is followed and cancelled through another one', async
   expect((await fetch(`${b.url}${run}`, { method: 'DELETE' })).status).toBe(200);
   const text = await here.text();
   expect(text).toBe(await there.text());
-  expect(text).toMatch(/^id: 1\ndata: .*"Well"[^]*"code":"RUN_ABORTED"\}\n\n$/);
+  expect(text).toMatch(/^id: 0.001000001\ndata: .*"Well"[^]*"code":"RUN_ABORTED"\}\n\n$/);
   expect(await a.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   expect(await b.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
   await database.drop();

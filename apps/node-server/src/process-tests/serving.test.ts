@@ -1,5 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Event, SessionJson } from '@eventloom/core';
@@ -112,6 +114,19 @@ describe('options', { timeout: 30_000 }, () => {
       const result = await runProgram(['--host', host], { folder: folder.path });
       expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-unauthenticated') });
     }
+  });
+
+  test('let everybody in on another host only: on this machine the name that is called is still looked at', async () => {
+    using folder = temporaryFolder();
+    await using server = await startServer(['--allow-unauthenticated'], { folder: folder.path });
+    const statusUnder = async (host: string): Promise<number | undefined> => {
+      const [answer] = (await once(get(`${server.url}/list-apps`, { headers: { host } }), 'response')) as [
+        IncomingMessage,
+      ];
+      answer.resume();
+      return answer.statusCode;
+    };
+    expect([await statusUnder('localhost'), await statusUnder('rebound.example')]).toEqual([200, 403]);
   });
 
   test('that name a file for the folder of the artifacts are refused', async () => {

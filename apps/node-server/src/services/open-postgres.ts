@@ -1,8 +1,8 @@
-import { ConfigurationError, EventloomError, toError } from '@eventloom/core';
+import { ConfigurationError, StorageError, toError } from '@eventloom/core';
 import type { OpenSessions } from './open-services.ts';
 
 /** How long a server may take to answer when the program starts, and whenever a connection is made. */
-const CONNECT_MS = 10_000;
+const CONNECT_MS = 5000;
 
 /**
  * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Tables are made where they are
@@ -15,7 +15,12 @@ export async function openPostgres(url: string, warn: (line: string) => void): P
   const { PostgresRunRelay } = await import('@eventloom/server/postgres');
   const { PostgresSessionService } = await import('@eventloom/sessions/postgres');
   const place = withoutSecrets(url);
-  const pool = new Pool({ connectionString: url, connectionTimeoutMillis: CONNECT_MS, application_name: 'eventloom' });
+  const pool = new Pool({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    application_name: 'eventloom',
+  });
   pool.on('error', (error) => warn(`${place}: an idle connection was lost: ${reasonOf(error)}`));
   const service = new PostgresSessionService({ pool });
   try {
@@ -23,9 +28,9 @@ export async function openPostgres(url: string, warn: (line: string) => void): P
   } catch (cause) {
     await pool.end();
     // An error of the client holds its settings, so it is not passed on.
-    throw new ConfigurationError(`cannot keep sessions in ${place}: ${reasonOf(cause)}`, {
-      cause: EventloomError.isInstance(cause) ? cause : undefined,
-    });
+    const isOfClient = !ConfigurationError.isInstance(cause);
+    const reason = toError(StorageError.isInstance(cause) ? cause.cause : cause);
+    throw new ConfigurationError(`cannot keep sessions in ${place}: ${reasonOf(reason)}`, isOfClient ? {} : { cause });
   }
   const relay = new PostgresRunRelay({ pool });
   const close = async (): Promise<void> => {

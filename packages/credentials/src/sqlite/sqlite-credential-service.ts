@@ -22,7 +22,7 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
  * Credentials in a SQLite file, through node's own `node:sqlite`, encrypted as `EncryptedCredentialService` says. Several processes of
  * one machine may use one file, with the same keys. An acknowledged write survives a crash of the machine. In a file that the
  * service opened, what is replaced or deleted is overwritten. A call that finds the file locked by another process blocks for up
- * to five seconds and then fails with a retryable CredentialBusyError.
+ * to five seconds and then fails with a StorageError, as does one that finds the disk full.
  */
 export class SqliteCredentialService extends EncryptedCredentialService {
   readonly #opened: DatabaseSync | undefined;
@@ -48,15 +48,15 @@ export class SqliteCredentialService extends EncryptedCredentialService {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file is for its owner only. `:memory:` is a database of
- * its own. What is deleted is overwritten.
+ * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
+ * database of its own. What is deleted is overwritten.
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 function openDatabase(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
-      mkdirSync(dirname(resolve(path)), { recursive: true });
+      mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
     database = new DatabaseSync(path);

@@ -1,8 +1,7 @@
-import { CredentialBusyError, type CredentialKey } from '@eventloom/core';
+import type { CredentialKey } from '@eventloom/core';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CredentialStore, SealedCredential } from '../credential-store.ts';
 
-const SQLITE_BUSY = 5;
 const OWNED = 'app_name = ? AND user_id = ? AND credential_key = ?';
 
 /** Sealed credentials in a SQLite database, a row each. */
@@ -21,30 +20,17 @@ export class SqliteCredentialStore implements CredentialStore {
   }
 
   async load({ appName, userId, credentialKey }: CredentialKey): Promise<SealedCredential | undefined> {
-    const row = unlessBusy(() => this.#load.get(appName, userId, credentialKey));
+    const row = this.#load.get(appName, userId, credentialKey);
     if (!row) return undefined;
     const { key_id: keyId, sealed } = row;
     return { keyId: String(keyId), sealed: sealed instanceof Uint8Array ? sealed : new Uint8Array() };
   }
 
   async save({ appName, userId, credentialKey }: CredentialKey, { keyId, sealed }: SealedCredential): Promise<void> {
-    unlessBusy(() => this.#save.run(appName, userId, credentialKey, keyId, sealed));
+    this.#save.run(appName, userId, credentialKey, keyId, sealed);
   }
 
   async delete({ appName, userId, credentialKey }: CredentialKey): Promise<void> {
-    unlessBusy(() => this.#delete.run(appName, userId, credentialKey));
-  }
-}
-
-/** A file that stays locked by another process is a retryable error. */
-function unlessBusy<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (cause instanceof Error && 'errcode' in cause && cause.errcode === SQLITE_BUSY)
-      throw new CredentialBusyError('the database of credentials stays locked by another process; try again', {
-        cause,
-      });
-    throw cause;
+    this.#delete.run(appName, userId, credentialKey);
   }
 }

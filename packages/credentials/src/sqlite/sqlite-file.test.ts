@@ -1,4 +1,4 @@
-import { type AuthCredential, ConfigurationError, CredentialBusyError, encodeBase64 } from '@eventloom/core';
+import { type AuthCredential, ConfigurationError, encodeBase64, StorageError } from '@eventloom/core';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -86,18 +86,19 @@ test('a file that another connection keeps locked is a retryable error, and noth
   const failure: unknown = await impatient
     .saveCredential({ ...KEY, credential: apiKey('hunter2') })
     .catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(CredentialBusyError);
+  expect(failure).toBeInstanceOf(StorageError);
   expect(failure).toMatchObject({ retryable: true });
   database.exec('ROLLBACK');
   expect(await impatient.loadCredential(KEY)).toBeUndefined();
   for (const connection of [database, blocked]) connection.close();
 });
 
-test('a missing folder is made, and a new file is for its owner only', async () => {
+test('a missing folder is made, and new folders and files are for their owner only', async () => {
   path = join(folder, 'a', 'b', 'credentials.db');
   const service = new SqliteCredentialService({ path, keys });
   await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
   for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  for (const made of [join(folder, 'a'), join(folder, 'a', 'b')]) expect(statSync(made).mode & 0o777).toBe(0o700);
   service.close();
 });
 

@@ -4,6 +4,7 @@ import {
   type EventloomError,
   type Platform,
   RunAbortedError,
+  type RunBounds,
   type RunConfig,
   serializeEvent,
   type SessionKey,
@@ -19,6 +20,7 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
   readonly key: SessionKey;
   readonly runner: Runner;
   readonly runConfig: RunConfig;
+  readonly bounds: RunBounds | undefined;
   readonly socket: LiveSocket;
   readonly platform: Platform;
   readonly limits: FrameLimits;
@@ -56,7 +58,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   #callOff: (() => void) | undefined;
 
   constructor(params: HostedLiveRunParams) {
-    const { key, runner, runConfig, socket, limits } = params;
+    const { key, runner, runConfig, bounds, socket, limits } = params;
     this.key = key;
     this.#params = params;
     this.#writer = new LiveFrameWriter(socket, params);
@@ -70,6 +72,7 @@ export class HostedLiveRun implements LiveSocketEvents {
       sessionId: key.sessionId,
       liveRequestQueue: this.#input.queue,
       runConfig,
+      bounds,
       abortSignal: this.#controller.signal,
     });
     void this.#run();

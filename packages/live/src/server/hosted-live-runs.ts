@@ -1,4 +1,11 @@
-import { InvalidRequestError, RunAbortedError, type SessionKey, ShuttingDownError } from '@eventloom/core';
+import {
+  InvalidRequestError,
+  RunAbortedError,
+  type RunConfig,
+  type SessionKey,
+  ShuttingDownError,
+} from '@eventloom/core';
+import { runConfigOver } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import {
   type AuthenticatedUser,
@@ -7,30 +14,36 @@ import {
   type LiveServer,
   type LiveSocket,
   type LiveSocketEvents,
+  type RunPolicy,
   ServerBusyError,
+  UserLimitError,
 } from '@eventloom/server';
 import {
+  boundsOf,
+  decideRunConfig,
   requireSameUser,
   errorBody,
   GRACE_MS,
-  Heartbeat,
   liveProtocolOf,
   runnerOf,
   socketCloseOf,
   within,
 } from '@eventloom/server/internal';
+import { Heartbeat } from './heartbeat.ts';
 import { HostedLiveRun, type HostedLiveRunParams } from './hosted-live-run.ts';
 import { UnconfirmedBytes } from './live-frame-writer.ts';
 import { LIVE_PROTOCOL, type LiveQuery, parseLiveQuery } from './live-query.ts';
 
 /** The parameters that differ from run to run. */
-type OwnParams = Omit<HostedLiveRunParams, 'platform' | 'limits' | 'maxWaiting' | 'unconfirmed'>;
+type OwnParams = Omit<HostedLiveRunParams, 'platform' | 'limits' | 'bounds' | 'maxWaiting' | 'unconfirmed'>;
 
 /** The live runs of a server, while they last. A live run has one client, and nothing of it is kept for another one. */
 export class HostedLiveRuns implements LiveHost {
   readonly #server: LiveServer;
   readonly #heartbeat: Heartbeat<HostedLiveRun>;
   readonly #runs = new Set<HostedLiveRun>();
+  /** How many of them each user has. */
+  readonly #ofUser = new Map<string, number>();
   readonly #unconfirmed: UnconfirmedBytes;
   #isDraining = false;
 
@@ -55,13 +68,17 @@ export class HostedLiveRuns implements LiveHost {
       const user = await identify();
       const query = parseLiveQuery(new URL(request.url).searchParams);
       requireSameUser(user, query.key.userId);
-      const runner = runnerOf(this.#server, query.key.appName);
+      const { appName } = query.key;
+      const runner = runnerOf(this.#server, appName);
       checkAgainst(runner, query);
+      const { runConfig: hook } = this.#server;
+      const decided = hook && (await decideRunConfig(hook, request, user, appName));
+      const runConfig = liveRunConfig(query.runConfig, decided, runner);
       return {
         protocol,
         open: (socket) => {
           try {
-            return this.start({ ...query, runner, socket });
+            return this.start({ ...query, runConfig, runner, socket });
           } catch (error) {
             return refuse(error, socket);
           }
@@ -72,13 +89,20 @@ export class HostedLiveRuns implements LiveHost {
     }
   }
 
-  /** @throws ServerBusyError @throws ShuttingDownError, and what the runner throws */
+  /** @throws ServerBusyError @throws UserLimitError @throws ShuttingDownError, and what the runner throws */
   start(params: OwnParams): HostedLiveRun {
     const { limits, platform, report } = this.#server;
-    const { maxLiveCalls, maxLiveWaitingBytes } = limits;
+    const { maxLiveCalls, maxLiveCallsPerUser, maxLiveWaitingBytes } = limits;
+    const { userId } = params.key;
     if (this.#isDraining) throw shuttingDown();
     if (this.#runs.size >= maxLiveCalls) {
       throw new ServerBusyError(`the server has ${this.#runs.size} calls, as many as it takes; try again`);
+    }
+    const ofUser = this.#ofUser.get(userId) ?? 0;
+    if (ofUser >= maxLiveCallsPerUser) {
+      throw new UserLimitError(
+        `the user has ${ofUser} calls, as many as one may have (limits.maxLiveCallsPerUser); end one, or try again`,
+      );
     }
     // Frames that disconnected clients did not take wait in memory as well.
     if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
@@ -86,12 +110,17 @@ export class HostedLiveRuns implements LiveHost {
         'too much waits for clients that do not take it, or do not say so; try again, with ping=text',
       );
     }
-    const bounds = { limits, maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
-    const run = new HostedLiveRun({ ...params, ...bounds, platform });
+    const bounds = boundsOf(limits);
+    const waiting = { maxWaiting: maxLiveWaitingBytes, unconfirmed: this.#unconfirmed };
+    const run = new HostedLiveRun({ ...params, ...waiting, limits, bounds, platform });
     this.#runs.add(run);
+    this.#ofUser.set(userId, ofUser + 1);
     this.#heartbeat.join(run);
     void run.ended.then(() => {
       this.#runs.delete(run);
+      const left = (this.#ofUser.get(userId) ?? 0) - 1;
+      if (left > 0) this.#ofUser.set(userId, left);
+      else this.#ofUser.delete(userId);
       this.#heartbeat.leave(run);
       if (run.failure) report(run.failure);
     });
@@ -144,6 +173,16 @@ export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents
   socket.close(code, reason);
   const ignore = (): void => undefined;
   return { message: ignore, taken: ignore, pong: ignore, closed: ignore, ended: Promise.resolve() };
+}
+
+/** How long a live run waits for its session unless the server says otherwise: short, because the client waits. */
+const BUSY_WAIT_MS = 5000;
+
+/** The config of a live run: what the server decides over the query, without what is for runs that can be resumed. */
+function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, runner: Runner): RunConfig {
+  const { resumable: _, ...decided } = decidedConfig ?? {};
+  const busyWaitMs = runner.runConfig.busyWaitMs ?? BUSY_WAIT_MS;
+  return runConfigOver(decided, { ...asked, busyWaitMs });
 }
 
 /** @throws InvalidRequestError for an option that the runner cannot serve */

@@ -28,12 +28,24 @@ test('a call goes from the client to the real client of the service and back: sp
   const model = new Gemini({ model: 'gemini-live', apiKey: 'test', baseUrl: service.url });
   const agent = new LlmAgent({ name: 'speaker', model, tools: [clock] });
   const sessionService = new InMemorySessionService();
-  const runner = new Runner({ appName: 'voice', agent, live: live(), sessionService, autoCreateSession: true });
-  const server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0 });
+  const speechConfig = { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Puck' } } };
+  const runner = new Runner({
+    appName: 'voice',
+    agent,
+    live: live(),
+    sessionService,
+    autoCreateSession: true,
+    runConfig: { speechConfig, contextWindowCompression: { slidingWindow: {} } },
+  });
+  const realtimeInputConfig = { automaticActivityDetection: { disabled: true } };
+  const runConfig = () => ({ realtimeInputConfig, sessionResumption: { handle: 'before' } });
+  const server = await serve(createServer({ runners: [runner], live: liveEndpoint(), runConfig }), { port: 0 });
   try {
     const query = 'app_name=voice&user_id=ann&session_id=s&audio=binary&input_audio_transcription=true';
     const client = await callServer(server, query);
+    client.send({ activity_start: {} });
     client.send(new Uint8Array([1, 2]));
+    client.send({ activity_end: {} });
     const events = [];
     let bytes = 0;
     for (;;) {
@@ -47,7 +59,18 @@ test('a call goes from the client to the real client of the service and back: sp
     client.send({ close: true });
     expect((await client.end()).code).toBe(1000);
     const [connection] = service.live.connections;
-    expect(connection?.received.map((message) => Object.keys(message)[0])).toEqual(['realtimeInput', 'toolResponse']);
+    expect(connection?.setup).toMatchObject({
+      generationConfig: { speechConfig },
+      contextWindowCompression: { slidingWindow: {} },
+      realtimeInputConfig,
+      sessionResumption: { handle: 'before' },
+    });
+    expect(connection?.received.map((message) => Object.keys(Object(Object.values(message)[0]))[0])).toEqual([
+      'activityStart',
+      'audio',
+      'activityEnd',
+      'functionResponses',
+    ]);
     service.assertConsumed();
   } finally {
     await server.shutDown();

@@ -1,4 +1,5 @@
 import { InvalidRequestError, Modality, type RunConfig, type SessionKey } from '@eventloom/core';
+import { checkNoRunConfig } from '@eventloom/core/wire';
 import { checkId } from '@eventloom/server';
 
 /** The parameters of a request for a live run. */
@@ -35,14 +36,21 @@ export const LIVE_PARAMETERS = {
 
 type ParameterName = keyof typeof LIVE_PARAMETERS;
 
-/** How long a live run waits for its session: short, because the client waits. */
-const BUSY_WAIT_MS = 5000;
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+}
+
+const CAMEL_PARAMETERS: Readonly<Record<string, true>> = Object.fromEntries(
+  Object.keys(LIVE_PARAMETERS).map((name) => [toCamelCase(name), true]),
+);
 
 /**
- * Parses the query of a request, each name in snake case or camel case. Unknown names are ignored, as everywhere.
+ * Parses the query of a request, each name in snake case or camel case. Unknown names are ignored, as everywhere, except those of options of
+ * the run config: only the server decides about them.
  * @throws InvalidRequestError
  */
 export function parseLiveQuery(query: URLSearchParams): LiveQuery {
+  checkNoRunConfig(Object.fromEntries(query), CAMEL_PARAMETERS);
   const key = {
     appName: required(query, 'app_name'),
     userId: required(query, 'user_id'),
@@ -53,13 +61,14 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
   if (flag(query, 'explicit_vad_signal')) {
     throw new InvalidRequestError('explicit_vad_signal: is not supported by this version; leave it out');
   }
+  const modality = choice(query, 'modalities', Object.values(Modality));
   const proactiveAudio = flag(query, 'proactive_audio');
   return {
     key,
     isAudioBinary: choice(query, 'audio', ['base64', 'binary']) === 'binary',
     answersPings: choice(query, 'ping', ['text']) === 'text',
     runConfig: {
-      responseModalities: [choice(query, 'modalities', Object.values(Modality)) ?? Modality.AUDIO],
+      responseModalities: modality && [modality],
       proactivity: proactiveAudio === undefined ? undefined : { proactiveAudio },
       enableAffectiveDialog: flag(query, 'enable_affective_dialog'),
       sessionResumption: ifTrue(flag(query, 'enable_session_resumption')),
@@ -67,13 +76,12 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
       outputAudioTranscription: ifTrue(flag(query, 'output_audio_transcription')),
       saveLiveBlob: flag(query, 'save_live_blob'),
       onBusy: choice(query, 'on_busy', ['queue', 'reject', 'interrupt']),
-      busyWaitMs: BUSY_WAIT_MS,
     },
   };
 }
 
 function valuesOf(query: URLSearchParams, name: ParameterName): string[] {
-  const camelName = name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
+  const camelName = toCamelCase(name);
   return [...query.getAll(name), ...(camelName === name ? [] : query.getAll(camelName))];
 }
 

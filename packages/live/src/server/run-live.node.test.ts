@@ -6,7 +6,7 @@ import { createServer } from '@eventloom/server';
 import { type NodeServer, serve } from '@eventloom/server/node';
 import { callServer } from './fixtures/call-server.ts';
 import { liveSuite } from './fixtures/live-suite.ts';
-import { voiceRunner } from './fixtures/voice-runner.ts';
+import { voice, voiceRunner } from './fixtures/voice-runner.ts';
 import { liveEndpoint } from './live-endpoint.ts';
 
 const servers: NodeServer[] = [];
@@ -24,6 +24,7 @@ liveSuite(async (limits) => {
     runners: [voiceRunner(services)],
     live: liveEndpoint(),
     limits,
+    runConfig: (...asked) => voice.runConfig?.(...asked),
     onError: () => undefined,
   });
   const server = await serve(app, { port: 0, drainMs: 100 });

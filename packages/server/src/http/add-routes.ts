@@ -28,7 +28,9 @@ export function addRoutes<Server extends FrontContext>(
   options: RoutesOptions<Server>,
 ): void {
   addGuards(app, routes, options);
-  const byPath = Map.groupBy(routes, ({ path }) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  const byPath = Map.groupBy(routes, ({ path }) =>
+    path.replaceAll(/\{(\w+)\}/g, ':$1').replace(/\{(\w+)\+\}$/, ':$1{.+}'),
+  );
   for (const [path, group] of byPath) addPath(app, path, group, options);
   app.notFound(({ req: { method, path } }) =>
     method === 'GET' && path === '/' ? introduce(options) : errorResponse(nothingAt(method, path)),
@@ -54,10 +56,16 @@ function addGuards<Server extends FrontContext>(
   routes: readonly Route<Server>[],
   options: RoutesOptions<Server>,
 ): void {
-  const publicPaths = new Set(routes.filter(({ isPublic }) => isPublic).map(({ path }) => path));
+  const publicRoutes = new Set(
+    routes.filter(({ isPublic }) => isPublic).map(({ method, path }) => `${method} ${path}`),
+  );
   const { isLoopbackOnly, origins } = guardOf(options);
   app.use(async ({ req }, next) => {
-    guardRequest(req.raw, { isLoopbackOnly: isLoopbackOnly && !publicPaths.has(req.path), origins });
+    guardRequest(req.raw, {
+      isLoopbackOnly:
+        isLoopbackOnly && !publicRoutes.has(`${req.method === 'HEAD' ? 'get' : req.method.toLowerCase()} ${req.path}`),
+      origins,
+    });
     await next();
   });
   if (origins.length === 0) return;
@@ -88,6 +96,11 @@ function addPath<Server extends FrontContext>(
       return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
     }
     const user = route.isPublic ? undefined : await identify(req.raw);
-    return route.handle(new Call(server, context, user));
+    const call = new Call(server, context, user);
+    try {
+      return await route.handle(call);
+    } finally {
+      call.answered();
+    }
   });
 }

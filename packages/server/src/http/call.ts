@@ -1,25 +1,42 @@
-import { InvalidRequestError, type SessionKey, stateScopeOf } from '@eventloom/core';
+import {
+  type BaseArtifactService,
+  type BaseSessionService,
+  InvalidRequestError,
+  type SessionKey,
+  stateScopeOf,
+  StreamingMode,
+} from '@eventloom/core';
+import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
 import { ForbiddenError } from '../errors.ts';
+import { parsePosition } from '../runs/frame-position.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName, checkAppName, checkId, runnerOf } from './check-names.ts';
 import { readBytes, readJson, checkCounts } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
+import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
+import { checkRunRequest, startRun } from './start-run.ts';
+import { RequestQuota } from './user-quotas.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
 export class Call<Server extends FrontContext = ServerContext> {
   readonly server: Server;
+  /** The request itself. Its body is read here. */
+  readonly request: Request;
   readonly #context: Context;
-  readonly #user: AuthenticatedUser | undefined;
+  /** Who the request comes from; undefined where nobody is asked. */
+  readonly user: AuthenticatedUser | undefined;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  #quota: RequestQuota | undefined;
 
   constructor(server: Server, context: Context, user: AuthenticatedUser | undefined) {
     this.server = server;
+    this.request = context.req.raw;
     this.#context = context;
-    this.#user = user;
+    this.user = user;
   }
 
   /** A parameter of the path, decoded. */
@@ -53,19 +70,20 @@ export class Call<Server extends FrontContext = ServerContext> {
     return text === undefined ? undefined : parseCount(name, text);
   }
 
-  /** The request itself. Its body is read here. */
-  get request(): Request {
-    return this.#context.req.raw;
+  /** What the request has under way of what its user may have. The user is the authenticated one, otherwise the one in the path or the body. */
+  get quota(): RequestQuota {
+    const userId = this.user?.userId ?? this.#context.req.param('userId');
+    return (this.#quota ??= new RequestQuota(this.server.quotas, userId));
   }
 
-  /** Who the request comes from; undefined where nobody is asked. */
-  get user(): AuthenticatedUser | undefined {
-    return this.#user;
+  /** The request is answered. */
+  answered(): void {
+    this.#quota?.release();
   }
 
-  /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError */
+  /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return (this.#bytes ??= readBytes(this.request, this.server.limits.maxBodyBytes));
+    return (this.#bytes ??= readBytes(this.request, this.server.quotas.maxBodyBytes, this.quota));
   }
 
   /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */
@@ -110,19 +128,68 @@ export class Call<Server extends FrontContext = ServerContext> {
     return { appName: this.appName(), userId, sessionId };
   }
 
+  get limits(): Server['limits'] {
+    return this.server.limits;
+  }
+
+  /** See `ProtocolCall.startRun`. */
+  async startRun(this: Call, request: RunRequest): Promise<HostedRun> {
+    const body = checkRunRequest(this, readRunRequest(this.counted(request)));
+    const log = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+    const { runs } = this.server;
+    await runs.opened(log);
+    if (log.failure && !log.hasEvents) throw log.failure;
+    const { invocationId } = log;
+    return new HostedRun(invocationId, (frames) => ({ invocationId, body: runs.read(log, undefined, frames) }));
+  }
+
+  /** See `ProtocolCall.followRun`. */
+  followRun(this: Call, { lastEventId, ...request }: FollowRunRequest): HostedRun {
+    const { key, invocationId } = this.#runOf(request);
+    const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
+    const runner = this.runner(key.appName);
+    return new HostedRun(invocationId, (frames) =>
+      this.server.runs.follow(runner, key, invocationId, position, frames),
+    );
+  }
+
+  /** See `ProtocolCall.cancelRun`. */
+  async cancelRun(this: Call, request: FollowRunRequest): Promise<void> {
+    const { key, invocationId } = this.#runOf(request);
+    await this.server.runs.cancel(this.runner(key.appName), key, invocationId);
+  }
+
+  #runOf({ appName, userId, sessionId, invocationId }: FollowRunRequest): { key: SessionKey; invocationId: string } {
+    checkId('userId', userId);
+    checkId('sessionId', sessionId);
+    this.requireSameUser(userId);
+    this.appName(appName);
+    return { key: { appName, userId, sessionId }, invocationId: checkInvocationId(invocationId) };
+  }
+
+  /** See `ProtocolCall.sessions`. */
+  sessions(this: Call, appName: string): BaseSessionService {
+    return this.runner(appName).sessionService;
+  }
+
+  /** See `ProtocolCall.artifacts`. */
+  artifacts(this: Call, appName: string): BaseArtifactService | undefined {
+    return this.runner(appName).artifactService;
+  }
+
   /** @throws ForbiddenError if the request comes from another user */
   requireSameUser(userId: string): void {
-    requireSameUser(this.#user, userId);
+    requireSameUser(this.user, userId);
   }
 
   /** @throws ForbiddenError if a key is shared by all users of the app and the request's user may not write those */
   checkStateAccess(field: string, keys: Iterable<string>): void {
-    if (!this.#user || this.#user.mayWriteAppState === true) return;
+    if (!this.user || this.user.mayWriteAppState === true) return;
     for (const key of keys) {
       if (stateScopeOf(key) !== 'app') continue;
       throw new ForbiddenError(
         `${field}: the key ${quotedName(key)} is shared by all users of the app, and user ` +
-          `${JSON.stringify(this.#user.userId)} may not write those; the authenticate hook allows it with mayWriteAppState: true`,
+          `${JSON.stringify(this.user.userId)} may not write those; the authenticate hook allows it with mayWriteAppState: true`,
       );
     }
   }

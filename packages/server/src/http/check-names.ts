@@ -9,22 +9,15 @@ import type { FrontContext, ServerContext } from '../server-context.ts';
  * that builds a path or an address from it would resolve
  */
 export function checkId(field: string, id: string): void {
-  const fault = findFault(id);
-  if (fault !== undefined) throw new InvalidRequestError(`${field}: ${fault}`);
+  if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank`);
+  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: holds a control character`);
+  if (DOT_SEGMENT.test(id)) throw new InvalidRequestError(`${field}: has a segment "." or ".."`);
   checkName(field, id);
 }
 
-function findFault(id: string): string | undefined {
-  if (id.trim() === '') return 'is blank';
-  if (hasControlCharacter(id)) return 'holds a control character';
-  if (id.split(/[/\\]/).some((segment) => segment === '.' || segment === '..')) return 'has a segment "." or ".."';
-  return undefined;
-}
-
-/** True for a text with a control character, such as NUL. */
-export function hasControlCharacter(text: string): boolean {
-  return /\p{Cc}/u.test(text);
-}
+/** Finds a control character, such as NUL. */
+export const CONTROL_CHARACTER: RegExp = /\p{Cc}/u;
+const DOT_SEGMENT = /(^|[/\\])\.\.?([/\\]|$)/;
 
 const MAX_CHARS = 100;
 

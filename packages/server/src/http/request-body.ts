@@ -1,62 +1,65 @@
-import { InvalidRequestError, joinBytes, toError, isRecord } from '@eventloom/core';
+import { EventloomError, InvalidRequestError, joinBytes, toError, isRecord } from '@eventloom/core';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
+import type { RequestQuota } from './user-quotas.ts';
 
 /**
  * Parses a body as JSON; undefined for an empty one.
  * @throws InvalidRequestError for what is not JSON in UTF-8
  */
 export function readJson(bytes: Uint8Array): unknown {
-  const text = decode(bytes);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new InvalidRequestError('body: is not UTF-8 text', { cause });
+  }
   return text.trim() === '' ? undefined : parseJson('body', text);
 }
 
+/** A body that announces no more bytes than this is counted before it has come. Of others only what has come counts: to announce is cheap. */
+const COUNTED_AHEAD = 64 * 1024;
+
 /**
- * Reads the bytes of a body.
- * @throws BodyTooLargeError before the rest is read, InvalidRequestError for a body that breaks off
+ * Reads the bytes of a body, and counts them.
+ * @throws BodyTooLargeError, UserLimitError or ServerBusyError before the rest is read; InvalidRequestError for a body that breaks off
  */
-export function readBytes(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  return readAll(request, maxBytes).catch(brokenOff);
-}
-
-/** The transport fails if the client leaves or sends an invalid HTTP body. */
-function brokenOff(cause: unknown): never {
-  if (BodyTooLargeError.isInstance(cause)) throw cause;
-  throw new InvalidRequestError('body: broke off before its end', { cause });
-}
-
-async function readAll(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  const announced = request.headers.get('content-length');
-  if (announced !== null) {
+export async function readBytes(
+  request: Request,
+  maxBytes: number,
+  quota: RequestQuota,
+): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    const announced = request.headers.get('content-length');
     // The HTTP server enforces the announced length.
-    if (Number(announced) > maxBytes) throw tooLarge(maxBytes);
-    return new Uint8Array(await request.arrayBuffer());
+    if (announced !== null && Number(announced) > maxBytes) throw tooLarge(maxBytes);
+    if (announced !== null && Number(announced) <= COUNTED_AHEAD) {
+      quota.take('bodyBytes', Number(announced));
+      return new Uint8Array(await request.arrayBuffer());
+    }
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let length = 0;
+    const reader = request.body?.getReader();
+    for (;;) {
+      const next = await reader?.read();
+      if (!next || next.done) break;
+      length += next.value.length;
+      if (length > maxBytes) throw tooLarge(maxBytes);
+      quota.take('bodyBytes', next.value.length);
+      chunks.push(next.value);
+    }
+    const [only] = chunks;
+    return chunks.length === 1 && only ? only : joinBytes(chunks);
+  } catch (cause) {
+    if (EventloomError.isInstance(cause)) throw cause;
+    // The transport fails if the client leaves or sends an invalid HTTP body.
+    throw new InvalidRequestError('body: broke off before its end', { cause });
   }
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  const reader = request.body?.getReader();
-  for (;;) {
-    const next = await reader?.read();
-    if (!next || next.done) break;
-    length += next.value.length;
-    if (length > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(next.value);
-  }
-  const [only] = chunks;
-  return chunks.length === 1 && only ? only : joinBytes(chunks);
 }
 
 function tooLarge(maxBytes: number): BodyTooLargeError {
   return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server takes`);
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new InvalidRequestError('body: is not UTF-8 text', { cause });
-  }
 }
 
 /** The deepest nesting of JSON. Deeper values would overflow the stack of a recursive reader. */
@@ -68,19 +71,16 @@ const MAX_DEPTH = 256;
  * @throws InvalidRequestError if it is not JSON or nests too deep
  */
 export function parseJson(what: string, text: string): unknown {
-  const value = parse(what, text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidRequestError(`${what}: is not JSON: ${toError(cause).message}`, { cause });
+  }
   if (isDeeperThan(MAX_DEPTH, value)) {
     throw new InvalidRequestError(`${what}: is nested deeper than ${MAX_DEPTH} levels`);
   }
   return value;
-}
-
-function parse(what: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidRequestError(`${what}: is not JSON: ${toError(cause).message}`, { cause });
-  }
 }
 
 /** The limits of the number of entries in a body. */

@@ -21,8 +21,8 @@ export function guardOf({
 const LOOPBACK = /^(localhost|[^.]+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * Refuses what a web page of somebody else could send: requests from a foreign origin, and requests under a name that somebody
- * made to point here (DNS rebinding). Also refuses a path that does not decode, and one with
+ * Refuses what a web page of somebody else could send: requests from a foreign origin, requests that a browser sends from another site
+ * without naming the origin (images, frames, links), and requests under a name that somebody made to point here (DNS rebinding). Also refuses a path that does not decode, and one with
  * steps; a `Request` has mostly resolved those, so what hands requests on checks the target itself where it can (see `./node`).
  *
  * @throws ForbiddenError @throws InvalidRequestError
@@ -32,13 +32,19 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   if (isLoopbackOnly && !LOOPBACK.test(url.hostname)) {
     throw new ForbiddenError(
       `this server answers requests to localhost only, not to ${url.hostname}; ` +
-        'give it an authenticate hook, or allowUnauthenticated, to be reached under another name',
+        'to be reached under another name it needs an authenticate hook, or allowUnauthenticated ' +
+        '(start: --allow-unauthenticated and another --host)',
     );
   }
   const origin = request.headers.get('origin');
   if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
     throw new ForbiddenError(
       `this server does not answer pages of the origin ${origin}; name it in origins (--origin) to allow it`,
+    );
+  }
+  if (origin === null && request.headers.get('sec-fetch-site') === 'cross-site' && !origins.includes('*')) {
+    throw new ForbiddenError(
+      'this server does not answer pages of other sites: the request has Sec-Fetch-Site: cross-site and no Origin',
     );
   }
   checkRequestTarget(request.url);
@@ -62,7 +68,8 @@ function isDecodable(pathname: string): boolean {
 
 /** Characters that a URL parser drops anywhere. */
 const DROPPED = /[\t\n\r]/g;
-const DOT_SEGMENT = /^(\.|%2e){1,2}$/i;
+/** In a web address a backslash counts as a slash. */
+const DOT_SEGMENT = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 /**
  * Refuses a request target with a `.` or `..` segment, encoded or not: a parser would resolve it, and the request would reach another
@@ -75,8 +82,7 @@ export function checkRequestTarget(target: string): void {
     .replaceAll(DROPPED, '')
     .replace(/^[a-z][a-z\d+.-]*:\/\/[^/\\?#]*/i, '')
     .split(/[?#]/, 1);
-  // In a web address a backslash counts as a slash.
-  if (path.split(/[/\\]/).some((segment) => DOT_SEGMENT.test(segment))) {
+  if (DOT_SEGMENT.test(path)) {
     throw new InvalidRequestError('path: has a segment "." or "..", which is not resolved; write the address without');
   }
 }

@@ -1,14 +1,16 @@
-import type { FollowedRun } from '../runs/followed-run.ts';
-import type { RunReader } from '../runs/run-reader.ts';
-
 /** A response whose body is JSON text already. */
-export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(text, { headers: { 'content-type': 'application/json', ...headers } });
+export function jsonTextResponse(text: string, headers: Readonly<Record<string, string>> = {}, status = 200): Response {
+  return new Response(text, { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
 /** A response with a value as JSON. */
 export function jsonResponse(value: unknown, headers?: Readonly<Record<string, string>>): Response {
   return jsonTextResponse(JSON.stringify(value), headers);
+}
+
+/** True for a request that asks for JSON and not for a stream of events. */
+export function acceptsJson(accept: string | undefined): boolean {
+  return accept !== undefined && accept.includes('application/json') && !accept.includes('text/event-stream');
 }
 
 /** Longer texts, in characters, are streamed. */
@@ -58,15 +60,15 @@ export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 /** Set to `1` by a client that wants the number of each event as the `id` of its frame. */
 export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 
-/** A response that streams a run. */
-export function sseResponse(run: FollowedRun, reader: RunReader): Response {
-  return new Response(reader.stream, {
+/** A response with the frames of a run. */
+export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
+  return new Response(body, {
     headers: {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
       // Keeps reverse proxies from holding the stream back.
       'x-accel-buffering': 'no',
-      [INVOCATION_ID_HEADER]: run.invocationId,
+      [INVOCATION_ID_HEADER]: invocationId,
     },
   });
 }

@@ -1,5 +1,6 @@
 import type { OpenApiSchemaName } from '@eventloom/core/wire';
 import type { FrontContext, ServerContext } from '../server-context.ts';
+import type { RunOwner } from '../protocol.ts';
 import type { Call } from './call.ts';
 
 /** The name of a schema among the components of the OpenAPI document. */
@@ -17,10 +18,11 @@ export interface BodySpec<T = unknown> {
   readonly isOptional?: boolean;
 }
 
-/** What a route answers: a component, a list of one, a JSON schema of its own, a stream of events, or a WebSocket with them. */
+/** What a route answers: a component, a list of one, a JSON schema of its own, other content, a stream of events, or a WebSocket with them. */
 export type AnswerSpec =
   | { readonly component: ComponentName; readonly isList?: boolean }
   | { readonly schema: object }
+  | { readonly contentType: string }
   | { readonly stream: ComponentName }
   | { readonly webSocket: ComponentName };
 
@@ -35,7 +37,13 @@ export interface RouteSpec {
   readonly query?: Readonly<Record<string, QuerySpec>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: BodySpec;
+  /** The JSON Schema of a body that the route itself checks. */
+  readonly bodySchema?: object;
   readonly answer: AnswerSpec;
+  /** The status of the answer. Default 200. */
+  readonly status?: 200 | 202;
+  /** The JSON Schema of the answer to a request whose header Accept names JSON, where that is another one. */
+  readonly asJson?: object;
   /** What it means when there is nothing to answer: status 204. */
   readonly noContent?: string;
   /** The statuses of the errors that are particular to the route. */
@@ -48,5 +56,7 @@ export interface RouteSpec {
 
 /** One address and what it does. */
 export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
+  /** Says which user and app a request is for, where the path does not. On Workers the object of that user answers the request. */
+  owner?(call: Call<FrontContext>): RunOwner | Promise<RunOwner>;
   handle(call: Call<Server>): Response | Promise<Response>;
 }

@@ -63,7 +63,7 @@ describe('shutting down', () => {
     const server = await serve(createApp([{ text: 'never', gate: new Gate() }]), { port: 0, drainMs: 20 });
     const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
     const closed = server.shutDown();
-    expect(await response.text()).toContain('"code":"SHUTTING_DOWN"');
+    expect(await response.text()).toContain('"code":"RUN_ABORTED"');
     await closed;
   });
 

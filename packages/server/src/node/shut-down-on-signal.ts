@@ -1,11 +1,12 @@
+import { constants } from 'node:os';
 import type { NodeServer } from './serve.ts';
 
 /** What ends a server. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Shuts the server down at the first SIGTERM or SIGINT, and calls `onDone` when that is done. A second signal ends the process
- * at once, as it would have without this.
+ * Shuts the server down at the first SIGTERM or SIGINT, and calls `onDone` when that is done. A second signal ends the process at
+ * once, as it would have without this, also in the first process of a container.
  * @param onBegin called with the first signal, before anything is ended
  */
 export function shutDownOnSignal(
@@ -14,9 +15,16 @@ export function shutDownOnSignal(
   onBegin?: (signal: NodeJS.Signals) => void,
 ): void {
   const begin = (received: NodeJS.Signals): void => {
-    for (const signal of SIGNALS) process.off(signal, begin);
+    for (const signal of SIGNALS) process.off(signal, begin).on(signal, endAtOnce);
     onBegin?.(received);
     void server.shutDown().then(onDone);
   };
   for (const signal of SIGNALS) process.on(signal, begin);
+}
+
+function endAtOnce(received: NodeJS.Signals): void {
+  process.off(received, endAtOnce);
+  process.kill(process.pid, received);
+  // The first process of a container is not ended by a signal that it has no handler for.
+  process.exit(128 + constants.signals[received]);
 }

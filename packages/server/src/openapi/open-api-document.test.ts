@@ -40,6 +40,7 @@ test('the document names every route', async () => {
     `${session}/{sessionId}/artifacts/{filename}/versions/{version} get`,
     '/run post',
     '/run_sse post',
+    `${session}/{sessionId}/runs post`,
     `${session}/{sessionId}/runs/{invocationId} get delete`,
     '/apps/{appName}/users/{userId}/graphs get',
     `${session}/{sessionId}/runs/{invocationId}/graph get`,

@@ -18,10 +18,10 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   413: 'The body is too large, or has too many entries somewhere; the message names where',
   422: 'The agent needs state that the session does not have',
   426: 'The address is for WebSockets, and the request asks for none',
-  429: 'As many readers follow the run as are served',
+  429: 'The user has as much under way as one may have, or the run as many readers as are served; try again',
   500: 'The server or an agent failed',
   502: 'The model failed',
-  503: 'The server takes no run now, or cannot ask the process that has it',
+  503: 'The server is full or ends, or cannot ask the process that has the run; try again',
 };
 
 /** The OpenAPI 3.1 document of a server: its routes, and the schemas that check what they take. */
@@ -37,9 +37,9 @@ function openApiDocument(routes: readonly RouteSpec[], version: string, limits: 
 }
 
 function operation(route: RouteSpec): object {
-  const { operationId, summary, path, query, headers, body, answer, noContent, alsoAnswers = {} } = route;
+  const { operationId, summary, path, query, headers, body, bodySchema, answer, noContent, alsoAnswers = {} } = route;
   const parameters = [
-    ...Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = '']) => parameter('path', name)),
+    ...Array.from(path.matchAll(/\{(\w+)\+?\}/g), ([, name = '']) => parameter('path', name)),
     ...Object.entries(query ?? {}).map(([name, description]) => parameter('query', name, description)),
     ...Object.entries(headers ?? {}).map(([name, description]) => parameter('header', name, description)),
   ];
@@ -48,8 +48,9 @@ function operation(route: RouteSpec): object {
     summary,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(body ? { requestBody: requestBody(body) } : {}),
+    ...(bodySchema ? { requestBody: { required: true, content: json(bodySchema) } } : {}),
     responses: {
-      ...success(answer),
+      ...success(route),
       ...(noContent === undefined ? {} : { 204: { description: noContent } }),
       ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status)])),
       ...Object.fromEntries(
@@ -62,21 +63,25 @@ function operation(route: RouteSpec): object {
   };
 }
 
-function success(answer: AnswerSpec): object {
-  if (!('webSocket' in answer)) return { 200: { description: 'OK', content: answerContent(answer) } };
+function success({ answer, status = 200, asJson }: RouteSpec): object {
+  if (!('webSocket' in answer)) {
+    const content = { ...answerContent(answer), ...(asJson ? json(asJson) : {}) };
+    return { [status]: { description: status === 202 ? 'Accepted' : 'OK', content } };
+  }
   return { 101: { description: `A WebSocket: each text frame is JSON, the schema ${answer.webSocket} or ErrorBody.` } };
 }
 
-function errorStatuses({ isPublic = false, path, body, errors = [] }: RouteSpec): number[] {
-  const namesSomething = path.includes('{') || body !== undefined;
+function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [] }: RouteSpec): number[] {
+  const hasBody = body !== undefined || bodySchema !== undefined;
+  const namesSomething = path.includes('{') || hasBody;
   const statuses = [
     ...COMMON_ERRORS,
     ...(isPublic ? [] : [401]),
     ...(namesSomething ? [404] : []),
-    ...(body ? [413] : []),
+    ...(hasBody ? [413, 429, 503] : []),
     ...errors,
   ];
-  return statuses.toSorted((a, b) => a - b);
+  return [...new Set(statuses)].toSorted((a, b) => a - b);
 }
 
 function parameter(place: 'path' | 'query' | 'header', name: string, spec: QuerySpec = ''): object {
@@ -101,6 +106,7 @@ function answerContent(answer: AnswerSpec): object {
       },
     };
   }
+  if ('contentType' in answer) return { [answer.contentType]: {} };
   if ('schema' in answer) return json(answer.schema);
   const item = reference(answer.component);
   return json(answer.isList ? { type: 'array', items: item } : item);

@@ -37,7 +37,7 @@ describe('a run of another process that is cancelled here', () => {
     const { response, path } = await servers.a.start();
     const reader = new SseText(response);
     await reader.until('"one "');
-    await servers.query(`UPDATE eventloom_runs SET stop = 'cancel' WHERE $1 LIKE '%' || invocation_id`, [path]);
+    await servers.query(`UPDATE eventloom_relay_runs SET stop = 'cancel' WHERE $1 LIKE '%' || invocation_id`, [path]);
     expect(await reader.rest()).toContain('"code":"RUN_ABORTED"');
   });
 });
@@ -79,7 +79,7 @@ describe('a session that is deleted here', () => {
   test('waits for no host that is gone', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
     const { path } = await servers.a.start();
-    await servers.query(`UPDATE eventloom_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [
+    await servers.query(`UPDATE eventloom_relay_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [
       path,
     ]);
     expect((await servers.b.send(SESSION, { method: 'DELETE' })).status).toBe(200);

@@ -3,8 +3,7 @@ import { systemPlatform } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { firstSeqOfAttempt } from '../runs/attempt-numbers.ts';
-import type { RelayedRun } from '../runs/run-relay.ts';
+import type { RelayedLog, RunFrame } from '../runs/run-relay.ts';
 import { SOON } from './fixtures/two-servers.ts';
 import type { PostgresPool } from './postgres-pool.ts';
 import { RelayDatabase } from './relay-database.ts';
@@ -54,33 +53,33 @@ class HoldingPool implements PostgresPool {
   }
 }
 
-/** A run that says what a test has it say. */
-class SaidRun implements RelayedRun {
-  readonly isRetold = false;
+/** The log of a run that says what a test has it say. */
+class SaidRun implements RelayedLog {
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  readonly failureText = undefined;
-  readonly #texts: string[] = [];
-  readonly #firstSeq: number;
+  readonly goesOn = undefined;
+  readonly chars = 0;
   readonly invocationId: string;
+  readonly attempt: number;
+  readonly gonePosition: number;
   isEnded = false;
+  readonly #frames: RunFrame[] = [];
 
-  constructor(invocationId: string, firstSeq: number) {
+  constructor(invocationId: string, attempt: number, gonePosition = 0) {
     this.invocationId = invocationId;
-    this.#firstSeq = firstSeq;
+    this.attempt = attempt;
+    this.gonePosition = gonePosition;
   }
 
-  get buffer(): RelayedRun['buffer'] {
-    const firstSeq = this.#firstSeq;
-    return {
-      firstSeq,
-      lastSeq: firstSeq + this.#texts.length - 1,
-      chars: this.#texts.join('').length,
-      at: (seq) => this.#texts[seq - firstSeq],
-    };
+  get lastPosition(): number {
+    return this.gonePosition + this.#frames.length;
+  }
+
+  framesAfter(position: number): RunFrame[] {
+    return this.#frames.filter((frame) => frame.position > position);
   }
 
   say(text: string): void {
-    this.#texts.push(text);
+    this.#frames.push({ position: this.lastPosition + 1, json: text });
   }
 }
 
@@ -100,13 +99,13 @@ afterEach(() => publisher.close());
 
 interface Row {
   readonly state: string;
-  readonly last_seq: number;
+  readonly last_position: number;
   readonly is_over: boolean;
 }
 
 async function row(): Promise<Row | undefined> {
-  const text = `SELECT state, last_seq::float8 AS last_seq, expires_at IS NOT NULL AS is_over
-    FROM eventloom_runs WHERE invocation_id = $1`;
+  const text = `SELECT state, last_position::float8 AS last_position, expires_at IS NOT NULL AS is_over
+    FROM eventloom_relay_runs WHERE invocation_id = $1`;
   return (await pool.query<Row>(text, [invocationId])).rows[0];
 }
 
@@ -117,7 +116,7 @@ async function startHeld() {
   await publication.announced;
   holding.holdNextWrite();
   run.say('one');
-  publication.notify(true);
+  publication.notify();
   await expect.poll(() => holding.isHolding, SOON).toBe(true);
   return { run, publication };
 }
@@ -125,8 +124,8 @@ async function startHeld() {
 test('a write that comes after the end of its run does not bring it back to life', async () => {
   const { run, publication } = await startHeld();
   run.isEnded = true;
-  publication.notify(true);
-  const end = { state: 'ended', last_seq: 1, is_over: true };
+  publication.notify();
+  const end = { state: 'ended', last_position: 1, is_over: true };
   await expect.poll(row, SOON).toEqual(end);
   await holding.deliver();
   expect(await row()).toEqual(end);
@@ -135,8 +134,8 @@ test('a write that comes after the end of its run does not bring it back to life
 test('a write that comes after a later one takes nothing of it back', async () => {
   const { run, publication } = await startHeld();
   run.say('two');
-  publication.notify(true);
-  const later = { state: 'running', last_seq: 2, is_over: false };
+  publication.notify();
+  const later = { state: 'running', last_position: 2, is_over: false };
   await expect.poll(row, SOON).toEqual(later);
   await holding.deliver();
   expect(await row()).toEqual(later);
@@ -149,17 +148,16 @@ test('a run that ended and goes on in the same process lives again, and its form
   holding.holdNextWrite();
   run.say('one');
   run.isEnded = true;
-  publication.notify(true);
+  publication.notify();
   await expect.poll(row, SOON).toMatchObject({ state: 'ended' });
-  const firstSeq = firstSeqOfAttempt(Date.now(), 1);
-  const again = new SaidRun(invocationId, firstSeq);
+  const again = new SaidRun(invocationId, 2, 1);
   const goingOn = publisher.publish(again);
   await goingOn.announced;
   const alive = { state: 'running', is_over: false };
-  expect(await row()).toEqual({ ...alive, last_seq: firstSeq - 1 });
+  expect(await row()).toEqual({ ...alive, last_position: 1 });
   await holding.deliver();
-  expect(await row()).toEqual({ ...alive, last_seq: firstSeq - 1 });
+  expect(await row()).toEqual({ ...alive, last_position: 1 });
   again.say('two');
-  goingOn.notify(true);
-  await expect.poll(row, SOON).toEqual({ ...alive, last_seq: firstSeq });
+  goingOn.notify();
+  await expect.poll(row, SOON).toEqual({ ...alive, last_position: 2 });
 });

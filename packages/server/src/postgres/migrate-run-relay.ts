@@ -1,11 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
-import type { PostgresClient, PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQuery } from './postgres-pool.ts';
 import { migrations } from './relay-schema.ts';
 import type { RelayTables } from './relay-tables.ts';
 
 /** Whoever migrates tables of Eventloom in a database holds this lock, which is that of the session tables. */
 const LOCK = 6_270_919_034_117;
-const VERSION = 'run-relay.schema';
+const VERSION = 'relay.schema';
 
 /**
  * Brings the relay's tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
@@ -15,9 +15,7 @@ const VERSION = 'run-relay.schema';
 export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): Promise<void> {
   if ((await versionOf(pool, tables)) === migrations.length) return;
   const client = await pool.connect();
-  // A connection that breaks fails its statement as well, and that is where it is dealt with.
-  const onLost = (): void => undefined;
-  client.on('error', onLost);
+  listenToClient(client);
   let isBroken = false;
   try {
     await client.query({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' });
@@ -28,7 +26,6 @@ export async function migrateRunRelay(pool: PostgresPool, tables: RelayTables): 
     await client.query({ text: 'ROLLBACK' }).catch(() => void (isBroken = true));
     throw error;
   } finally {
-    client.off('error', onLost);
     client.release(isBroken);
   }
 }

@@ -64,14 +64,14 @@ describe('the tables', () => {
   test('lie in a schema of their own when one is named', async () => {
     await using relay = openRelay({ schema: 'a "schema"' });
     await relay.find(KEY, 'e-1');
-    const { rows } = await pool.query(`SELECT to_regclass('"a ""schema""".eventloom_runs') IS NOT NULL AS found`);
+    const { rows } = await pool.query(`SELECT to_regclass('"a ""schema""".eventloom_relay_runs') IS NOT NULL AS found`);
     expect(rows).toEqual([{ found: true }]);
   });
 
   test('of a newer program are refused', async () => {
     await using relay = openRelay({ schema: 'newer' });
     await relay.find(KEY, 'e-1');
-    await pool.query(`UPDATE newer.eventloom_meta SET value = 99 WHERE key = 'run-relay.schema'`);
+    await pool.query(`UPDATE newer.eventloom_meta SET value = 99 WHERE key = 'relay.schema'`);
     await using other = openRelay({ schema: 'newer' });
     await expect(other.find(KEY, 'e-1')).rejects.toThrow(/update @eventloom\/server/);
   });

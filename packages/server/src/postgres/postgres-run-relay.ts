@@ -1,13 +1,6 @@
 import { checkKnown, ConfigurationError, type OptionNames, type SessionKey } from '@eventloom/core';
-import type {
-  RelayedRun,
-  RelayHost,
-  RemoteRun,
-  RemoteRunFollower,
-  RunPublication,
-  RunRelay,
-} from '../runs/run-relay.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
+import { listenToPool, type PostgresPool } from './postgres-pool.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
 import { relayStatements } from './relay-statements.ts';
@@ -21,8 +14,9 @@ import { RunTable } from './run-table.ts';
 /** How a relay is made. */
 export interface PostgresRunRelayOptions {
   /**
-   * A pool of the package `pg`, or the like of it. The relay takes one of its connections for good, to listen on; it must lead to the
-   * database itself, and not through something that lends a connection for a transaction only. It is the caller's to close, last.
+   * A pool of the package `pg`, or the like of it, whose `connect` and `error` events are listened to: a lost connection does not end the process. The
+   * relay takes one of its connections for good, to listen on; it must lead to the database itself, and not through something that lends a
+   * connection for a transaction only. It is the caller's to close, last.
    */
   readonly pool: PostgresPool;
   /** Where the tables are; it is made when it is missing. Default: the first schema that the connection finds. */
@@ -74,6 +68,7 @@ export class PostgresRunRelay implements RunRelay {
   constructor(options: PostgresRunRelayOptions) {
     checkKnown('PostgresRunRelay', OPTIONS, options);
     this.#pool = options.pool;
+    listenToPool(this.#pool);
     this.#tables = relayTablesOf(options.schema);
     this.#leaseMs = checkNumber('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS);
     this.#maxKeptChars = checkNumber('maxKeptChars', options.maxKeptChars ?? DEFAULT_MAX_KEPT_CHARS);
@@ -99,22 +94,25 @@ export class PostgresRunRelay implements RunRelay {
     this.#upkeep = new RelayUpkeep(this.#parts, this.#leaseMs / 3, this.#maxKeptChars);
   }
 
-  publish(run: RelayedRun): RunPublication {
-    return this.#use().publisher.publish(run);
+  publish(log: RelayedLog): RunPublication {
+    return this.#use().publisher.publish(log);
   }
 
   async find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
     interface Row extends RunState {
-      readonly first_seq: number;
-      readonly last_seq: number;
+      readonly attempt: number;
+      readonly gone_position: number;
+      readonly last_position: number;
     }
     const { database, statements } = this.#use();
     const [row] = await database.query<Row>(statements.find, valuesOf(key, invocationId));
-    return row && { firstSeq: row.first_seq, lastSeq: row.last_seq, end: endOf(row, invocationId) };
+    if (!row) return undefined;
+    const { attempt, gone_position: gonePosition, last_position: lastPosition } = row;
+    return { attempt, gonePosition, lastPosition, end: endOf(row, invocationId) };
   }
 
-  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
-    return this.#use().feeds.follow(key, invocationId, afterSeq, follower);
+  follow(key: SessionKey, invocationId: string, position: number, mirror: LogMirror): () => void {
+    return this.#use().feeds.follow(key, invocationId, position, mirror);
   }
 
   async cancel(key: SessionKey, invocationId: string): Promise<void> {
@@ -131,10 +129,11 @@ export class PostgresRunRelay implements RunRelay {
     const runs = await database.query<Row>(statements.runsOfSession, [...valuesOf(key), this.#hostId]);
     const ends: Promise<void>[] = [];
     for (const { invocation_id, is_own } of runs) {
-      const [row] = await database.query<{ readonly last_seq: number; readonly is_over: boolean }>(statements.forget, [
-        invocation_id,
-      ]);
-      if (row && !row.is_over && !is_own) ends.push(this.#ended(key, invocation_id, row.last_seq));
+      const [row] = await database.query<{ readonly last_position: number; readonly is_over: boolean }>(
+        statements.forget,
+        [invocation_id],
+      );
+      if (row && !row.is_over && !is_own) ends.push(this.#ended(key, invocation_id, row.last_position));
     }
     await Promise.all(ends);
   }
@@ -176,9 +175,9 @@ export class PostgresRunRelay implements RunRelay {
     void this.#upkeep?.applyStops();
   }
 
-  #ended(key: SessionKey, invocationId: string, afterSeq: number): Promise<void> {
+  #ended(key: SessionKey, invocationId: string, position: number): Promise<void> {
     return new Promise((resolve) => {
-      this.follow(key, invocationId, afterSeq, { appended: () => undefined, ended: () => resolve() });
+      this.follow(key, invocationId, position, { mirror: () => undefined, mirrorEnded: () => resolve() });
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { RelayedRun, RunPublication } from '../runs/run-relay.ts';
+import type { RelayedLog, RunPublication } from '../runs/run-relay.ts';
 
 /** Characters of one row of chunks; a longer event has a row of its own. */
 const ROW_CHARS = 128 * 1024;
@@ -6,28 +6,27 @@ const ROW_CHARS = 128 * 1024;
 /** What is written of a run at once. */
 export interface RunWrite {
   readonly published: PublishedRun;
-  /** The number of the last event that is in the tables afterwards. */
-  readonly lastSeq: number;
-  /** The number of the first event that is written; undefined when there is none. */
-  readonly firstSeq: number | undefined;
-  /** The events, a line each. */
-  readonly events: string | undefined;
-  /** True when there are more events than go into one row. */
+  /** The position of the last frame that is in the tables before, and afterwards. */
+  readonly afterPosition: number;
+  readonly lastPosition: number;
+  /** The frames, a line each with its position. */
+  readonly frames: string | undefined;
+  /** True when there are more frames than go into one row. */
   readonly isFull: boolean;
   /** True when nothing comes behind it. */
   readonly isEnd: boolean;
   readonly isForgotten: boolean;
 }
 
-/** A run of this process, and how much of it is in the tables. It keeps no events: what is to be written is in the run's own buffer. */
+/** A run of this process, and how much of it is in the tables. It keeps no frames: what is to be written is in the run's log. */
 export class PublishedRun implements RunPublication {
-  readonly run: RelayedRun;
+  readonly log: RelayedLog;
   readonly #onNews: (published: PublishedRun) => void;
   readonly #announcement = Promise.withResolvers<void>();
   /** True while the run has a row, as far as is known. */
   isAnnounced = false;
-  /** The number of the last event that is in the tables. */
-  writtenSeq = 0;
+  /** The position of the last frame that is in the tables. */
+  writtenPosition = 0;
   /** True when somebody follows the run in another process. */
   isFollowed = false;
   /** True when the last write had not room for everything. */
@@ -41,8 +40,8 @@ export class PublishedRun implements RunPublication {
   isDropped = false;
 
   /** @param onNews told when there is something to be written */
-  constructor(run: RelayedRun, onNews: (published: PublishedRun) => void) {
-    this.run = run;
+  constructor(log: RelayedLog, onNews: (published: PublishedRun) => void) {
+    this.log = log;
     this.#onNews = onNews;
   }
 
@@ -52,13 +51,13 @@ export class PublishedRun implements RunPublication {
 
   /** True when the tables do not say what is to be said. */
   get hasNews(): boolean {
-    const { buffer, isEnded } = this.run;
-    return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenSeq < buffer.lastSeq;
+    const { lastPosition, isEnded } = this.log;
+    return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenPosition < lastPosition;
   }
 
   /** True when what is new is not only further events. */
   get isUrgent(): boolean {
-    return !this.isAnnounced || this.isBehind || this.run.isEnded || this.isForgotten !== this.isForgottenThere;
+    return !this.isAnnounced || this.isBehind || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
   }
 
   notify(): void {
@@ -70,10 +69,10 @@ export class PublishedRun implements RunPublication {
     this.#onNews(this);
   }
 
-  /** The run has a row with everything up to this event. */
-  announceFrom(writtenSeq: number): void {
+  /** The run has a row with everything up to this position. */
+  announceFrom(writtenPosition: number): void {
     this.isAnnounced = true;
-    this.writtenSeq = writtenSeq;
+    this.writtenPosition = writtenPosition;
   }
 
   /** There was an attempt to give the run a row, or there will be none. */
@@ -82,22 +81,16 @@ export class PublishedRun implements RunPublication {
   }
 
   nextWrite(): RunWrite {
-    const { buffer, isEnded } = this.run;
-    const start = Math.max(this.writtenSeq + 1, buffer.firstSeq);
-    const texts: string[] = [];
-    for (let seq = start, chars = 0; chars < ROW_CHARS; seq++) {
-      const text = buffer.at(seq);
-      if (text === undefined) break;
-      texts.push(text);
-      chars += text.length;
-    }
-    const lastSeq = Math.max(start + texts.length - 1, this.writtenSeq);
-    const isFull = lastSeq < buffer.lastSeq;
+    const { gonePosition, lastPosition: newestPosition, isEnded } = this.log;
+    const afterPosition = Math.max(this.writtenPosition, gonePosition);
+    const frames = this.log.framesAfter(afterPosition, ROW_CHARS);
+    const lastPosition = frames.at(-1)?.position ?? afterPosition;
+    const isFull = lastPosition < newestPosition;
     return {
       published: this,
-      lastSeq,
-      firstSeq: texts.length > 0 ? start : undefined,
-      events: texts.length > 0 ? texts.join('\n') : undefined,
+      afterPosition,
+      lastPosition,
+      frames: frames.length > 0 ? frames.map(({ position, json }) => `${position} ${json}`).join('\n') : undefined,
       isFull,
       isEnd: isEnded && !isFull,
       isForgotten: this.isForgotten,
@@ -105,8 +98,8 @@ export class PublishedRun implements RunPublication {
   }
 
   /** What was written is in the tables. */
-  settleWrite({ lastSeq, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
-    this.writtenSeq = lastSeq;
+  settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
+    this.writtenPosition = lastPosition;
     this.isBehind = isFull;
     this.isForgottenThere = isForgotten;
     this.isFollowed ||= isFollowed;

@@ -5,8 +5,8 @@ import type { RelayTables } from './relay-tables.ts';
  * database's, so that the clocks of the hosts need not agree.
  *
  * `state` is `running`, `ended`, or `dropped` when the host tells of the run no more; `stop` is what the host is asked to do:
- * `cancel` or `forget`. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the events of one
- * write, a line each; they are not compressed, because they are read a moment later and then dropped.
+ * `cancel` or `forget`. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the frames of one write
+ * behind `after_position`, a line each with its position; they are not compressed, because they are read a moment later and then dropped.
  */
 const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `CREATE UNLOGGED TABLE ${hosts} (
@@ -20,26 +20,26 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
     user_id text COLLATE "C" NOT NULL,
     session_id text COLLATE "C" NOT NULL,
     keep_ms double precision NOT NULL,
-    first_seq bigint NOT NULL,
-    last_seq bigint NOT NULL,
+    attempt bigint NOT NULL,
+    gone_position bigint NOT NULL,
+    last_position bigint NOT NULL,
     chars bigint NOT NULL DEFAULT 0,
     state text NOT NULL DEFAULT 'running',
-    failure text,
     is_followed boolean NOT NULL DEFAULT false,
     stop text,
     expires_at timestamptz
   ) WITH (fillfactor = 50)`,
-  `CREATE INDEX eventloom_runs_of_session ON ${runs} (session_id, user_id, app_name)`,
-  `CREATE INDEX eventloom_runs_by_expiry ON ${runs} (expires_at)`,
-  `CREATE INDEX eventloom_runs_to_stop ON ${runs} (host) WHERE stop IS NOT NULL`,
+  `CREATE INDEX eventloom_relay_runs_of_session ON ${runs} (session_id, user_id, app_name)`,
+  `CREATE INDEX eventloom_relay_runs_by_expiry ON ${runs} (expires_at)`,
+  `CREATE INDEX eventloom_relay_runs_to_stop ON ${runs} (host) WHERE stop IS NOT NULL`,
   `CREATE UNLOGGED TABLE ${chunks} (
     invocation_id text COLLATE "C" NOT NULL,
-    first_seq bigint NOT NULL,
-    last_seq bigint NOT NULL,
-    events text NOT NULL,
-    PRIMARY KEY (invocation_id, last_seq)
+    after_position bigint NOT NULL,
+    last_position bigint NOT NULL,
+    frames text NOT NULL,
+    PRIMARY KEY (invocation_id, last_position)
   )`,
-  `ALTER TABLE ${chunks} ALTER COLUMN events SET STORAGE EXTERNAL`,
+  `ALTER TABLE ${chunks} ALTER COLUMN frames SET STORAGE EXTERNAL`,
 ];
 
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */

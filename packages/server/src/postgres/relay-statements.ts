@@ -1,4 +1,3 @@
-import { NUMBERS_PER_ATTEMPT } from '../runs/attempt-numbers.ts';
 import type { RelayTables } from './relay-tables.ts';
 
 /** The channel of all relays of a database. A message is a hint that something is in the tables, and never what it is. */
@@ -8,8 +7,8 @@ export const CHANNEL = 'eventloom_runs';
 const FORGET_AFTER = `interval '10 seconds'`;
 const OF_SESSION = 'r.app_name = $1 AND r.user_id = $2 AND r.session_id = $3';
 const OF_RUN = `${OF_SESSION} AND r.invocation_id = $4`;
-/** True for a row of which all numbers are of an earlier attempt than those of the run that is announced. */
-const IS_EARLIER_ATTEMPT = `r.last_seq < (excluded.first_seq - 1) / ${NUMBERS_PER_ATTEMPT} * ${NUMBERS_PER_ATTEMPT}`;
+/** True for a row of an earlier attempt at the run that is announced. Attempt 0 is one that has not started. */
+const IS_EARLIER_ATTEMPT = `(r.host <> excluded.host OR (r.attempt > 0 AND r.attempt < excluded.attempt))`;
 const KEPT_UNTIL = `now() + r.keep_ms * interval '1 millisecond'`;
 
 export type RelayStatements = ReturnType<typeof relayStatements>;
@@ -22,31 +21,30 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     ON CONFLICT (host) DO UPDATE SET lease_until = excluded.lease_until`;
   return {
     /**
-     * Makes the rows of new runs. A run whose row is there already, because the answer to an earlier attempt was lost, goes on
-     * where that row is; the row of an earlier attempt at the run, by whichever host, is made anew; one that another host claims is
-     * not given back. Host, lease and time to keep in ms, then lists: ids, apps, users, sessions, oldest events, whether they are
-     * followed.
+     * Makes the rows of new runs. A run whose row is there already, because the answer to the same statement was lost, continues
+     * where that row is; the row of an earlier attempt at the run, by whichever host, is made anew; a run that another host has a later
+     * attempt of is not given back. Host, lease and time to keep in ms, then lists: ids, apps, users, sessions, attempts, positions of
+     * what is gone, whether they are followed.
      */
     announce: `
       WITH lease AS (${renewLease})
       INSERT INTO ${runs} AS r
-        (invocation_id, host, app_name, user_id, session_id, keep_ms, first_seq, last_seq, is_followed)
-      SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.first_seq, b.first_seq - 1, b.is_followed
-      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[])
-        AS b (invocation_id, app_name, user_id, session_id, first_seq, is_followed)
+        (invocation_id, host, app_name, user_id, session_id, keep_ms, attempt, gone_position, last_position, is_followed)
+      SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.attempt, b.gone_position, b.gone_position, b.is_followed
+      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::boolean[])
+        AS b (invocation_id, app_name, user_id, session_id, attempt, gone_position, is_followed)
       ON CONFLICT (invocation_id) DO UPDATE SET
         host = excluded.host,
         app_name = excluded.app_name, user_id = excluded.user_id, session_id = excluded.session_id,
-        keep_ms = excluded.keep_ms,
-        first_seq = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.first_seq ELSE r.first_seq END,
-        last_seq = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.last_seq ELSE r.last_seq END,
+        keep_ms = excluded.keep_ms, attempt = excluded.attempt,
+        gone_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.gone_position ELSE r.gone_position END,
+        last_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.last_position ELSE r.last_position END,
         chars = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 0 ELSE r.chars END,
         state = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 'running' ELSE r.state END,
-        failure = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.failure END,
         stop = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.stop END,
         expires_at = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.expires_at END
-      WHERE r.host = excluded.host OR ${IS_EARLIER_ATTEMPT}
-      RETURNING invocation_id, last_seq::float8 AS last_seq`,
+      WHERE r.attempt <= excluded.attempt
+      RETURNING invocation_id, last_position::float8 AS last_position`,
 
     /** The statement that writes what is new of so many runs. */
     write: (count: number) => writeStatement({ runs, chunks }, count),
@@ -68,7 +66,8 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 
     /** A run that may be found. App, user, session, id. */
     find: `
-      SELECT r.first_seq::float8 AS first_seq, r.last_seq::float8 AS last_seq, r.state, r.failure, ${isAlive} AS is_alive
+      SELECT r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
+        r.state, ${isAlive} AS is_alive
       FROM ${runs} r
       WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND (r.expires_at IS NULL OR r.expires_at > now())`,
 
@@ -78,17 +77,17 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       WHERE ${OF_RUN} AND NOT r.is_followed
       RETURNING pg_notify('${CHANNEL}', 'follow ' || r.invocation_id)`,
 
-    /** A run, and its chunks from an event on. App, user, session, id, event, how many chunks at most. */
+    /** A run, and its chunks behind a position. App, user, session, id, position, how many chunks at most. */
     read: `
-      SELECT r.last_seq::float8 AS last_seq, r.state, r.failure, ${isAlive} AS is_alive,
-        c.first_seq::float8 AS chunk_from, c.events
+      SELECT r.last_position::float8 AS last_position, r.state, ${isAlive} AS is_alive,
+        c.after_position::float8 AS after_position, c.frames
       FROM ${runs} r
       LEFT JOIN LATERAL (
-        SELECT first_seq, last_seq, events FROM ${chunks}
-        WHERE invocation_id = r.invocation_id AND last_seq >= $5 ORDER BY last_seq LIMIT $6
+        SELECT after_position, last_position, frames FROM ${chunks}
+        WHERE invocation_id = r.invocation_id AND last_position > $5 ORDER BY last_position LIMIT $6
       ) c ON true
       WHERE ${OF_RUN}
-      ORDER BY c.last_seq`,
+      ORDER BY c.last_position`,
 
     /** Asks the host of a run to end it. App, user, session, id. */
     cancel: `
@@ -104,7 +103,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       UPDATE ${runs} r SET stop = 'forget',
         expires_at = CASE WHEN r.expires_at IS NOT NULL THEN LEAST(r.expires_at, now() + ${FORGET_AFTER}) END
       WHERE r.invocation_id = $1
-      RETURNING r.last_seq::float8 AS last_seq, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
+      RETURNING r.last_position::float8 AS last_position, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
     /** Lets the runs of hosts that are gone expire as if they had ended. */
     expireLost: `
@@ -133,17 +132,16 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 }
 
 /** The columns of a run in a write. */
-const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'boolean', 'text', 'boolean', 'bigint', 'text'];
+const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'boolean', 'bigint', 'text'];
 
 /**
  * Writes what is new of some runs, in one transaction, and tells those who follow them; a run that nobody follows elsewhere sends no
  * message. The row of a run is locked by its write and by whoever begins to follow it, so one of the two sees the other. Gives a row
  * for each run that has one; an earlier write that comes late undoes nothing, and of a run that ended only `announce` makes one that
- * goes on.
+ * continues.
  *
- * Host, then for each run: id, the oldest event that is kept, the newest that is written, characters kept, whether it ended, its
- * failure, whether it is to be forgotten, the first event of the chunk, and its events, a line each, or null. Chunks before the
- * oldest event are removed.
+ * Host, then for each run: id, attempt, the position of what is gone, the newest that is written, characters kept, its state, whether it
+ * is to be forgotten, the position behind which the frames are, and the frames, a line each, or null. Chunks that are gone are removed.
  */
 function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {
@@ -151,27 +149,26 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
     return `(${cells.join(', ')})`;
   });
   return `
-    WITH batch (invocation_id, kept_from, last_seq, chars, is_ended, failure, is_forgotten, chunk_from, events) AS (
+    WITH batch (invocation_id, attempt, gone_position, last_position, chars, state, is_forgotten, after_position, frames) AS (
       VALUES ${rows.join(', ')}
     ), updated AS (
       UPDATE ${runs} r SET
-        first_seq = b.kept_from, last_seq = b.last_seq, chars = b.chars, failure = b.failure,
-        state = CASE WHEN b.is_ended THEN 'ended' ELSE 'running' END,
+        attempt = b.attempt, gone_position = b.gone_position, last_position = b.last_position, chars = b.chars, state = b.state,
         stop = CASE WHEN b.is_forgotten THEN 'forget' ELSE r.stop END,
         expires_at = CASE
-          WHEN NOT b.is_ended THEN NULL
+          WHEN b.state = 'running' THEN NULL
           WHEN b.is_forgotten OR r.stop = 'forget' THEN now() + ${FORGET_AFTER}
           ELSE ${KEPT_UNTIL} END
       FROM batch b
-      WHERE r.invocation_id = b.invocation_id AND r.host = $1 AND r.last_seq <= b.last_seq
-        AND (r.state <> 'ended' OR b.is_ended)
-      RETURNING r.invocation_id, r.is_followed, r.stop, b.kept_from, b.chunk_from, b.last_seq, b.events
+      WHERE r.invocation_id = b.invocation_id AND r.host = $1 AND r.attempt <= b.attempt
+        AND r.last_position <= b.last_position AND (r.state <> 'ended' OR b.state <> 'running')
+      RETURNING r.invocation_id, r.is_followed, r.stop, b.gone_position, b.after_position, b.last_position, b.frames
     ), written AS (
-      INSERT INTO ${chunks} (invocation_id, first_seq, last_seq, events)
-      SELECT invocation_id, chunk_from, last_seq, events FROM updated WHERE events IS NOT NULL
+      INSERT INTO ${chunks} (invocation_id, after_position, last_position, frames)
+      SELECT invocation_id, after_position, last_position, frames FROM updated WHERE frames IS NOT NULL
       ON CONFLICT DO NOTHING
     ), removed AS (
-      DELETE FROM ${chunks} c USING updated u WHERE c.invocation_id = u.invocation_id AND c.last_seq < u.kept_from
+      DELETE FROM ${chunks} c USING updated u WHERE c.invocation_id = u.invocation_id AND c.last_position <= u.gone_position
     )
     SELECT invocation_id, is_followed, stop IS NOT NULL AS is_stopped,
       CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || invocation_id)::text END AS told

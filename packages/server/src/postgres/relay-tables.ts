@@ -20,9 +20,9 @@ export function relayTablesOf(schema: string | undefined): RelayTables {
   return {
     schema: quoted,
     meta: `${place}eventloom_meta`,
-    hosts: `${place}eventloom_run_hosts`,
-    runs: `${place}eventloom_runs`,
-    chunks: `${place}eventloom_run_chunks`,
+    hosts: `${place}eventloom_relay_hosts`,
+    runs: `${place}eventloom_relay_runs`,
+    chunks: `${place}eventloom_relay_chunks`,
   };
 }
 

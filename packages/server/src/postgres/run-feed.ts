@@ -1,6 +1,6 @@
 import { type Platform, type SessionKey } from '@eventloom/core';
-import { RunHostLostError, RunRelayError } from '../errors.ts';
-import type { RemoteRunFollower, RunEnd } from '../runs/run-relay.ts';
+import { RunGoesOnError, RunRelayError } from '../errors.ts';
+import type { LogMirror, RunEnd, RunFrame } from '../runs/run-relay.ts';
 import { backoffMs } from './backoff.ts';
 import type { RelayDatabase } from './relay-database.ts';
 import type { RelayStatements } from './relay-statements.ts';
@@ -11,15 +11,14 @@ const PAGE = 16;
 /** What the row of a run says of its end. */
 export interface RunState {
   readonly state: unknown;
-  readonly failure: string | null;
   readonly is_alive: boolean;
 }
 
 interface FeedRow extends RunState {
-  readonly last_seq: number;
-  /** The first event of a chunk; null when there is no chunk. */
-  readonly chunk_from: number | null;
-  readonly events: string | null;
+  readonly last_position: number;
+  /** The position behind which the frames of a chunk are; null when there is no chunk. */
+  readonly after_position: number | null;
+  readonly frames: string | null;
 }
 
 /** What a feed reads with. */
@@ -27,19 +26,19 @@ export interface FeedSource {
   readonly database: RelayDatabase;
   readonly statements: RelayStatements;
   readonly platform: Platform;
-  /** How long the database may fail before the follower is told. */
+  /** How long the database may fail before the mirror is told. */
   readonly patienceMs: number;
 }
 
 /**
- * Reads one run out of the tables, for one follower, each time it is woken. Nothing depends on what a message said, nor on that it
+ * Copies one run out of the tables into a mirror, each time it is woken. Nothing depends on what a message said, nor on that it
  * came: whatever is new since the last reading is read.
  */
 export class RunFeed {
   readonly #source: FeedSource;
   readonly #run: readonly [appName: string, userId: string, sessionId: string, invocationId: string];
-  readonly #follower: RemoteRunFollower;
-  #nextSeq: number;
+  readonly #mirror: LogMirror;
+  #position: number;
   #isAsked = false;
   #isReading = false;
   #isWoken = false;
@@ -47,18 +46,18 @@ export class RunFeed {
   #failures = 0;
   #failingSinceMs = 0;
 
-  /** @param afterSeq what the follower has already */
+  /** @param position what the mirror has already */
   constructor(
     source: FeedSource,
     { appName, userId, sessionId }: SessionKey,
     invocationId: string,
-    afterSeq: number,
-    follower: RemoteRunFollower,
+    position: number,
+    mirror: LogMirror,
   ) {
     this.#source = source;
     this.#run = [appName, userId, sessionId, invocationId];
-    this.#nextSeq = afterSeq + 1;
-    this.#follower = follower;
+    this.#position = position;
+    this.#mirror = mirror;
   }
 
   get isOver(): boolean {
@@ -71,7 +70,7 @@ export class RunFeed {
     if (!this.#isReading && !this.#isOver) void this.#read();
   }
 
-  /** The follower is told nothing more. */
+  /** The mirror is told nothing more. */
   leave(): void {
     this.#isOver = true;
   }
@@ -95,36 +94,35 @@ export class RunFeed {
 
   async #readPage(): Promise<void> {
     const { database, statements } = this.#source;
-    const rows = await database.query<FeedRow>(statements.read, [...this.#run, this.#nextSeq, PAGE]);
+    const rows = await database.query<FeedRow>(statements.read, [...this.#run, this.#position, PAGE]);
     if (this.#isOver) return;
     const [run] = rows;
     if (!run) {
       this.#end(lost(this.#run[3]));
       return;
     }
-    for (const { chunk_from, events } of rows) {
-      if (chunk_from !== null && events !== null) this.#append(chunk_from, events.split('\n'));
+    for (const { after_position, frames } of rows) {
+      if (after_position !== null && frames !== null) this.#append(frames.split('\n').map(toFrame), after_position);
     }
     if (rows.length === PAGE) {
       this.#isWoken = true;
       return;
     }
     // All that the row counts was read, or is not kept any more.
-    if (this.#nextSeq <= run.last_seq) this.#append(run.last_seq + 1, []);
+    if (this.#position < run.last_position) this.#append([], run.last_position);
     const end = endOf(run, this.#run[3]);
     if (end) this.#end(end);
   }
 
-  #append(firstSeq: number, events: readonly string[]): void {
-    const fromSeq = Math.max(firstSeq, this.#nextSeq);
-    const texts = firstSeq < fromSeq ? events.slice(fromSeq - firstSeq) : events;
-    this.#nextSeq = fromSeq + texts.length;
-    this.#follower.appended(fromSeq, texts);
+  #append(read: readonly RunFrame[], gonePosition: number): void {
+    const frames = read.filter(({ position }) => position > this.#position);
+    this.#position = frames.at(-1)?.position ?? gonePosition;
+    this.#mirror.mirror(frames, gonePosition);
   }
 
   #end(end: RunEnd): void {
     this.#isOver = true;
-    this.#follower.ended(end);
+    this.#mirror.mirrorEnded(end);
   }
 
   #retry(error: unknown): void {
@@ -141,19 +139,20 @@ export class RunFeed {
 }
 
 /** How a run ended, as its row says it; undefined while it goes on. */
-export function endOf({ state, failure, is_alive }: RunState, invocationId: string): RunEnd | undefined {
-  if (state === 'ended') return { kind: 'ended', failureText: failure ?? undefined };
-  if (state === 'dropped') return lost(invocationId);
-  if (is_alive) return undefined;
-  const error = new RunHostLostError(
-    `the process that ran ${invocationId} is gone; what was committed is in the session`,
+export function endOf({ state, is_alive }: RunState, invocationId: string): RunEnd | undefined {
+  if (state === 'ended') return { kind: 'ended' };
+  if (state !== 'dropped' && is_alive) return undefined;
+  return lost(invocationId);
+}
+
+function lost(invocationId: string): RunEnd {
+  const error = new RunGoesOnError(
+    `the run ${invocationId} is not told of by its process any more: follow it again, and read the session for what it committed`,
   );
   return { kind: 'lost', error };
 }
 
-function lost(invocationId: string): RunEnd {
-  const error = new RunRelayError(
-    `the run ${invocationId} cannot be followed from other processes any more; what it commits is in the session`,
-  );
-  return { kind: 'lost', error };
+function toFrame(line: string): RunFrame {
+  const end = line.indexOf(' ');
+  return { position: Number(line.slice(0, end)), json: line.slice(end + 1) };
 }

@@ -1,5 +1,5 @@
 import type { SessionKey } from '@eventloom/core';
-import type { RemoteRunFollower } from '../runs/run-relay.ts';
+import type { LogMirror } from '../runs/run-relay.ts';
 import { type FeedSource, RunFeed } from './run-feed.ts';
 
 /** The runs of other processes that are followed in this one. */
@@ -11,7 +11,7 @@ export class RunFeeds {
     this.#source = source;
   }
 
-  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void {
+  follow(key: SessionKey, invocationId: string, position: number, mirror: LogMirror): () => void {
     const feeds = this.#feeds.get(invocationId) ?? new Set<RunFeed>();
     this.#feeds.set(invocationId, feeds);
     const leave = (): void => {
@@ -19,11 +19,11 @@ export class RunFeeds {
       feeds.delete(feed);
       if (feeds.size === 0 && this.#feeds.get(invocationId) === feeds) this.#feeds.delete(invocationId);
     };
-    const feed = new RunFeed(this.#source, key, invocationId, afterSeq, {
-      appended: (firstSeq, texts) => follower.appended(firstSeq, texts),
-      ended(end) {
+    const feed = new RunFeed(this.#source, key, invocationId, position, {
+      mirror: (frames, gonePosition) => mirror.mirror(frames, gonePosition),
+      mirrorEnded(end) {
         leave();
-        follower.ended(end);
+        mirror.mirrorEnded(end);
       },
     });
     feeds.add(feed);

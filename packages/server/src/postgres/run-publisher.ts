@@ -1,5 +1,6 @@
 import { RunRelayError } from '../errors.ts';
-import type { RelayedRun, RelayHost, RunPublication } from '../runs/run-relay.ts';
+import type { RelayedLog, RelayHost, RunPublication } from '../runs/run-relay.ts';
+import { formatPosition } from '../runs/frame-position.ts';
 import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';
 import type { RunTable } from './run-table.ts';
@@ -57,11 +58,11 @@ export class RunPublisher {
     return this.#runs.size > 0;
   }
 
-  publish(run: RelayedRun): RunPublication {
-    const before = this.#runs.get(run.invocationId);
+  publish(log: RelayedLog): RunPublication {
+    const before = this.#runs.get(log.invocationId);
     if (before) this.#supersede(before);
-    const published = new PublishedRun(run, (changed) => this.#add(changed));
-    this.#runs.set(run.invocationId, published);
+    const published = new PublishedRun(log, (changed) => this.#add(changed));
+    this.#runs.set(log.invocationId, published);
     this.#add(published);
     return published;
   }
@@ -92,13 +93,13 @@ export class RunPublisher {
     this.#waiting.add(published);
     // Nobody waits for a database that fails.
     if (this.#failures > 0) published.settleAnnouncement();
-    if (published.run.isEnded) this.#addToBacklog(published);
+    if (published.log.isEnded) this.#addToBacklog(published);
     this.#schedule(delayOf(published));
   }
 
   #addToBacklog(published: PublishedRun): void {
     if (this.#backlog.has(published)) return;
-    const chars = published.run.buffer.chars + CHARS_OF_A_RUN;
+    const chars = published.log.chars + CHARS_OF_A_RUN;
     this.#backlog.set(published, chars);
     this.#backlogChars += chars;
     for (const [oldest] of this.#backlog) {
@@ -112,7 +113,7 @@ export class RunPublisher {
     published.isDropped = true;
     this.#hasDropped = true;
     this.#finish(published);
-    const { invocationId } = published.run;
+    const { invocationId } = published.log;
     this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
   }
 
@@ -123,7 +124,7 @@ export class RunPublisher {
   }
 
   #finish(published: PublishedRun): void {
-    const { invocationId } = published.run;
+    const { invocationId } = published.log;
     published.settleAnnouncement();
     this.#waiting.delete(published);
     if (this.#runs.get(invocationId) === published) this.#runs.delete(invocationId);
@@ -182,9 +183,9 @@ export class RunPublisher {
     if (fresh.length === 0) return;
     const written = await this.#table.announce(fresh);
     for (const published of fresh) {
-      const lastSeq = written.get(published.run.invocationId);
-      if (lastSeq === undefined) this.#drop(published, 'another process has a run of the same name');
-      else published.announceFrom(lastSeq);
+      const lastPosition = written.get(published.log.invocationId);
+      if (lastPosition === undefined) this.#drop(published, 'another process has a later attempt at it');
+      else published.announceFrom(lastPosition);
       published.settleAnnouncement();
       if (!published.hasNews) this.#waiting.delete(published);
     }
@@ -197,7 +198,7 @@ export class RunPublisher {
     let isStopped = false;
     for (const write of writes) {
       const { published } = write;
-      const row = written.get(published.run.invocationId);
+      const row = written.get(published.log.invocationId);
       // Without its row, because the database crashed or took this process for dead, a run is told of anew.
       published.isAnnounced = row !== undefined;
       if (!row) continue;
@@ -210,13 +211,12 @@ export class RunPublisher {
     if (isStopped) this.#onStopped();
   }
 
-  #reportGap({ published, firstSeq }: RunWrite): void {
-    const dueSeq = published.writtenSeq + 1;
-    if (published.hasGap || firstSeq === undefined || firstSeq === dueSeq) return;
+  #reportGap({ published, afterPosition }: RunWrite): void {
+    if (published.hasGap || afterPosition <= published.writtenPosition) return;
     published.hasGap = true;
-    const { invocationId } = published.run;
-    const gap = `${dueSeq} to ${firstSeq - 1}`;
-    const message = `the database did not take the events of run ${invocationId} in time: other processes miss those from ${gap}`;
+    const { invocationId } = published.log;
+    const gap = `${formatPosition(published.writtenPosition)} and up to ${formatPosition(afterPosition)}`;
+    const message = `the database did not take the events of run ${invocationId} in time: other processes miss those behind ${gap}`;
     this.#host.report(new RunRelayError(message));
   }
 }

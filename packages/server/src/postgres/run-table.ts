@@ -28,24 +28,25 @@ export class RunTable {
     this.#keepMs = Math.min(keepMs, MAX_KEEP_MS);
   }
 
-  /** Gives runs their rows: for each that has one now, the number of the last event that is written of it. */
+  /** Gives runs their rows: for each that has one now, the position of the last frame that is written of it. */
   async announce(published: readonly PublishedRun[]): Promise<ReadonlyMap<string, number>> {
     interface Row {
       readonly invocation_id: string;
-      readonly last_seq: number;
+      readonly last_position: number;
     }
     const rows = await this.#database.query<Row>(this.#statements.announce, [
       this.#hostId,
       this.#leaseMs,
       this.#keepMs,
-      published.map(({ run }) => run.invocationId),
-      published.map(({ run }) => run.key.appName),
-      published.map(({ run }) => run.key.userId),
-      published.map(({ run }) => run.key.sessionId),
-      published.map(({ run }) => run.buffer.firstSeq),
+      published.map(({ log }) => log.invocationId),
+      published.map(({ log }) => log.key.appName),
+      published.map(({ log }) => log.key.userId),
+      published.map(({ log }) => log.key.sessionId),
+      published.map(({ log }) => log.attempt),
+      published.map(({ log }) => log.gonePosition),
       published.map(({ isFollowed }) => isFollowed),
     ]);
-    return new Map(rows.map(({ invocation_id, last_seq }) => [invocation_id, last_seq]));
+    return new Map(rows.map(({ invocation_id, last_position }) => [invocation_id, last_position]));
   }
 
   /** Writes what is new, and tells those who follow it. A run that has no row, or not any more, is missing in the answer. */
@@ -82,17 +83,8 @@ export class RunTable {
 }
 
 /** In the order of the statement. */
-function toValues({ published, lastSeq, firstSeq, events, isEnd, isForgotten }: RunWrite): unknown[] {
-  const { invocationId, buffer, failureText } = published.run;
-  return [
-    invocationId,
-    buffer.firstSeq,
-    lastSeq,
-    buffer.chars,
-    isEnd,
-    isEnd ? (failureText ?? null) : null,
-    isForgotten,
-    firstSeq ?? null,
-    events ?? null,
-  ];
+function toValues({ published, lastPosition, afterPosition, frames, isEnd, isForgotten }: RunWrite): unknown[] {
+  const { invocationId, attempt, gonePosition, chars, goesOn } = published.log;
+  const state = !isEnd ? 'running' : goesOn ? 'dropped' : 'ended';
+  return [invocationId, attempt, gonePosition, lastPosition, chars, state, isForgotten, afterPosition, frames ?? null];
 }

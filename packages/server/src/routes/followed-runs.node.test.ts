@@ -31,8 +31,10 @@ describe('a run that was left', () => {
     const path = `${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`;
     const ids = async (suffix: string, headers = {}): Promise<number[]> =>
       framesOf(await (await fetch(`${path}${suffix}`, { headers })).text()).map(({ id }) => id);
-    expect(await ids('?lastEventId=3')).toEqual([4]);
-    expect(await ids('?lastEventId=3', { 'last-event-id': '1' })).toEqual([2, 3, 4]);
+    const [first = 0, second = 0, third = 0, last = 0] = await ids('');
+    expect([first < second, second < third, third < 1, last]).toEqual([true, true, true, 1]);
+    expect(await ids(`?lastEventId=${third}`)).toEqual([last]);
+    expect(await ids(`?lastEventId=${third}`, { 'last-event-id': `${first}` })).toEqual([second, third, last]);
   });
 
   test('answers 204 when it ended and there is no more, which ends an EventSource', async () => {
@@ -51,6 +53,39 @@ describe('a run that was left', () => {
     expect((await fetch(path, { headers: { 'last-event-id': id } })).status).toBe(400);
   });
 
+  test('that failed says so too when its log is not kept any more, also to a request that is sent again', async () => {
+    const { url, post } = await setUp([new Error('broken')], { maxKeptRuns: 0 });
+    const request = { ...ASK, requestId: 'r1' };
+    const first = await post('/run', request);
+    expect([first.status, await first.json()]).toMatchObject([500, { error: expect.any(String) }]);
+    const again = await post('/run', request);
+    expect([again.status, await again.json()]).toMatchObject([500, { error: expect.any(String) }]);
+    const frames = framesOf(await (await fetch(`${url}${runPath('r1')}`)).text());
+    expect(frames.at(-1)?.data).toMatchObject({ error: expect.any(String), code: expect.any(String) });
+    expect((await fetch(`${url}${runPath('r1')}?lastEventId=${frames.at(-1)?.id}`)).status).toBe(204);
+  });
+
+  test('is cancelled by its request id too', async () => {
+    const gate = new Gate();
+    const { url, post } = await setUp([{ gate, text: 'late' }]);
+    const running = post('/run', { ...ASK, requestId: 'r1' });
+    await gate.reached;
+    expect((await fetch(`${url}${runPath('r1')}`, { method: 'DELETE' })).status).toBe(200);
+    expect(await (await running).json()).toMatchObject({ code: 'RUN_ABORTED' });
+  });
+
+  test.each(['webhook', 'ifKnown', 'if_known'])(
+    'is not started by a body with %s, which its route does not take',
+    async (field) => {
+      const { post, sessionService } = await setUp([]);
+      for (const path of ['/run', '/run_sse']) {
+        const answer = await post(path, { ...ASK, [field]: 'follow' });
+        expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+      }
+      expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);
+    },
+  );
+
   test('that is unknown, or of another session, is not found', async () => {
     const { url, post } = await setUp(['done']);
     const response = await post('/run_sse', ASK);
@@ -66,12 +101,25 @@ describe('a run that was left', () => {
     }
   });
 
-  test('says what to do when its first events are not kept any more', async () => {
-    const { url, post } = await setUp([CHUNKS], { maxRunChars: 500 });
+  test('gets stored events from the session when they are not kept any more', async () => {
+    const { url, post } = await setUp([{ chunks: ['one ', 'two '.repeat(100), 'three'] }], { maxRunChars: 0 });
     const response = await post('/run_sse', STREAM);
     await response.text();
     const answer = await fetch(`${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`);
+    expect(framesOf(await answer.text()).map((frame) => [frame.id, frame.data.partial])).toEqual([[1, undefined]]);
+  });
+
+  test('says what to do when chunks are not kept any more that no stored event repeats yet', async () => {
+    const gate = new Gate();
+    const { url, post } = await setUp([{ chunks: ['one ', 'two ', 'three ', 'four ', gate, 'five'] }], {
+      maxRunChars: 0,
+    });
+    const response = await post('/run_sse', STREAM);
+    await gate.reached;
+    const answer = await fetch(`${url}${runPath(response.headers.get('Eventloom-Invocation-Id'))}`);
     expect([answer.status, await answer.json()]).toMatchObject([410, { code: 'RUN_EVENTS_GONE' }]);
+    gate.open();
+    await response.text();
   });
 
   test('is cancelled by DELETE, and what it committed stays', async () => {

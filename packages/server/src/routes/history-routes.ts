@@ -26,6 +26,7 @@ async function listEvents(call: Call): Promise<Response> {
 async function rewind(call: Call): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
   const { rewindBeforeInvocationId, onBusy } = await call.body(REWIND);
+  call.quota.take('queued');
   const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId, onBusy });
   return jsonTextResponse(serializeEvent(event));
 }

@@ -124,7 +124,44 @@ describe('a run that is resumed', () => {
     expect((await first.post('/run', { ...ASK, newMessage: answer, invocationId })).status).toBe(200);
     const kept = await fetch(`${first.listening.url}${path}`);
     const frames = framesOf(await kept.text());
-    expect(frames.map(({ data }) => data.content?.parts?.[0]?.text)).toEqual(['It is ready here.', undefined]);
-    expect(frames.at(-1)?.data.actions).toMatchObject({ endOfAgent: true });
+    const saidIn = frames.map(
+      ({ data }) => data.content?.parts?.[0]?.text ?? data.content?.parts?.[0]?.functionCall?.name,
+    );
+    expect(saidIn).toEqual(['wait', 'It is ready here.']);
+    expect(frames.map(({ id }) => id)).toEqual([1, 3]);
+  });
+});
+
+describe('a request that is sent again under its id', () => {
+  test.each(['/run', '/run_sse'])(
+    'to %s gets the events of the run that it started, which is not run again',
+    async (path) => {
+      const gate = new Gate();
+      const { post, sessionService } = await setUp([{ text: 'once', gate }]);
+      const body = { ...ASK, requestId: 'r-1' };
+      const first = post(path, body);
+      await gate.reached;
+      const second = post(path, body);
+      gate.open();
+      const [one, other] = await Promise.all([first, second]);
+      const third = await post(path, body);
+      const texts = await Promise.all([one, other, third].map((response) => response.text()));
+      expect(texts[0]).toContain('once');
+      expect(texts).toEqual([texts[0], texts[0], texts[0]]);
+      const ids = [one, other, third].map((response) => response.headers.get('Eventloom-Invocation-Id'));
+      expect(ids).toEqual([ids[0], ids[0], ids[0]]);
+      const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+      expect(session?.events).toHaveLength(2);
+    },
+  );
+
+  test('to /run is answered with the failure of its run', async () => {
+    const { post } = await setUp([new ConfigurationError('no such model')]);
+    const answers = [];
+    for (let time = 0; time < 2; time++) {
+      const response = await post('/run', { ...ASK, requestId: 'r-1' });
+      answers.push([response.status, await response.json()]);
+    }
+    expect(answers[1]).toEqual(answers[0]);
   });
 });

@@ -1,52 +1,151 @@
 import {
-  RUN_CONFIG_DEFAULTS,
-  type RunConfig,
+  type Event,
+  InvalidRequestError,
+  RequestKnownError,
   type SessionKey,
   SessionNotFoundError,
   StreamingMode,
-  InvalidRequestError,
 } from '@eventloom/core';
-import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
+import { type ErrorBody, readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
-import { checkId } from '../http/check-names.ts';
-import { errorResponse } from '../http/error-response.ts';
+import { errorResponse, errorStatus } from '../http/error-response.ts';
 import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
-import type { HostedRun } from '../runs/hosted-run.ts';
-import type { FrontContext } from '../server-context.ts';
+import { checkRunRequest, readRunBody, startRun } from '../http/start-run.ts';
+import { within } from '../runs/run-hub.ts';
+import { type FrameEncoder, NUMBERED_SSE_FRAMES, type RunLog, SSE_FRAMES } from '../runs/run-log.ts';
+import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
+/** A run body without what is in the address. */
+const START_BODY = {
+  type: 'object',
+  description: 'A RunBody without appName, userId and sessionId, which are in the address.',
+  properties: {
+    newMessage: { $ref: '#/components/schemas/ContentInput' },
+    streaming: { type: 'boolean', description: 'True: readers of the run get chunks, too.' },
+    stateDelta: { type: 'object', additionalProperties: true },
+    invocationId: { type: 'string', description: 'The run to resume: one that was cut off, or waits for an answer.' },
+    requestId: { type: 'string', description: "The caller's own id for the request." },
+    customMetadata: { type: 'object', additionalProperties: true, description: 'Put on every event of the run.' },
+    onBusy: { enum: ['queue', 'reject', 'interrupt'] },
+    webhook: {
+      type: 'object',
+      properties: { url: { type: 'string', format: 'uri', maxLength: 2048 } },
+      required: ['url'],
+      description: 'Where a signed message is sent when the run has ended, if the server allows the origin.',
+    },
+  },
+};
+
 async function run(call: Call): Promise<Response> {
-  const hosted = await start(call, await readRunBody(call), StreamingMode.NONE);
-  await hosted.ended;
-  await hosted.announcedWithin(call.server.limits.answerAfterMs);
-  const failure = hosted.failure ?? (hosted.buffer.isWhole ? undefined : tooLong(hosted));
-  if (failure) return failedResponse(hosted, failure);
-  return jsonTextResponse(hosted.buffer.toJsonList(), { [INVOCATION_ID_HEADER]: hosted.invocationId });
+  const { limits, platform } = call.server;
+  const log = await startRun(call, await readRunBody(call), StreamingMode.NONE);
+  await log.recording;
+  if (RequestKnownError.isInstance(log.failure)) return knownRun(call, log, log.failure);
+  if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
+  const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
+  if (failure) return failedResponse(log, failure);
+  const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
+  return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
 }
 
 async function runSse(call: Call): Promise<Response> {
-  const { runs, limits } = call.server;
+  const { runs } = call.server;
   const body = await readRunBody(call);
-  const hosted = await start(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-  await hosted.openedWithin(limits.answerAfterMs);
-  if (hosted.failure && hosted.buffer.isEmpty) return failedResponse(hosted, hosted.failure);
-  return sseResponse(hosted, runs.read(hosted, 0, wantsEventIds(call)));
+  const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  await runs.opened(log);
+  // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
+  const hasEventIds = call.header(EVENT_IDS_HEADER) === '1' || call.header('Last-Event-ID') !== undefined;
+  const frames = hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES;
+  if (RequestKnownError.isInstance(log.failure)) {
+    const known = await runs.follow(call.runner(body.appName), log.key, log.failure.invocationId, 0, frames);
+    return sseResponse(known.invocationId, known.body ?? '');
+  }
+  if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
+  return sseResponse(log.invocationId, runs.read(log, undefined, frames));
 }
 
-/** A client that follows runs by number says so; an EventSource, with the header that it sends by itself. */
-function wantsEventIds(call: Call): boolean {
-  return call.header(EVENT_IDS_HEADER) === '1' || call.header('Last-Event-ID') !== undefined;
+/** A line with each whole event, and with the failure of a run. */
+const LINES: FrameEncoder = { encode: (json) => (json.includes('"partial":true') && isChunk(json) ? '' : `${json}\n`) };
+
+function isChunk(json: string): boolean {
+  return (JSON.parse(json) as Event).partial === true;
 }
 
-/** The host of the run has reported the failure; here it is only answered, with the name of the run whose events can be read. */
-function failedResponse({ invocationId }: HostedRun, failure: Error): Response {
+/** Answers the events of the run that a request id names already, once it is over. */
+async function knownRun(call: Call, { key }: RunLog, { invocationId }: RequestKnownError): Promise<Response> {
+  const { runs, limits } = call.server;
+  const headers = { [INVOCATION_ID_HEADER]: invocationId };
+  const { body = '' } = await runs.follow(call.runner(key.appName), key, invocationId, 0, LINES);
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const bytes of new Response(body).body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > limits.maxRunChars) return errorResponse(tooLong({ invocationId, key }), headers);
+  }
+  const lines = text.split('\n').filter((line) => line.startsWith('{'));
+  const last = lines.at(-1) ?? '';
+  if (!last.startsWith('{"error":')) return jsonTextResponse(`[${lines.join(',')}]`, headers);
+  return jsonTextResponse(last, headers, errorStatus((JSON.parse(last) as ErrorBody).code));
+}
+
+/** The fields of a run body that the address has. */
+const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
+
+/**
+ * Starts a run and answers as soon as its message is stored: from then on the run has an end, whoever reads it. A request id that is known
+ * is answered with its run.
+ */
+async function begin(call: Call): Promise<Response> {
+  const { limits, platform, runs, webhooks } = call.server;
+  const key = call.sessionKey();
+  const json = call.counted(await call.json());
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new InvalidRequestError('body: must be an object with a newMessage');
+  for (const name of IN_ADDRESS) {
+    if (Object.hasOwn(json, name))
+      throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
+  }
+  const body = checkRunRequest(call, readRunRequest({ ...json, ...key }));
+  const url = readWebhook(call, key, json);
+  const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  let state: RunState = { invocationId: log.invocationId, state: 'running' };
+  // A run that finishes another one first is started again after that.
+  if (!(await log.started)) await Promise.race([log.opened, log.recording]);
+  if (RequestKnownError.isInstance(log.failure)) {
+    state = await runs.state(call.runner(), key, log.failure.invocationId);
+  } else {
+    if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
+    if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
+    state = { ...state, invocationId: log.invocationId };
+    if (url !== undefined && webhooks) {
+      const readState = (): Promise<RunState> => runs.state(call.runner(), key, log.invocationId);
+      platform.background(webhooks.announce({ url, key }, log.ended, readState));
+    }
+  }
+  const { pathname } = new URL(call.request.url);
+  const location = `${pathname}/${encodeURIComponent(state.invocationId)}`;
+  return jsonTextResponse(JSON.stringify(state), { location, [INVOCATION_ID_HEADER]: state.invocationId }, 202);
+}
+
+/** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws ServerBusyError */
+function readWebhook({ server: { webhooks } }: Call, key: SessionKey, json: object): string | undefined {
+  if (!('webhook' in json) || json.webhook === undefined || json.webhook === null) return undefined;
+  if (webhooks) return webhooks.check(json.webhook, key);
+  throw new InvalidRequestError(
+    'webhook: this server sends none; give createServer the option webhooks, or ask for the state of the run',
+  );
+}
+
+/** The hub has reported the failure; here it is only answered, with the name of the run whose events can be read. */
+function failedResponse({ invocationId }: RunLog, failure: Error): Response {
   return errorResponse(withRemedy(failure), { [INVOCATION_ID_HEADER]: invocationId });
 }
 
-/** Who begins with a run is told what comes before one. */
+/** A client that begins with a run is told what comes before one. */
 function withRemedy(failure: Error): Error {
   if (!SessionNotFoundError.isInstance(failure)) return failure;
   return new SessionNotFoundError(
@@ -57,50 +156,7 @@ function withRemedy(failure: Error): Error {
   );
 }
 
-/**
- * Starts a run, or goes on with one. Answers to calls go on with the run that asked, if it can be resumed: whether the client names it
- * or not. While that is in flight here, they wait for its end, as others wait for their session. If the client does not name the run, the
- * runner decides, once it has the session; the run that is looked up here is only the expected one.
- */
-async function start(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<HostedRun> {
-  const { appName, userId, sessionId, newMessage, stateDelta, onBusy = RUN_CONFIG_DEFAULTS.onBusy } = body;
-  const runner = call.runner(appName);
-  const key: SessionKey = { appName, userId, sessionId };
-  const runConfig: RunConfig = {
-    streamingMode,
-    requestId: body.requestId,
-    customMetadata: body.customMetadata,
-    completionEvent: body.completionEvent,
-    onBusy,
-  };
-  const { runs, platform } = call.server;
-  const giveUpMs = platform.now() + RUN_CONFIG_DEFAULTS.busyWaitMs;
-  for (;;) {
-    const expectedId =
-      body.invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
-    const before = newMessage && expectedId !== undefined ? runs.inFlightRun(key, expectedId) : undefined;
-    const waitMs = giveUpMs - platform.now();
-    if (before && onBusy === 'queue' && waitMs > 0) {
-      await before.endedWithin(waitMs);
-      continue;
-    }
-    return runs.start(
-      key,
-      (abortSignal, onBegin) => {
-        const { invocationId } = body;
-        const params = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig, abortSignal };
-        const stream = runner.runAsync(params);
-        void stream
-          .whenStarted()
-          .then((isStarted) => isStarted && onBegin(runner.resumable || stream.invocationId === expectedId));
-        return stream;
-      },
-      expectedId === undefined ? undefined : { invocationId: expectedId },
-    );
-  }
-}
-
-function tooLong({ invocationId, key }: HostedRun): RunEventsGoneError {
+function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): RunEventsGoneError {
   return new RunEventsGoneError(
     `the run ${invocationId} was done, and its events are more than is kept for one answer; ` +
       `read session ${JSON.stringify(key.sessionId)}, or use /run_sse`,
@@ -116,7 +172,8 @@ export const runRoutes: readonly Route[] = [
     summary: 'Runs the agent on a message, or goes on with a run, and answers all events when it is done',
     body: RUN,
     answer: { component: 'Event', isList: true },
-    errors: [409, 410, 422, 502, 503],
+    errors: [409, 410, 422, 502],
+    owner: readRunBody,
     handle: run,
   },
   {
@@ -131,27 +188,20 @@ export const runRoutes: readonly Route[] = [
     },
     body: RUN,
     answer: { stream: 'Event' },
-    errors: [409, 422, 429, 502, 503],
+    errors: [409, 422, 502],
+    owner: readRunBody,
     handle: runSse,
   },
+  {
+    method: 'post',
+    path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs',
+    operationId: 'startRun',
+    summary:
+      'Runs the agent on a message, or goes on with a run, and answers as soon as the message is stored; the header Location has the address where the run is followed, asked for its state, and cancelled',
+    bodySchema: START_BODY,
+    answer: { schema: RUN_STATE_SCHEMA },
+    status: 202,
+    errors: [409, 422, 502],
+    handle: begin,
+  },
 ];
-
-/**
- * Reads and checks the body of a request for a run: the app exists, and the request's user may start the run.
- * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws AppNotFoundError
- */
-export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
-  const json = await call.json();
-  if (json === undefined) throw new InvalidRequestError('body: is missing');
-  const body = readRunRequest(call.counted(json));
-  if (body.newMessage === undefined && body.invocationId === undefined)
-    throw new InvalidRequestError(
-      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
-    );
-  checkId('userId', body.userId);
-  checkId('sessionId', body.sessionId);
-  call.requireSameUser(body.userId);
-  call.checkStateAccess('stateDelta', Object.keys(body.stateDelta ?? {}));
-  call.appName(body.appName);
-  return body;
-}

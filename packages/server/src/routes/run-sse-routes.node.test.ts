@@ -9,12 +9,12 @@ afterEach(async () => {
 
 describe('POST /run_sse', () => {
   test.each([EVENT_IDS, { 'last-event-id': '' }, { 'last-event-id': '7' }])(
-    'numbers events from 1 for a client that asks for it with %j',
+    'numbers stored events from 1, and chunks between them, for a client that asks for it with %j',
     async (headers) => {
       const { post } = await setUp([CHUNKS]);
       const text = await (await post('/run_sse', STREAM, headers)).text();
-      expect(text).toMatch(/^id: 1\ndata: /);
-      expect(framesOf(text).map(({ id }) => id)).toEqual([1, 2, 3, 4]);
+      expect(text).toMatch(/^id: 0\.001000001\ndata: /);
+      expect(framesOf(text).map(({ id }) => id)).toEqual([0.001000001, 0.001000002, 0.001000003, 1]);
     },
   );
 
@@ -85,12 +85,7 @@ describe('POST /run_sse', () => {
     ['a state key that cannot be', { stateDelta: { '': 1 } }, 400, 'STATE_KEY'],
     ['a session id with NUL', { sessionId: 'a\0b' }, 400, 'INVALID_REQUEST'],
     ['a user with a lone surrogate', { userId: '\ud800' }, 400, 'INVALID_REQUEST'],
-    [
-      'the id of a run that the session does not have',
-      { invocationId: 'e-1', newMessage: null },
-      400,
-      'INVALID_REQUEST',
-    ],
+    ['the id of a run that the session does not have', { invocationId: 'e-1', newMessage: null }, 404, 'RUN_NOT_FOUND'],
   ])('with %s is refused and writes nothing', async (_what, change, status, code) => {
     const { post, sessionService } = await setUp([]);
     for (const path of ['/run', '/run_sse']) {

@@ -1,3 +1,5 @@
+import type { Platform } from '@eventloom/core';
+import type { Runner } from '@eventloom/runner';
 import { jsonResponse } from '../http/responses.ts';
 import type { Call } from '../http/call.ts';
 import type { Route } from '../http/route.ts';
@@ -10,12 +12,43 @@ function answerOk(): Response {
   return jsonResponse({ status: 'ok' });
 }
 
-function answerReadiness({ server }: Call<FrontContext>): Response {
-  if (!server.runs.isDraining) return answerOk();
-  return new Response(JSON.stringify({ status: 'shutting down' }), {
-    status: 503,
-    headers: { 'content-type': 'application/json' },
-  });
+async function answerReadiness({ server }: Call<FrontContext>): Promise<Response> {
+  const isReachable = server.runs.isDraining || (await server.isStorageReachable?.());
+  if (isReachable !== false && !server.runs.isDraining) return answerOk();
+  const status = server.runs.isDraining ? 'shutting down' : 'storage unavailable';
+  return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
+}
+
+/** How long the storage has for its answer: probes give up after a few seconds. */
+const STORAGE_ANSWER_MS = 2000;
+
+/**
+ * Creates the function that asks the session services of runners for a session that nobody has: one indexed read each. It resolves to
+ * false when one of them fails or does not answer in time. Calls that come meanwhile get the same answer.
+ */
+export function createStorageProbe(runners: Iterable<Runner>, platform: Platform): () => Promise<boolean> {
+  const services = new Map(Array.from(runners, ({ sessionService, appName }) => [sessionService, appName]));
+  const askAll = async (): Promise<boolean> => {
+    await Promise.all(
+      Array.from(services, async ([service, appName]) =>
+        service.getSession({ appName, userId: 'readyz', sessionId: 'readyz', config: { numRecentEvents: 0 } }),
+      ),
+    );
+    return true;
+  };
+  let asking: Promise<boolean> | undefined;
+  const ask = async (): Promise<boolean> => {
+    const late = Promise.withResolvers<boolean>();
+    const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false), { idle: true });
+    try {
+      // What is wrong is told by every request that needs the storage.
+      return await Promise.race([askAll().catch(() => false), late.promise]);
+    } finally {
+      callOff();
+      asking = undefined;
+    }
+  };
+  return () => (asking ??= ask());
 }
 
 /** What a server says about itself. */
@@ -42,9 +75,9 @@ export const serverRoutes: readonly Route<FrontContext>[] = [
     method: 'get',
     path: '/readyz',
     operationId: 'readyz',
-    summary: 'Says whether the server takes runs; 503 when it is shutting down',
+    summary: 'Says whether the server takes runs; 503 when it is shutting down, or its sessions cannot be read',
     answer: { schema: OK },
-    alsoAnswers: { 503: 'The server is shutting down' },
+    alsoAnswers: { 503: 'The server is shutting down, or the storage of its sessions does not answer' },
     isPublic: true,
     handle: answerReadiness,
   },

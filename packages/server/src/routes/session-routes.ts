@@ -106,6 +106,7 @@ async function patch(call: Call): Promise<Response> {
   const key = call.sessionKey();
   const { stateDelta } = await call.body(PATCH);
   call.checkStateAccess('stateDelta', Object.keys(stateDelta));
+  call.quota.take('queued');
   await patchState(call.runner(), key, stateDelta);
   return sessionResponse(sourceOf(call, key));
 }

@@ -1,14 +1,13 @@
 import { Gate } from '@eventloom/testing';
-import { describe, expect, test, vi } from 'vitest';
-import { RunEventsGoneError } from '../errors.ts';
-import { KEY, readAll, readTexts, say, setUp, shorten, streamOf } from './fixtures/registered-runs.ts';
+import { describe, expect, test } from 'vitest';
+import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
 describe('the writes of a reader', () => {
   test('are one for the first event, and one for all that follow in the same tick', async () => {
-    const { registry, platform } = setUp();
+    const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
-    const run = registry.start(KEY, streamOf(gate, say('one'), say('two'), say('three'), end));
-    const reader = registry.read(run, 0).stream.getReader();
+    const run = play([gate, say('one'), say('two'), say('three'), end]);
+    const reader = readerOf(hub.read(run));
     const decoder = new TextDecoder();
     const first = reader.read();
     gate.open();
@@ -20,10 +19,10 @@ describe('the writes of a reader', () => {
   });
 
   test('are comments while the run is silent', async () => {
-    const { registry, platform } = setUp({ heartbeatMs: 15_000 });
+    const { hub, play, platform } = setUp({ heartbeatMs: 15_000 });
     const end = new Gate();
-    const run = registry.start(KEY, streamOf(say('one'), end));
-    const reader = registry.read(run, 0).stream.getReader();
+    const run = play([say('one'), end]);
+    const reader = readerOf(hub.read(run));
     await reader.read();
     const beat = reader.read();
     await end.reached;
@@ -31,22 +30,22 @@ describe('the writes of a reader', () => {
     expect(new TextDecoder().decode((await beat).value)).toBe(': heartbeat\n\n');
   });
 
-  test('end with an error when nobody takes them', async () => {
-    const { registry, platform } = setUp({ heartbeatMs: 1000 });
-    const run = registry.start(KEY, streamOf(say('one'), new Gate()));
-    const { stream } = registry.read(run, 0);
+  test('end with an error as the last frame when nobody takes them', async () => {
+    const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
+    const run = play([say('one'), new Gate()]);
+    const stream = hub.read(run);
     platform.advance(3000);
-    await expect(stream.getReader().read()).rejects.toMatchObject({ code: 'SLOW_READER' });
-    expect(run.followers.size).toBe(0);
+    expect(await readAll(stream)).toEqual(['- SLOW_READER']);
+    expect(run.readers.size).toBe(0);
   });
 });
 
 describe('a connection that is cancelled', () => {
   test('gets nothing from the write that was gathering events', async () => {
-    const { registry, platform } = setUp();
+    const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
-    const run = registry.start(KEY, streamOf(say('one'), gate, say('two'), end));
-    const reader = registry.read(run, 0).stream.getReader();
+    const run = play([say('one'), gate, say('two'), end]);
+    const reader = readerOf(hub.read(run));
     await reader.read();
     const next = reader.read();
     gate.open();
@@ -54,47 +53,60 @@ describe('a connection that is cancelled', () => {
     await reader.cancel();
     platform.advance(0);
     expect(await next).toEqual({ done: true, value: undefined });
-    expect(run.followers.size).toBe(0);
+    expect(run.readers.size).toBe(0);
   });
 
   test('gets no heartbeat, no word of a drain and no end', async () => {
-    const { registry, platform } = setUp({ heartbeatMs: 1000 });
+    const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const end = new Gate();
-    const run = registry.start(KEY, streamOf(end));
-    const follower = registry.read(run, 0);
-    const reader = follower.stream.getReader();
+    const run = play([end]);
+    const reader = readerOf(hub.read(run));
+    const [follower] = run.readers;
     const beat = reader.read();
     await end.reached;
-    follower.probe();
+    follower?.probe();
     await beat;
     const next = reader.read();
     await reader.cancel();
     platform.advance(5000);
-    const drained = registry.drain(1000);
-    follower.say('late');
+    const drained = hub.drain(1000);
+    follower?.say('late');
     end.open();
     await drained;
     expect(await next).toEqual({ done: true, value: undefined });
   });
 });
 
-describe('a reader whose earlier events cannot be read', () => {
-  const broken = {
-    *[Symbol.iterator]() {
-      yield { seq: 1, text: JSON.stringify(say('one')) };
-      throw new TypeError('the storage failed');
-    },
-  };
+describe('a reader that gets stored events first', () => {
+  const frame = (position: number, text: string) => ({ position: position * 1e9, json: JSON.stringify(say(text)) });
 
-  test('ends with an error that is reported, and the run goes on', async () => {
-    const { registry, reported } = setUp();
+  test('continues with the log behind them', async () => {
+    const { hub, play } = setUp();
+    const run = play([say('four'), say('five')], { beginSeq: 3 });
+    async function* pages() {
+      yield [frame(1, 'one'), frame(2, 'two')];
+      yield [frame(3, 'three')];
+    }
+    expect(await readAll(hub.read(run, 0, undefined, { pages: pages(), untilPosition: 4e9 }))).toEqual([
+      '1 one',
+      '2 two',
+      '3 three',
+      '5 five',
+    ]);
+  });
+
+  test('ends with an error that is reported when these cannot be read, and the run continues', async () => {
+    const { hub, play, reported } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
-    const run = registry.start(KEY, streamOf(gate, say('two'), end));
-    vi.spyOn(run, 'earlier').mockReturnValue(broken[Symbol.iterator]());
-    const told = await readAll(registry.read(run, 0).stream);
-    expect(told.at(-1)).toBe('- INTERNAL');
+    const run = play([gate, say('two'), end]);
+    async function* pages() {
+      yield [frame(1, 'one')];
+      throw new TypeError('the storage failed');
+    }
+    const told = await readAll(hub.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
+    expect(told).toEqual(['1 one', '- INTERNAL']);
     expect(reported).toEqual([new TypeError('the storage failed')]);
-    expect(run.followers.size).toBe(0);
+    expect(run.readers.size).toBe(0);
     gate.open();
     end.open();
     await run.ended;
@@ -106,51 +118,43 @@ describe('an event that is larger than all that is kept', () => {
   const huge = say('y'.repeat(1000), true);
 
   test('reaches who reads, also when something small comes behind it at once', async () => {
-    const { registry } = setUp({ maxRunChars: 300 });
-    const run = registry.start(KEY, streamOf(say('one'), huge, say('two')));
-    const { stream } = registry.read(run, 0);
+    const { hub, play } = setUp({ maxRunChars: 300 });
+    const run = play([say('one'), huge, say('two')]);
+    const stream = hub.read(run);
     await run.ended;
-    expect((await readAll(stream)).map((frame) => frame.slice(0, 5))).toEqual(['1 one', '2 yyy', '3 two']);
+    expect((await readAll(stream)).map((frame) => frame.split(' ')[1]?.slice(0, 3))).toEqual(['one', 'yyy', 'two']);
   });
 
   test('is kept with so much besides, and no second one', async () => {
-    const { registry } = setUp({ maxRunChars: 300 });
-    const run = registry.start(KEY, streamOf(huge, say('two'), huge, say('four')));
+    const { play } = setUp({ maxRunChars: 300 });
+    const run = play([huge, say('two'), huge, say('four')]);
     await run.ended;
-    expect(run.buffer.firstSeq).toBe(2);
+    expect(keptOf(run).map((text) => text.split(' ')[1]?.slice(0, 4))).toEqual(['two', 'yyyy', 'four']);
   });
 });
 
 describe('a reader that is slower than what is kept', () => {
   test('is not told that a run goes on which has ended', async () => {
-    const { registry } = setUp({ maxRunChars: 300 });
-    const run = registry.start(KEY, streamOf(say('one'), say('two'), say('three'), say('four')));
-    const { stream } = registry.read(run, 0);
+    const { hub, play } = setUp({ maxRunChars: 300 });
+    const run = play([say('one'), say('two'), say('three'), say('four')]);
+    const stream = hub.read(run);
     await run.ended;
     const [told = ''] = await readTexts(stream);
     expect([shorten(told), told.includes('goes on')]).toEqual(['- SLOW_READER', false]);
   });
 
   test('is let go with a reason, and the run goes on', async () => {
-    const { registry } = setUp({ maxRunChars: 300 });
+    const { hub, play } = setUp({ maxRunChars: 300 });
     const gate = new Gate();
-    const run = registry.start(KEY, streamOf(say('one'), say('two'), say('three'), say('four'), gate, say('five')));
-    const { stream } = registry.read(run, 0);
+    const run = play([say('one'), say('two'), say('three'), say('four'), gate, say('five')]);
+    const stream = hub.read(run);
     await gate.reached;
-    expect(run.buffer.firstSeq).toBeGreaterThan(1);
+    expect(run.gonePosition).toBeGreaterThan(0);
     const [told = ''] = await readTexts(stream);
     expect(shorten(told)).toBe('- SLOW_READER');
     expect(told).toContain('the run goes on');
     gate.open();
     await run.ended;
-    expect(run.buffer.at(5)).toContain('five');
-  });
-
-  test('cannot ask for what is gone', async () => {
-    const { registry } = setUp({ maxRunChars: 300 });
-    const run = registry.start(KEY, streamOf(say('one'), say('two'), say('three'), say('four')));
-    await run.ended;
-    expect(() => registry.read(run, 0)).toThrow(RunEventsGoneError);
-    expect(() => registry.read(run, 0)).toThrow(/follow the run from \d/);
+    expect(keptOf(run).at(-1)).toBe('5 five');
   });
 });

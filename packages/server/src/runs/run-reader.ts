@@ -1,84 +1,89 @@
-import type { EventloomError } from '@eventloom/core';
-import { errorBody } from '../http/error-response.ts';
 import { SlowReaderError } from '../errors.ts';
-import { seqInAttempt } from './attempt-numbers.ts';
-import type { FollowedRun, RunFollower } from './followed-run.ts';
-import type { RunHost } from './hosted-run.ts';
-import type { NumberedEvent } from './run-relay.ts';
-import { SSE_HEARTBEAT, sseFrame } from './sse-frame.ts';
+import { errorBody } from '../http/error-response.ts';
+import { formatPosition } from './frame-position.ts';
+import type { RunHub } from './run-hub.ts';
+import { encodeFrames, type FrameEncoder, type RunLog } from './run-log.ts';
+import type { RunFrame } from './run-relay.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
-const MAX_WRITE_CHARS = 64 * 1024;
+export const MAX_WRITE_CHARS: number = 64 * 1024;
+/** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
+export const SSE_HEARTBEAT = ': heartbeat\n\n';
+/** Asks the client to connect again after two seconds. */
+export const SSE_RETRY = 'retry: 2000\n\n';
 /** Heartbeats that a reader may leave unread before it is let go. */
 const MAX_MISSED_BEATS = 2;
 /** How long a reader whose place others want may take nothing. */
 const PROBE_MS = 1000;
 
+/** Stored events that come before the frames of a log, page by page. */
+export interface EarlierFrames {
+  /** The first page, where it was read already. */
+  readonly first?: readonly RunFrame[] | undefined | void;
+  readonly pages: AsyncIterator<readonly RunFrame[]>;
+  /** The log continues behind this position. */
+  readonly untilPosition: number;
+}
+
 /**
- * One connection that reads a run as server-sent events. It keeps no events of its own, only its place among the run's: a
- * reader that is slow falls behind until what it would need next is gone, and is then let go with a reason.
+ * One connection that reads a log as server-sent events. It keeps its position and no frames: a reader that is slow falls behind until
+ * the frame that it needs next is gone, and is then let go with a reason.
  *
- * What comes at once is written at once; what follows in the same tick is gathered into one write.
+ * A frame is written at once; what follows in the same tick is gathered into one write.
  */
-export class RunReader implements RunFollower {
+export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly #run: FollowedRun;
-  readonly #hasEventIds: boolean;
-  readonly #host: Pick<RunHost, 'schedule'>;
-  readonly #onClose: (reader: RunReader, failure?: unknown) => void;
+  readonly #log: RunLog;
+  readonly #hub: RunHub;
+  readonly #frames: FrameEncoder;
   readonly #encoder = new TextEncoder();
+  /** The position of the last frame that was written; undefined for the beginning of the log. */
+  #position: number | undefined;
+  #earlier: EarlierFrames | undefined;
+  #first: readonly RunFrame[] | undefined;
   /** Undefined once the stream is closed, failed or cancelled: nothing can be written to it any more. */
   #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
-  /** The number of the last event that was written. */
-  #seq: number;
-  /** Events that come before those of the buffer. */
-  #earlier: Iterator<NumberedEvent> | undefined;
   /** Set while the connection waits for more than there was. */
-  #wanting: (() => void) | undefined;
-  /** Set from a write to the end of its tick: events that come meanwhile go into the next write. */
-  #cancelGather: (() => void) | undefined;
+  #onMore: (() => void) | undefined;
+  /** True from a write to the end of its tick: frames that come meanwhile go into the next write. */
+  isGathering = false;
   #hasWritten = false;
+  #missedBeats = 0;
   /** Set while a probe runs: true once the connection has read since. */
   #probed: boolean | undefined;
   #cancelProbe: (() => void) | undefined;
-  #missedBeats = 0;
 
   /**
-   * @param afterSeq the number of the last event that this reader has already
-   * @param hasEventIds whether frames carry the numbers of their events
-   * @param onClose called once, when the stream is closed, failed or cancelled; with the failure when reading the run failed
-   * @throws RunEventsGoneError
+   * @param position of the last frame that this reader has
+   * @param frames writes the frames in the reader's own format
+   * @param earlier stored events that this reader gets before the frames of the log
    */
-  constructor(
-    run: FollowedRun,
-    afterSeq: number,
-    hasEventIds: boolean,
-    host: Pick<RunHost, 'schedule'>,
-    onClose: (reader: RunReader, failure?: unknown) => void,
-  ) {
-    this.#run = run;
-    this.#seq = afterSeq;
-    this.#hasEventIds = hasEventIds;
-    this.#earlier = run.earlier(afterSeq);
-    this.#host = host;
-    this.#onClose = onClose;
-    this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(
-      {
-        start: (controller) => void (this.#controller = controller),
-        pull: () => this.#pull(),
-        cancel: () => void this.#close(),
-      },
-      // Nothing is taken before the connection asks for it: the run's own buffer is the only one.
-      { highWaterMark: 0 },
-    );
-    run.follow(this);
+  constructor(hub: RunHub, log: RunLog, position: number | undefined, frames: FrameEncoder, earlier?: EarlierFrames) {
+    this.#hub = hub;
+    this.#log = log;
+    this.#position = position;
+    this.#frames = frames;
+    this.#earlier = earlier;
+    this.#first = earlier?.first ?? undefined;
+    // Nothing is taken before the connection asks for it: the log is the only buffer.
+    this.stream = new ReadableStream<Uint8Array<ArrayBuffer>>(this, { highWaterMark: 0 });
+    log.readers.add(this);
   }
 
+  /** Called by the stream when it is made. */
+  start(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): void {
+    this.#controller = controller;
+  }
+
+  /** Called by the stream when the connection went away. */
+  cancel(): void {
+    this.#close();
+  }
+
+  /** Writes what came, if the connection waits for it. */
   notify(): void {
-    if (!this.#wanting) return;
-    if (this.#cancelGather && !this.#run.isEnded) return;
-    this.#write();
+    if (this.#onMore && (!this.isGathering || this.#log.isEnded)) this.#write();
   }
 
   /** Sends a heartbeat to a silent connection, and closes one that has not read for `MAX_MISSED_BEATS` beats. */
@@ -86,150 +91,120 @@ export class RunReader implements RunFollower {
     if (this.#hasWritten) {
       this.#hasWritten = false;
       this.#missedBeats = 0;
-    } else if (this.#wanting) {
+    } else if (this.#onMore) {
       this.#missedBeats = 0;
-      this.#enqueue(SSE_HEARTBEAT);
+      this.say(SSE_HEARTBEAT);
       this.#hasWritten = false;
     } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
       this.#letGo('the reader took nothing for so long that it was let go');
     }
   }
 
+  /** Others want the place of this reader: it is let go soon, unless it reads. */
   probe(): void {
     if (this.#cancelProbe || !this.#controller) return;
     this.#probed = false;
-    this.#cancelProbe = this.#host.schedule(PROBE_MS, () => {
+    this.#cancelProbe = this.#hub.platform.schedule(PROBE_MS, () => {
       this.#cancelProbe = undefined;
       if (!this.#probed) this.#letGo('the reader took nothing, and others want its place');
       this.#probed = undefined;
     });
-    if (this.#wanting) this.#enqueue(SSE_HEARTBEAT);
+    if (this.#onMore) this.say(SSE_HEARTBEAT);
   }
 
-  /** Writes text that is no event of the run. */
+  /** Writes text, of the log or beside it. */
   say(text: string): void {
-    this.#enqueue(text);
-  }
-
-  #pull(): Promise<void> | undefined {
-    if (this.#probed === false) this.#probed = true;
-    const run = this.#run;
-    if (this.#hasMore && (!this.#cancelGather || run.isEnded) && this.#write()) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#wanting = resolve;
-    return promise;
-  }
-
-  get #hasMore(): boolean {
-    const { isEnded, buffer } = this.#run;
-    return isEnded || this.#earlier !== undefined || this.#seq < buffer.lastSeq;
-  }
-
-  /** Writes what there is, and closes the stream at the end of the run. False when there is nothing. Never throws. */
-  #write(): boolean {
-    try {
-      return this.#writeEvents();
-    } catch (error) {
-      // Earlier events are read from storage, which can fail. Only this reader ends: its caller is a timer, or the run itself.
-      this.#enqueue(sseFrame(JSON.stringify(errorBody(error))));
-      this.#close(error)?.close();
-      return true;
-    }
-  }
-
-  #writeEvents(): boolean {
-    const run = this.#run;
-    const { buffer } = run;
-    let text = this.#earlierText();
-    if (this.#earlier) {
-      this.#enqueue(text);
-      this.#gather();
-      return true;
-    }
-    this.#seq = seqInAttempt(this.#seq, buffer.firstSeq);
-    if (!buffer.hasAllAfter(this.#seq)) {
-      this.#enqueue(sseFrame(JSON.stringify(errorBody(tooSlow(run)))));
-      this.#close()?.close();
-      return true;
-    }
-    while (text.length < MAX_WRITE_CHARS) {
-      const event = buffer.at(this.#seq + 1);
-      if (event === undefined) break;
-      text += this.#frame(++this.#seq, event);
-    }
-    const isLast = run.isEnded && this.#seq >= buffer.lastSeq;
-    if (isLast) text += this.#lastWords();
-    if (text !== '') this.#enqueue(text);
-    if (isLast) this.#close()?.close();
-    else this.#gather();
-    return isLast || text !== '';
-  }
-
-  #earlierText(): string {
-    let text = '';
-    while (this.#earlier && text.length < MAX_WRITE_CHARS) {
-      const next = this.#earlier.next();
-      if (next.done === true) {
-        this.#earlier = undefined;
-      } else {
-        this.#seq = next.value.seq;
-        text += this.#frame(next.value.seq, next.value.text);
-      }
-    }
-    return text;
-  }
-
-  #lastWords(): string {
-    const { failureText, loss, finalSeq } = this.#run;
-    if (failureText !== undefined && this.#seq < finalSeq) return this.#frame(++this.#seq, failureText);
-    // The loss of a run is no event of it: it has no number, so that a client that connects again does not skip an event.
-    return loss ? sseFrame(JSON.stringify(errorBody(loss))) : '';
-  }
-
-  #frame(seq: number, json: string): string {
-    return this.#hasEventIds ? sseFrame(json, seq) : sseFrame(json);
-  }
-
-  #gather(): void {
-    this.#cancelGather = this.#host.schedule(0, () => {
-      this.#cancelGather = undefined;
-      if (this.#wanting && this.#hasMore) this.#write();
-    });
-  }
-
-  #enqueue(text: string): void {
     if (!this.#controller) return;
     this.#hasWritten = true;
     this.#controller.enqueue(this.#encoder.encode(text));
-    this.#wanting?.();
-    this.#wanting = undefined;
+    this.#onMore?.();
+    this.#onMore = undefined;
+  }
+
+  /** Called by the stream when the connection takes more. */
+  pull(): Promise<void> | undefined {
+    if (this.#probed === false) this.#probed = true;
+    if (this.#earlier) return this.#pullEarlier(this.#earlier);
+    if ((this.#log.isEnded || !this.isGathering) && this.#write()) return undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onMore = resolve;
+    return promise;
+  }
+
+  async #pullEarlier({ pages, untilPosition }: EarlierFrames): Promise<void> {
+    if (this.#first) {
+      this.say(encodeFrames(this.#first, this.#frames));
+      this.#first = undefined;
+      return;
+    }
+    try {
+      const next = await pages.next();
+      if (!this.#controller) return;
+      if (next.done !== true) {
+        this.say(encodeFrames(next.value, this.#frames));
+        return;
+      }
+    } catch (error) {
+      // Only this reader ends: the run needs nothing of it.
+      this.say(this.#ending(error));
+      this.#close(error)?.close();
+      return;
+    }
+    this.#earlier = undefined;
+    this.#position = Math.max(this.#position ?? 0, untilPosition);
+    await this.pull();
+  }
+
+  /** Writes what there is, and closes the stream at the end of the log. False when there is nothing. */
+  #write(): boolean {
+    const log = this.#log;
+    const position = this.#position ?? log.beginPosition;
+    if (position < log.gonePosition) {
+      this.say(this.#ending(tooSlow(log)));
+      this.#close()?.close();
+      return true;
+    }
+    const frames = log.framesAfter(position, MAX_WRITE_CHARS);
+    let text = encodeFrames(frames, this.#frames);
+    this.#position = frames.at(-1)?.position ?? this.#position;
+    const isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
+    // Why the run goes on is no frame of it: without a number, a client that connects again does not skip a frame.
+    if (isLast) text += log.goesOn ? SSE_RETRY + this.#ending(log.goesOn) : (this.#frames.end ?? '');
+    if (text !== '') this.say(text);
+    if (isLast) this.#close()?.close();
+    else if (text !== '') this.#hub.gather(this);
+    return isLast || text !== '';
+  }
+
+  /** The last words of a stream that ends before its run. They are no frame of the run and have no position. */
+  #ending(error: unknown): string {
+    return this.#frames.encode(JSON.stringify(errorBody(error)), undefined) + (this.#frames.end ?? '');
   }
 
   #letGo(why: string): void {
-    this.#close()?.error(new SlowReaderError(why));
+    this.say(this.#ending(new SlowReaderError(why)));
+    this.#close()?.close();
   }
 
   /**
-   * Ends this reader: it follows the run no longer, none of its timers is pending, and nothing can be written. It gives the controller,
-   * once, to the caller that closes the stream or makes it fail; a stream that was cancelled is closed already.
+   * Ends this reader: it is told nothing more, none of its timers is pending, and nothing can be written. It gives the controller, once,
+   * to the caller that closes the stream or makes it fail; a stream that was cancelled is closed already.
    */
   #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {
     const controller = this.#controller;
     if (!controller) return undefined;
     this.#controller = undefined;
-    this.#cancelGather?.();
     this.#cancelProbe?.();
-    this.#wanting?.();
-    this.#wanting = undefined;
-    this.#run.unfollow(this);
-    this.#onClose(this, failure);
+    this.#onMore?.();
+    this.#onMore = undefined;
+    this.#hub.closed(this, this.#log, failure);
     return controller;
   }
 }
 
-function tooSlow({ invocationId, buffer, key, isEnded }: FollowedRun): EventloomError {
+function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowReaderError {
   return new SlowReaderError(
-    `this connection fell behind the run ${invocationId}, whose oldest kept event is number ${buffer.firstSeq}; ` +
-      `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed`,
+    `this connection fell behind the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are not kept any more; ` +
+      `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed, or follow the run again`,
   );
 }

@@ -1,58 +1,42 @@
 import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 
-/**
- * The events of a run as JSON text, numbered from 1; of a run that is resumed from a number that is higher than all it had before.
- * The oldest may be gone; the others keep their numbers.
- */
-export interface RunEventLog {
-  /** The number of the oldest event that is kept; one past the last when none is. */
-  readonly firstSeq: number;
-  /** The number of the newest event; `firstSeq - 1` while there is none. */
-  readonly lastSeq: number;
-  /** Characters of the events that are kept. */
-  readonly chars: number;
-  /** The event with this number; undefined when it is gone, or not there yet. It holds no line break. */
-  at(seq: number): string | undefined;
+/** One frame of a run: an event, or the failure of the run, as JSON text without line breaks. */
+export interface RunFrame {
+  /**
+   * Where in the run the frame is: an integer, higher than those of all frames before it. The same in every process, and in the next
+   * process that answers the frame from the session.
+   */
+  readonly position: number;
+  readonly json: string;
 }
 
-/** A run of this process, as a relay tells other processes of it. */
-export interface RelayedRun {
+/** A run of this process, as a relay reads it. */
+export interface RelayedLog {
   readonly key: SessionKey;
   readonly invocationId: string;
-  readonly buffer: RunEventLog;
-  /** True for a run that goes on and begins by telling all that it committed before. */
-  readonly isRetold: boolean;
-  /** True when no event comes any more. */
+  /** The epoch of the lease that the run holds: of two processes that publish one run, the higher one has it. 0 until it is known. */
+  readonly attempt: number;
+  /** All frames behind this position are kept. */
+  readonly gonePosition: number;
+  /** The position of the newest frame; that of the beginning while there is none. */
+  readonly lastPosition: number;
+  /** Characters of the frames that are kept. */
+  readonly chars: number;
+  /** True when no frame comes any more. */
   readonly isEnded: boolean;
-  /** What a reader is told behind the last event of a run that failed: JSON of `{error, code}`. */
-  readonly failureText: string | undefined;
+  /** Why the run goes on elsewhere, or later, although this log is ended; undefined for a run that ended. */
+  readonly goesOn: EventloomError | undefined;
+  /** The kept frames behind a position, in order, until these are so many characters; at least one if there is one. */
+  framesAfter(position: number, maxChars: number): readonly RunFrame[];
 }
 
-/** An event of a run as JSON text, with its number. */
-export interface NumberedEvent {
-  readonly seq: number;
-  readonly text: string;
-}
-
-/**
- * What readers of a run that goes on are told before the events of its last attempt: what it committed in those before, with the numbers
- * it had, from behind the event with this number. Undefined when there is none, or it is told anew. @throws RunEventsGoneError
- */
-export type ReadEarlier = (afterSeq: number) => Iterator<NumberedEvent> | undefined;
-
-/** What the relay of a run is told by the run's host. None of it throws, and none of it waits. */
+/** Tells a relay what became of a log that it publishes. None of it throws, and none of it waits. */
 export interface RunPublication {
   /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** The ids of committed events that readers are told by `earlier`: the run does not tell them anew. */
-  readonly told?: ReadonlySet<string>;
-  readonly earlier?: ReadEarlier;
-  /**
-   * There are more events, or the run ended. The relay looks at the run itself, when it likes.
-   * @param isCommitted true when the newest event is in the session: it will not be said anew by a run that is resumed
-   */
-  notify(isCommitted: boolean): void;
-  /** Nobody may find the run any more. Who follows it is still told of its end. */
+  /** There are more frames, or the log ended. The relay reads the log when it likes. */
+  notify(): void;
+  /** Nobody may find the run any more. Whoever follows it is still told of its end. */
   forget(): void;
 }
 
@@ -62,66 +46,60 @@ export type RunStop = 'cancel' | 'forget';
 /** The server that hosts runs and follows others', as its relay sees it. */
 export interface RelayHost {
   readonly platform: Platform;
-  /** How long a run can still be read after its end, in milliseconds. */
+  /** How long a run can be read after its end, in milliseconds. */
   readonly keepRunsMs: number;
-  /** Told of what the relay could not do. */
+  /** Reports what the relay could not do. */
   report(error: unknown): void;
-  /** Ends a run of this process, and forgets it with `forget`, also when it ended already. One that is not here is no error. */
+  /** Ends a run of this process, and forgets it with `forget`, also when it has ended. One that is not here is no error. */
   stop(invocationId: string, stop: RunStop): void;
 }
 
 /**
- * How a followed run ended. `ended`: as it did on its host, with `failureText` behind its last event when it failed. `lost`: it cannot be
- * followed any more, whatever became of it; `error` says why and what to do.
+ * How a run ended that is followed. `ended`: it is over, and the last frame says how. `lost`: it cannot be followed any more, whatever
+ * became of it; `error` says why. The session then decides.
  */
-export type RunEnd =
-  | { readonly kind: 'ended'; readonly failureText: string | undefined }
-  | { readonly kind: 'lost'; readonly error: EventloomError };
+export type RunEnd = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly error: EventloomError };
 
 /** A run of another process, as it was when it was asked for. */
 export interface RemoteRun {
-  /** The number of the oldest event that is kept; one past the last when none is. */
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  /** Undefined while the run goes on. */
+  readonly attempt: number;
+  /** All frames behind this position can be followed. */
+  readonly gonePosition: number;
+  readonly lastPosition: number;
+  /** Undefined while the run is under way. */
   readonly end: RunEnd | undefined;
-  readonly earlier?: ReadEarlier;
 }
 
-/** Who follows a run of another process. */
-export interface RemoteRunFollower {
-  /** The next events, the first of them with this number. When it is not the one that was due, those between are gone. */
-  appended(firstSeq: number, texts: readonly string[]): void;
-  /** Called once, after the last event; nothing comes any more. */
-  ended(end: RunEnd): void;
+/** The copy of a log that a relay writes, for the readers of this process. */
+export interface LogMirror {
+  /**
+   * The next frames, in order.
+   * @param gonePosition frames up to here that did not come are not kept any more
+   */
+  mirror(frames: readonly RunFrame[], gonePosition: number): void;
+  /** Called once, after the last frame; nothing comes any more. */
+  mirrorEnded(end: RunEnd): void;
 }
 
 /**
- * What the processes of one server tell each other of their runs: events while they happen and for a while after, and who wants
- * a run ended. It is no history: what it loses is in the session. A relay belongs to one server and is closed by whoever made
- * it, after the server was drained.
+ * Replicates the logs of runs between the processes of one server: frames while they are made and for a while after, and who wants a
+ * run ended. It is no history: what it loses is in the session, with the same positions. A relay belongs to one server and is closed
+ * by its owner, after the server was drained. `runRelayConformance` of `@eventloom/server/conformance` checks what is promised here.
  *
- * A run is found under its session's key only. Numbers and texts of events are those of the host, so a reader can go from one
- * process to another with the number of the last event that came.
+ * A run is found under its session's key only.
  */
 export interface RunRelay {
   /** Called once, before anything else. @throws ConfigurationError when the relay belongs to another server */
   attach(host: RelayHost): void;
   /**
-   * Tells the other processes of a run, from now to its end. The relay may fall behind, and the run never waits for it. A run that is
-   * resumed takes the place of what was told of it before, by whichever process: it is published when it has its session. Of one that is
-   * `isRetold` the relay may keep what was told: then it says so with `told` and `earlier`.
+   * Tells the other processes of a log, from now to its end. The relay may fall behind, and the run never waits for it. A log of a later
+   * attempt takes the place of what was told of the run before, by whichever process; one of an earlier attempt is not told of.
    */
-  publish(run: RelayedRun): RunPublication;
+  publish(log: RelayedLog): RunPublication;
   /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
-  /**
-   * The number of the last thing that readers of a run can have, where that is known at once: a run that goes on has higher ones. Without
-   * it only the time tells its attempts apart, and two of them must not begin in the same second.
-   */
-  lastSeqOf?(key: SessionKey, invocationId: string): number | undefined;
-  /** Follows a run that was found, from behind this event. The returned function leaves it: nothing comes any more. */
-  follow(key: SessionKey, invocationId: string, afterSeq: number, follower: RemoteRunFollower): () => void;
+  /** Copies the frames of a run that was found behind a position into a mirror. The returned function ends that: nothing comes any more. */
+  follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void;
   /** Asks the host of a run to end it. Settles when it is asked; a run that ended, or is unknown, is left alone. @throws RunRelayError */
   cancel(key: SessionKey, invocationId: string): Promise<void>;
   /**

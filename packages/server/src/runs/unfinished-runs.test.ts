@@ -13,12 +13,13 @@ function follow(server: EventloomServer, run: Run, lastEventId?: string): Respon
 
 /** Waits until a run can be followed, and reads it to its end. */
 async function followed(server: EventloomServer, run: Run, lastEventId?: string): Promise<Event[]> {
-  const response = await vi.waitFor(async () => {
+  const text = await vi.waitFor(async () => {
     const answer = await follow(server, run, lastEventId);
     expect(answer.status).toBe(200);
-    return answer;
+    const told = await answer.text();
+    expect(told).not.toContain('RUN_GOES_ON');
+    return told;
   });
-  const text = await response.text();
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }
 
@@ -39,15 +40,29 @@ describe('a server that starts', () => {
     expect(reported).toEqual([]);
   });
 
-  test('reads it from its begin to who has numbers of the attempt before', async () => {
+  test('resumes it within its limits', async () => {
+    const { leave, serve } = setUp();
+    const run = await leave('s');
+    const server = serve([{ calls: [{ id: 'c2', name: 'work' }] }, 'never'], { limits: { maxLlmCalls: 2 } });
+    const events = await followed(server, run);
+    expect(partsOf(events)).toEqual(['functionCall', 'functionResponse', 'functionCall', 'functionResponse']);
+    expect(errorCodesOf(events)).toEqual(['LLM_CALL_LIMIT']);
+  });
+
+  test('gives its reader what is stored behind the number that it has, under the numbers that it had', async () => {
     const { leave, serve } = setUp();
     const run = await leave('s');
     const server = serve(['done']);
-    expect(partsOf(await followed(server, run, '4'))).toEqual(['functionCall', 'functionResponse', 'done']);
+    expect(partsOf(await followed(server, run, '1.001000007'))).toEqual(['functionResponse', 'done']);
     const text = await (await follow(server, run)).text();
-    const ids = Array.from(text.matchAll(/^id: (\d+)$/gm), ([, id = '']) => id);
-    expect(await (await follow(server, run, ids[0])).text()).toBe(text.slice(text.indexOf(`id: ${ids[1]}`)));
+    const ids = Array.from(text.matchAll(/^id: (.+)$/gm), ([, id = '']) => id);
+    expect(ids).toEqual(['1', '2', '3']);
+    for (const [index, id] of ids.entries()) {
+      const rest = await (await follow(server, run, id)).text();
+      expect(rest).toBe(index < 2 ? text.slice(text.indexOf(`id: ${ids[index + 1]}`)) : '');
+    }
     expect((await follow(server, run, ids.at(-1))).status).toBe(204);
+    expect((await follow(server, run, '4')).status).toBe(400);
   });
 
   test('waits for the lease of a process that died', async () => {
@@ -55,7 +70,7 @@ describe('a server that starts', () => {
     const run = await leave('s', 'dies');
     const server = serve(['done'], { limits: { unfinishedRunsEveryMs: 60_000 } });
     expect(await platform.nextTimer()).toBe(LEASE_MS);
-    expect((await follow(server, run)).status).toBe(404);
+    expect(await (await follow(server, run)).text()).toMatch(/^id: 2\n(.*\n){2}retry: 2000\n\ndata: .*RUN_GOES_ON/m);
     platform.advance(LEASE_MS);
     expect(partsOf(await followed(server, run))).toEqual(['functionCall', 'functionResponse', 'done']);
     expect((await eventsOf('s')).at(-1)?.object).toBe('runner.end');
@@ -143,9 +158,9 @@ describe('a server that starts', () => {
     await gate.reached;
     await vi.waitFor(() => expect(one.runsInFlight + two.runsInFlight).toBe(1));
     expect(await open()).toMatchObject([{ attempts: 1 }]);
+    const [host, other] = one.runsInFlight === 1 ? [one, two] : [two, one];
+    expect(await (await follow(other, run)).text()).toContain('RUN_GOES_ON');
     gate.open();
-    const [host, other] = (await follow(one, run)).status === 200 ? [one, two] : [two, one];
-    expect((await follow(other, run)).status).toBe(404);
     expect(partsOf(await followed(host, run)).at(-1)).toBe('done');
     expect(ran).toEqual(['s']);
     expect(reported).toEqual([]);
@@ -185,7 +200,7 @@ describe('a server that starts', () => {
 
   test.each([
     [true, 'RUN_GOES_ON'],
-    [false, 'SHUTTING_DOWN'],
+    [false, 'RUN_ABORTED'],
   ])('tells a reader whether the run that it stops goes on: %j', async (resumable, code) => {
     const { sessions, serve, runnerOf, platform, open, reported } = setUp();
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
@@ -201,7 +216,7 @@ describe('a server that starts', () => {
     const response = await answer;
     expect(await response.json()).toMatchObject({ code });
     // Whoever is told to try again says the same again.
-    expect(response.headers.has('retry-after')).toBe(!resumable);
+    expect(response.headers.has('retry-after')).toBe(false);
     expect(await open()).toHaveLength(resumable ? 1 : 0);
     expect(reported).toEqual([]);
   });
@@ -238,5 +253,79 @@ describe('a server that starts', () => {
     failing.mockRestore();
     platform.advance(LEASE_MS);
     await vi.waitFor(async () => expect(await open()).toEqual([]));
+  });
+});
+
+describe('a message to a session with a run that was left', () => {
+  const say = (sessionId: string, more: object = {}): Request => {
+    const newMessage = { parts: [{ text: 'next' }] };
+    const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId, newMessage, ...more });
+    return new Request('http://localhost/run', { method: 'POST', body });
+  };
+
+  test('waits until that run was taken up here, where it can be followed, and is over', async () => {
+    const { leave, serve, eventsOf, open } = setUp();
+    const run = await leave('s');
+    const gate = new Gate();
+    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0 };
+    const server = serve([{ gate, text: 'done' }, 'and next'], { limits });
+    const answer = server.fetch(say('s'));
+    await gate.reached;
+    const following = await follow(server, run);
+    expect(server.runsInFlight).toBe(2);
+    gate.open();
+    expect(partsOf((await (await answer).json()) as Event[])).toEqual(['and next']);
+    expect(await following.text()).toContain('"done"');
+    expect(partsOf(await eventsOf('s'))).toEqual([
+      'hi',
+      'functionCall',
+      'functionResponse',
+      'done',
+      'next',
+      'and next',
+    ]);
+    expect(await open()).toEqual([]);
+  });
+
+  test('has the name of its run from the beginning', async () => {
+    const { leave, serve } = setUp();
+    await leave('s');
+    const gate = new Gate();
+    const limits = { unfinishedRunsEveryMs: 0, answerAfterMs: 0 };
+    const server = serve([{ gate, text: 'done' }, 'and next'], { limits });
+    const response = await server.fetch(new Request('http://localhost/run_sse', say('s')));
+    await gate.reached;
+    gate.open();
+    const events = Array.from(
+      (await response.text()).matchAll(/^data: (.*)$/gm),
+      ([, json = '']) => JSON.parse(json) as Event,
+    );
+    expect(events.map(({ invocationId }) => invocationId)).toEqual([response.headers.get('Eventloom-Invocation-Id')]);
+  });
+
+  test('comes behind the close of a run that cannot be resumed', async () => {
+    const { leave, serve, runnerOf, eventsOf, open } = setUp();
+    await leave('s');
+    const limits = { unfinishedRunsEveryMs: 0 };
+    const server = serve([], { limits, runners: [runnerOf(['and next'], undefined, 'other')] });
+    expect((await server.fetch(say('s'))).status).toBe(200);
+    expect(errorCodesOf(await eventsOf('s'))).toEqual(['RUN_ABANDONED']);
+    expect(partsOf(await eventsOf('s')).slice(-2)).toEqual(['next', 'and next']);
+    expect(await open()).toEqual([]);
+  });
+
+  test('is not stored when the server shuts down meanwhile, and the client may send it again', async () => {
+    const { leave, serve, eventsOf, open, platform } = setUp();
+    await leave('s');
+    const gate = new Gate();
+    const server = serve([{ gate, text: 'done' }], { limits: { unfinishedRunsEveryMs: 0 } });
+    const answer = server.fetch(say('s'));
+    await gate.reached;
+    const drained = server.drain(0);
+    platform.advance(0);
+    await drained;
+    expect(await (await answer).json()).toMatchObject({ code: 'SHUTTING_DOWN' });
+    expect(partsOf(await eventsOf('s'))).not.toContain('next');
+    expect(await open()).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import {
   EventloomError,
   InvalidRequestError,
+  type OnBusy,
   type OpenRun,
   type Platform,
   SessionBusyError,
@@ -11,15 +12,15 @@ import {
 import type { Runner } from '@eventloom/runner';
 import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import type { RunRegistry } from './run-registry.ts';
+import type { RunHub } from './run-hub.ts';
 
-/** What is done with the resumable runs that a process left when it ended: see `ServerOptions.onUnfinishedRuns`. */
+/** What is done with the runs that a process left when it ended; those that are not resumable are never resumed: see `ServerOptions.onUnfinishedRuns`. */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
 
 /** What is needed to look after unfinished runs. */
 export interface UnfinishedRunsParams {
   readonly runners: readonly Runner[];
-  readonly runs: RunRegistry;
+  readonly hub: RunHub;
   readonly action: OnUnfinishedRuns;
   readonly limits: ServerLimits;
   readonly platform: Platform;
@@ -43,7 +44,7 @@ export class UnfinishedRuns {
   /** Runs in flight that were resumed here. */
   #resumed = 0;
   /** Of the runs that were resumed in this look: they have their session, or did not get it. */
-  readonly #begins: Promise<void>[] = [];
+  readonly #begins: Promise<unknown>[] = [];
   /** True when there were more to be resumed than are at once. */
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
@@ -62,6 +63,15 @@ export class UnfinishedRuns {
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs === 0 || this.#params.action === 'leave') return;
     void this.#lookAgain();
+  }
+
+  /**
+   * Brings a run to its end that was left, because another one wants its session. Settles when it has ended, or was closed.
+   * @throws whatever closing it throws
+   */
+  async finish(run: OpenRun): Promise<void> {
+    const runner = this.#params.runners.find(({ appName }) => appName === run.appName);
+    if (runner) await this.#takeUp(runner, run, true);
   }
 
   /** Resumes and closes nothing any more. Settles when what was begun is done. */
@@ -128,7 +138,7 @@ export class UnfinishedRuns {
       const page = await runner.listOpenRuns({ limit: PAGE, cursor });
       for (const run of page.runs) {
         if (this.#isStopped || this.#hasMore) return freeMs;
-        if (this.#params.runs.inFlightRun(run, run.invocationId)) continue;
+        if (this.#params.hub.inFlightRun(run, run.invocationId)) continue;
         if (run.heldUntilMs > this.#params.platform.now()) freeMs = Math.min(freeMs, run.heldUntilMs);
         else await this.#takeUp(runner, run);
       }
@@ -137,13 +147,24 @@ export class UnfinishedRuns {
     return freeMs;
   }
 
-  async #takeUp(runner: Runner, run: OpenRun): Promise<void> {
+  /** @param isWanted whether another run waits for the session: then the run is taken up in any case, and its end is waited for */
+  async #takeUp(runner: Runner, run: OpenRun, isWanted = false): Promise<void> {
     const { action, limits } = this.#params;
+    // A message that waits for the end of the run may be in line for the session, with others: then the run stands in the line as well.
+    const onBusy = isWanted ? 'queue' : 'reject';
     if (action === 'close') {
       await this.#close(
         runner,
         run,
         'the process of the run ended before the run did, and such runs are not resumed here',
+        onBusy,
+      );
+    } else if (!run.resumable) {
+      await this.#close(
+        runner,
+        run,
+        'the process of the run ended before the run did, and the run is not resumable',
+        onBusy,
       );
     } else if (run.attempts >= limits.maxRunAttempts) {
       const times = `${run.attempts} ${run.attempts === 1 ? 'attempt' : 'attempts'}`;
@@ -151,53 +172,56 @@ export class UnfinishedRuns {
         runner,
         run,
         `the run was given up after ${times}: each time its process ended before the run did`,
+        onBusy,
       );
-    } else if (this.#resumed < limits.maxResumedRuns) {
-      this.#resume(runner, run);
+    } else if (isWanted || this.#resumed < limits.maxResumedRuns) {
+      const ended = this.#resume(runner, run, onBusy);
+      if (isWanted) await ended;
     } else {
       this.#hasMore = true;
     }
   }
 
-  #resume(runner: Runner, run: OpenRun): void {
+  /** Returns what settles when the run has ended; undefined when it could not be resumed. */
+  #resume(runner: Runner, run: OpenRun, onBusy: OnBusy): Promise<void> | undefined {
     const { userId, sessionId, invocationId } = run;
-    const key = { appName: runner.appName, userId, sessionId };
-    const params = { userId, sessionId, invocationId, runConfig: { onBusy: 'reject' }, replay: true } as const;
+    const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
-      const hosted = this.#params.runs.start(
-        key,
-        (abortSignal, onBegin) => {
-          const stream = runner.runAsync({ ...params, abortSignal });
-          void stream.whenStarted().then((isStarted) => isStarted && onBegin(true));
-          return stream;
-        },
-        { invocationId, isUnasked: true },
-      );
+      const log = this.#params.hub.start(runner, params, { resumes: invocationId, isUnasked: true });
       this.#resumed++;
-      this.#begins.push(hosted.settled);
-      void hosted.ended.then(() => this.#ended(runner, run, hosted.failure));
+      if (log.started && onBusy === 'reject') this.#begins.push(log.started);
+      return log.ended.then(() => this.#ended(runner, run, log.failure));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
       else if (!isElsewhere(error)) throw error;
+      return undefined;
     }
   }
 
-  #ended(runner: Runner, run: OpenRun, failure: Error | undefined): void {
+  /** Returns what is still done for the run. */
+  #ended(runner: Runner, run: OpenRun, failure: Error | undefined): Promise<void> | undefined {
     this.#resumed--;
-    if (this.#isStopped) return;
+    if (this.#isStopped) return undefined;
+    let ending: Promise<void> | undefined;
     // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
     if (InvalidRequestError.isInstance(failure)) {
-      const ending = this.#close(runner, run, `the run cannot go on: ${failure.publicMessage}`)
+      ending = this.#close(runner, run, `the run cannot go on: ${failure.publicMessage}`, 'reject')
         .catch(this.#params.report)
-        .finally(() => this.#endings.delete(ending));
+        .finally(() => ending && this.#endings.delete(ending));
       this.#endings.add(ending);
     }
     if (this.#hasMore) void (this.#callOff ? this.#lookAgain() : this.look());
+    return ending;
   }
 
-  async #close(runner: Runner, { userId, sessionId, invocationId }: OpenRun, reason: string): Promise<void> {
+  async #close(
+    runner: Runner,
+    { userId, sessionId, invocationId }: OpenRun,
+    reason: string,
+    onBusy: OnBusy,
+  ): Promise<void> {
     try {
-      await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy: 'reject' });
+      await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy });
     } catch (error) {
       if (!isElsewhere(error)) throw error;
     }

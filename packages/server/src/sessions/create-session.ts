@@ -1,4 +1,5 @@
 import {
+  type BaseSessionService,
   checkArtifactName,
   createEventActions,
   type Event,
@@ -6,6 +7,7 @@ import {
   type Platform,
   type Session,
   sessionKeyOf,
+  type SessionLease,
   toError,
   beginsResumableRun,
   EventTag,
@@ -16,7 +18,7 @@ import {
 import { type Call, Calls } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
-import { hasControlCharacter, quotedName } from '../http/check-names.ts';
+import { CONTROL_CHARACTER, quotedName } from '../http/check-names.ts';
 import type { ServerContext } from '../server-context.ts';
 
 /** The time to write the events of a session, milliseconds. */
@@ -49,25 +51,43 @@ export async function createSession(
   if (events.length === 0) return session;
   const key = sessionKeyOf(session);
   try {
-    const lease = await sessionService.acquireLease({ ...key, ttlMs: IMPORT_MS });
-    try {
-      let written = 0;
-      for (const event of events) {
-        await sessionService.appendEvent({ session, event, lease });
-        written += 1 + Object.keys(event.actions.stateDelta).length;
-        if (written < SLICE) continue;
-        // Storage in this process answers at once and would starve other work.
-        await new Promise<void>((resolve) => void platform.schedule(0, resolve));
-        written = 0;
-      }
-    } finally {
-      await sessionService.releaseLease(lease);
-    }
+    await writeEvents(sessionService, platform, session, events);
   } catch (error) {
     await sessionService.deleteSession(key);
     throw error;
   }
-  return session;
+  return (await sessionService.getSession(key)) ?? session;
+}
+
+/** Appends events, and records the runs that they are of, so that these can be found, and continued where events are trusted. */
+async function writeEvents(
+  service: BaseSessionService,
+  platform: Platform,
+  created: Session,
+  events: readonly Event[],
+): Promise<void> {
+  const key = sessionKeyOf(created);
+  const recorded = new Set<string>();
+  let session = created;
+  let lease: SessionLease | undefined;
+  let written = 0;
+  for (const event of events) {
+    const { invocationId } = event;
+    if (lease && recorded.has(invocationId)) {
+      await service.appendEvent({ session, event, lease });
+    } else {
+      if (lease) await service.releaseLease(lease);
+      const read = { numRecentEvents: 0 };
+      ({ session, lease } = await service.beginRun({ ...key, invocationId, ttlMs: IMPORT_MS, message: event, read }));
+      recorded.add(invocationId);
+    }
+    written += 1 + Object.keys(event.actions.stateDelta).length;
+    if (written < SLICE) continue;
+    // Storage in this process answers at once and would starve other work.
+    await new Promise<void>((resolve) => void platform.schedule(0, resolve));
+    written = 0;
+  }
+  if (lease) await service.releaseLease(lease);
 }
 
 function checkEvents(events: readonly Event[]): void {
@@ -76,7 +96,7 @@ function checkEvents(events: readonly Event[]): void {
     if (event.partial === true)
       throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
     if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
-    if (hasControlCharacter(event.author))
+    if (CONTROL_CHARACTER.test(event.author))
       throw new InvalidRequestError(`events[${index}].author: holds a control character`);
     checkArtifactDelta(`events[${index}].actions.artifactDelta`, event.actions.artifactDelta);
     if (event.id !== '' && ids.has(event.id))

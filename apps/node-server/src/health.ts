@@ -1,0 +1,10 @@
+// Asks the server of this machine whether it lives: the health check of the image. Ends with 0 or 1.
+
+const { PORT = '8000' } = process.env;
+try {
+  const { ok } = await fetch(`http://127.0.0.1:${PORT}/livez`);
+  process.exit(ok ? 0 : 1);
+} catch (error) {
+  console.error(error);
+  process.exit(1);
+}

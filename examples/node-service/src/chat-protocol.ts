@@ -1,0 +1,60 @@
+import type { Protocol, ProtocolCall, RunWriter } from '@eventloom/server';
+import { InvalidRequestError } from 'eventloom';
+
+const CHAT = '/chats/{appName}/{userId}/{sessionId}';
+
+/** A protocol for plain text: takes a text, streams lines of text, and numbers each line so that a client can continue after it. */
+export const chatProtocol: Protocol = {
+  name: 'chat',
+  routes: [
+    {
+      method: 'post',
+      path: CHAT,
+      operationId: 'say',
+      summary: 'Says something to the agent and streams what it answers',
+      bodySchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      answer: { contentType: 'text/event-stream' },
+      handle: say,
+    },
+    {
+      method: 'get',
+      path: `${CHAT}/answers/{runId}`,
+      operationId: 'readOn',
+      summary: 'Streams an answer again, behind the line in the query parameter after',
+      query: { after: 'The id of the last line that came.' },
+      answer: { contentType: 'text/event-stream' },
+      handle: (call) =>
+        call
+          .followRun({ ...ownerOf(call), invocationId: call.param('runId'), lastEventId: call.query('after') })
+          .sse(lines()),
+    },
+  ],
+};
+
+async function say(call: ProtocolCall): Promise<Response> {
+  const body = await call.json();
+  if (typeof body !== 'object' || body === null || !('text' in body) || typeof body.text !== 'string')
+    throw new InvalidRequestError('text: must be a string');
+  const run = await call.startRun({ ...ownerOf(call), newMessage: { parts: [{ text: body.text }] }, streaming: true });
+  return run.sse(lines());
+}
+
+const ownerOf = (call: ProtocolCall) => ({
+  appName: call.param('appName'),
+  userId: call.param('userId'),
+  sessionId: call.param('sessionId'),
+});
+
+/** Writes the text of a run: the chunks of a reply, or the whole reply where none of its chunks came. */
+function lines(): RunWriter {
+  const begun = new Set<string | undefined>();
+  return {
+    item({ id, event, error }) {
+      if (event?.partial === true) begun.add(event.responseId);
+      else if (event && begun.has(event.responseId)) return '';
+      const text = error ? `(${error.code})` : event?.content?.parts?.map((part) => part.text ?? '').join('');
+      return text ? `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(text)}\n\n` : '';
+    },
+    end: 'data: [DONE]\n\n',
+  };
+}

@@ -1,0 +1,156 @@
+import type { MakeService } from '@eventloom/core/conformance';
+import type { LogMirror, RelayedLog, RunFrame, RunRelay } from '../runs/run-relay.ts';
+import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
+
+/** A relay that is broken on purpose, to see that a case notices. */
+export interface RelayMutant {
+  /** Id of the case. */
+  readonly breaks: string;
+  /** What it does wrong, after "a relay that". */
+  readonly how: string;
+  readonly make: MakeService<RunRelay>;
+}
+
+type Change = (relay: RunRelay) => Partial<RunRelay>;
+
+function broken(breaks: string, how: string, change: Change): RelayMutant {
+  return {
+    breaks,
+    how,
+    make: async () => {
+      const network = new RunNetwork();
+      const make = (): RunRelay => {
+        const relay = new InMemoryRunRelay(network);
+        const methods: RunRelay = {
+          attach: (host) => relay.attach(host),
+          publish: (log) => relay.publish(log),
+          find: (key, id) => relay.find(key, id),
+          follow: (key, id, position, mirror) => relay.follow(key, id, position, mirror),
+          cancel: (key, id) => relay.cancel(key, id),
+          forgetSession: (key) => relay.forgetSession(key),
+        };
+        return { ...methods, ...change(methods) };
+      };
+      return { service: make(), another: make };
+    },
+  };
+}
+
+/** A relay that tells mirrors otherwise. */
+function brokenMirror(breaks: string, how: string, change: (mirror: LogMirror) => Partial<LogMirror>): RelayMutant {
+  return broken(breaks, how, (relay) => ({
+    follow: (key, id, position, mirror) => {
+      const methods: LogMirror = {
+        mirror: (frames, gone) => mirror.mirror(frames, gone),
+        mirrorEnded: (end) => mirror.mirrorEnded(end),
+      };
+      return relay.follow(key, id, position, { ...methods, ...change(methods) });
+    },
+  }));
+}
+
+/** A log that looks otherwise than it is. */
+function disguised(log: RelayedLog, change: Partial<RelayedLog>): RelayedLog {
+  return new Proxy(log, {
+    get(target, name) {
+      const found: unknown = Object.hasOwn(change, name) ? Reflect.get(change, name) : Reflect.get(target, name);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+}
+
+const again = (frames: readonly RunFrame[]): RunFrame[] => [...frames, ...frames.slice(-1)];
+
+export const relayMutants: readonly RelayMutant[] = [
+  broken('attach.once', 'takes a second server', (relay) => {
+    let isAttached = false;
+    return {
+      attach(host) {
+        if (!isAttached) relay.attach(host);
+        isAttached = true;
+      },
+    };
+  }),
+  broken('find.announced', 'knows nothing of positions', (relay) => ({
+    async find(key, id) {
+      const found = await relay.find(key, id);
+      return found && { ...found, gonePosition: 0, lastPosition: 0 };
+    },
+  })),
+  broken('find.unknown', 'finds every run', (relay) => ({
+    find: async (key, id) =>
+      (await relay.find(key, id)) ?? { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined },
+  })),
+  broken('find.session', 'looks for runs by their ids alone', (relay) => {
+    const keys = new Map<string, RelayedLog['key']>();
+    return {
+      publish(log) {
+        keys.set(log.invocationId, log.key);
+        shared.set(log.invocationId, log.key);
+        return relay.publish(log);
+      },
+      find: (key, id) => relay.find(shared.get(id) ?? key, id),
+    };
+  }),
+  brokenMirror('follow.frames', 'tells a frame twice', (mirror) => ({
+    mirror: (frames, gone) => mirror.mirror(again(frames), gone),
+  })),
+  broken('follow.position', 'tells every run from its beginning', (relay) => ({
+    follow: (key, id, _position, mirror) => relay.follow(key, id, 0, mirror),
+  })),
+  broken('follow.several', 'tells the newest mirror alone', (relay) => {
+    let leave = (): void => undefined;
+    return {
+      follow(key, id, position, mirror) {
+        leave();
+        return (leave = relay.follow(key, id, position, mirror));
+      },
+    };
+  }),
+  broken('follow.leave', 'cannot be left', (relay) => ({
+    follow(key, id, position, mirror) {
+      relay.follow(key, id, position, mirror);
+      return () => undefined;
+    },
+  })),
+  brokenMirror('follow.gone', 'does not say what is missing', (mirror) => ({
+    mirror: (frames) => mirror.mirror(frames, 0),
+  })),
+  broken('end.lost', 'takes every end for that of the run', (relay) => ({
+    publish: (log) => relay.publish(disguised(log, { goesOn: undefined })),
+  })),
+  broken('publish.later', 'keeps the first attempt', (relay) => ({
+    publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),
+  })),
+  broken('publish.earlier', 'believes whoever published last', (relay) => ({
+    publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
+  })),
+  broken('publication.forget', 'forgets nothing', (relay) => ({
+    publish: (log) => ({ ...relay.publish(log), forget: () => undefined }),
+  })),
+  broken('cancel.host', 'asks nobody, and ends the mirrors', (relay) => {
+    const mirrors: LogMirror[] = [];
+    return {
+      follow(key, id, position, mirror) {
+        mirrors.push(mirror);
+        return relay.follow(key, id, position, mirror);
+      },
+      async cancel() {
+        for (const mirror of mirrors) mirror.mirrorEnded({ kind: 'ended' });
+      },
+    };
+  }),
+  broken('cancel.ended', 'asks for the end of runs of other sessions too', (relay) => ({
+    publish(log) {
+      shared.set(log.invocationId, log.key);
+      return relay.publish(log);
+    },
+    cancel: (key, id) => relay.cancel(shared.get(id) ?? key, id),
+  })),
+  broken('forget.session', 'leaves the runs of a deleted session alone', () => ({
+    forgetSession: () => Promise.resolve(),
+  })),
+];
+
+/** The session of each run, for relays that confuse them. */
+const shared = new Map<string, RelayedLog['key']>();

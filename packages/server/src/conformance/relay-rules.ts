@@ -1,0 +1,413 @@
+import { ConfigurationError, type SessionKey, systemPlatform } from '@eventloom/core';
+import type { ConformanceRule, ConformanceSubject } from '@eventloom/core/conformance';
+import { RunGoesOnError } from '../errors.ts';
+import type {
+  LogMirror,
+  RelayedLog,
+  RelayHost,
+  RunEnd,
+  RunFrame,
+  RunPublication,
+  RunRelay,
+  RunStop,
+} from '../runs/run-relay.ts';
+
+export type RelayRule = ConformanceRule<RunRelay>;
+
+const KEY: SessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
+const OTHER_KEYS: readonly SessionKey[] = [
+  { ...KEY, appName: 'other' },
+  { ...KEY, userId: 'bob' },
+  { ...KEY, sessionId: 't' },
+];
+
+let runs = 0;
+const newId = (): string => `e-${++runs}-${systemPlatform.newUuid()}`;
+
+/** The log of a run that says what a case has it say. */
+class SaidLog implements RelayedLog {
+  readonly key: SessionKey;
+  readonly invocationId: string;
+  readonly attempt: number;
+  publication: RunPublication | undefined;
+  isEnded = false;
+  goesOn: RunGoesOnError | undefined;
+  gonePosition: number;
+  lastPosition: number;
+  #frames: readonly RunFrame[] = [];
+
+  constructor({ invocationId = newId(), key = KEY, attempt = 1, begin = 0 }: SaidLogOptions = {}) {
+    this.key = key;
+    this.invocationId = invocationId;
+    this.attempt = attempt;
+    this.gonePosition = begin;
+    this.lastPosition = begin;
+  }
+
+  get chars(): number {
+    return this.#frames.reduce((sum, { json }) => sum + json.length, 0);
+  }
+
+  framesAfter(position: number, maxChars: number): RunFrame[] {
+    const frames: RunFrame[] = [];
+    let chars = 0;
+    for (const frame of this.#frames) {
+      if (frame.position <= position || chars >= maxChars) continue;
+      frames.push(frame);
+      chars += frame.json.length;
+    }
+    return frames;
+  }
+
+  say(...texts: string[]): void {
+    const frames = texts.map((text, index) => frame(this.lastPosition + index + 1, text));
+    this.#frames = [...this.#frames, ...frames];
+    this.lastPosition += texts.length;
+    this.publication?.notify();
+  }
+
+  drop(position: number): void {
+    this.#frames = this.#frames.filter((frame) => frame.position > position);
+    this.gonePosition = position;
+  }
+
+  end(goesOn?: RunGoesOnError): void {
+    this.isEnded = true;
+    this.goesOn = goesOn;
+    this.publication?.notify();
+  }
+}
+
+interface SaidLogOptions {
+  readonly invocationId?: string;
+  readonly key?: SessionKey;
+  readonly attempt?: number;
+  readonly begin?: number;
+}
+
+function frame(position: number, text: string): RunFrame {
+  return { position, json: JSON.stringify({ text }) };
+}
+
+/** What a mirror is told, as lines: texts with their positions, what is gone, and the end. */
+class NotingMirror implements LogMirror {
+  readonly told: string[] = [];
+  #waiting: (() => void) | undefined;
+  #position: number;
+
+  constructor(position: number) {
+    this.#position = position;
+  }
+
+  mirror(frames: readonly RunFrame[], gonePosition: number): void {
+    if (gonePosition > this.#position) this.told.push(`gone ${gonePosition}`);
+    for (const { position, json } of frames)
+      this.told.push(`${position} ${(JSON.parse(json) as { text: string }).text}`);
+    this.#position = frames.at(-1)?.position ?? Math.max(this.#position, gonePosition);
+    this.#waiting?.();
+  }
+
+  mirrorEnded(end: RunEnd): void {
+    this.told.push(end.kind);
+    this.#waiting?.();
+  }
+
+  /** Settles when a line was told. */
+  async until(line: string): Promise<readonly string[]> {
+    while (!this.told.includes(line)) await new Promise<void>((resolve) => void (this.#waiting = resolve));
+    return this.told;
+  }
+}
+
+/** One server: its relay, and what its relay asked it to stop. */
+class Server implements RelayHost {
+  readonly platform = systemPlatform;
+  readonly keepRunsMs = 60_000;
+  readonly relay: RunRelay;
+  readonly stops: string[] = [];
+  readonly logs = new Map<string, SaidLog>();
+  #onStop: (() => void) | undefined;
+
+  constructor(relay: RunRelay) {
+    this.relay = relay;
+    relay.attach(this);
+  }
+
+  report(): void {}
+
+  /** Runs end at once when they are asked to. */
+  stop(invocationId: string, stop: RunStop): void {
+    const log = this.logs.get(invocationId);
+    if (!log) return;
+    this.stops.push(`${stop} ${invocationId}`);
+    if (!log.isEnded) log.end();
+    if (stop === 'forget') log.publication?.forget();
+    this.#onStop?.();
+  }
+
+  async stopped(): Promise<void> {
+    while (this.stops.length === 0) await new Promise<void>((resolve) => void (this.#onStop = resolve));
+  }
+
+  /** Publishes a log, and waits until every process can find it. */
+  async publish(options: SaidLogOptions = {}, ...texts: string[]): Promise<SaidLog> {
+    const log = new SaidLog(options);
+    this.logs.set(log.invocationId, log);
+    log.publication = this.relay.publish(log);
+    await log.publication.announced;
+    if (texts.length > 0) log.say(...texts);
+    return log;
+  }
+
+  follow({ key, invocationId }: RelayedLog, position = 0): NotingMirror & { leave: () => void } {
+    const mirror = new NotingMirror(position);
+    return Object.assign(mirror, { leave: this.relay.follow(key, invocationId, position, mirror) });
+  }
+}
+
+async function twoServers(subject: ConformanceSubject<RunRelay>): Promise<readonly [Server, Server]> {
+  return [new Server(subject.service), new Server(await subject.another())];
+}
+
+/** What a relay between processes promises. */
+export const relayRules: readonly RelayRule[] = [
+  {
+    id: 'attach.once',
+    title: 'A relay belongs to one server: a second attach is refused with ConfigurationError.',
+    async check({ service, expect }) {
+      const server = new Server(service);
+      await expect.rejects(
+        'the second attach',
+        Promise.resolve().then(() => service.attach(server)),
+        ConfigurationError,
+      );
+    },
+  },
+  {
+    id: 'find.announced',
+    title: 'A run is found in every process once it is announced, with its attempt and its positions.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({ attempt: 7, begin: 40 });
+      const found = await there.relay.find(KEY, log.invocationId);
+      subject.expect.same('the run', found, { attempt: 7, gonePosition: 40, lastPosition: 40 });
+    },
+  },
+  {
+    id: 'find.unknown',
+    title: 'A run that no process told of is undefined.',
+    async check(subject) {
+      const [, there] = await twoServers(subject);
+      subject.expect.same('the run', await there.relay.find(KEY, newId()), undefined);
+    },
+  },
+  {
+    id: 'find.session',
+    title: "A run is found under its session's key only.",
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const { invocationId } = await here.publish();
+      subject.expect.present('the run', await there.relay.find(KEY, invocationId));
+      for (const key of OTHER_KEYS) {
+        subject.expect.same(`the run of ${JSON.stringify(key)}`, await there.relay.find(key, invocationId), undefined);
+      }
+    },
+  },
+  {
+    id: 'follow.frames',
+    title: 'A mirror gets every frame once, in order, with its position and its text, and then the end.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one', 'two — “zwei”');
+      const mirror = there.follow(log);
+      await mirror.until('2 two — “zwei”');
+      log.say('three');
+      await mirror.until('3 three');
+      log.say('four', 'five');
+      log.end();
+      const expected = ['1 one', '2 two — “zwei”', '3 three', '4 four', '5 five', 'ended'];
+      subject.expect.same('what was told', await mirror.until('ended'), expected);
+      const found = await there.relay.find(KEY, log.invocationId);
+      subject.expect.same('the run', found, { attempt: 1, gonePosition: 0, lastPosition: 5, end: { kind: 'ended' } });
+    },
+  },
+  {
+    id: 'follow.position',
+    title: 'A mirror gets the frames behind the position that it names, also of a run that has ended.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one', 'two', 'three');
+      log.end();
+      await there.follow(log).until('ended');
+      subject.expect.same('behind 2', await there.follow(log, 2).until('ended'), ['3 three', 'ended']);
+      subject.expect.same('behind 3', await there.follow(log, 3).until('ended'), ['ended']);
+    },
+  },
+  {
+    id: 'follow.several',
+    title: 'Each of several mirrors gets all frames, in every process.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const mirrors = [there.follow(log), there.follow(log), here.follow(log)];
+      for (const mirror of mirrors) await mirror.until('1 one');
+      log.say('two');
+      log.end();
+      for (const mirror of mirrors) {
+        subject.expect.same('what was told', await mirror.until('ended'), ['1 one', '2 two', 'ended']);
+      }
+    },
+  },
+  {
+    id: 'follow.leave',
+    title: 'Nothing comes after a mirror was left.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const [left, stays] = [there.follow(log), there.follow(log)];
+      await left.until('1 one');
+      await stays.until('1 one');
+      left.leave();
+      log.say('two');
+      log.end();
+      await stays.until('ended');
+      subject.expect.same('what was told', left.told, ['1 one']);
+    },
+  },
+  {
+    id: 'follow.gone',
+    title: 'A mirror is told of frames that it misses because they are not kept any more.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = new SaidLog();
+      here.logs.set(log.invocationId, log);
+      log.say('one', 'two', 'three');
+      log.drop(2);
+      log.publication = here.relay.publish(log);
+      await log.publication.announced;
+      log.end();
+      subject.expect.same('what was told', await there.follow(log).until('ended'), ['gone 2', '3 three', 'ended']);
+    },
+  },
+  {
+    id: 'end.lost',
+    title: 'A log that ends while its run goes on is lost, and not ended, to those who follow it and to those who ask.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const mirror = there.follow(log);
+      await mirror.until('1 one');
+      log.end(new RunGoesOnError('the server is shutting down'));
+      subject.expect.same('what was told', await mirror.until('lost'), ['1 one', 'lost']);
+      const found = await there.relay.find(KEY, log.invocationId);
+      subject.expect.same('the end', found?.end?.kind, 'lost');
+    },
+  },
+  {
+    id: 'publish.later',
+    title: 'A later attempt takes the place of what was told of the run before, by whichever process.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const before = await here.publish({ attempt: 3 }, 'one');
+      before.end();
+      await there.follow(before).until('ended');
+      const { invocationId } = before;
+      const log = await there.publish({ invocationId, attempt: 4, begin: 10 }, 'two');
+      const mirror = here.follow(log, 10);
+      await mirror.until('11 two');
+      log.end();
+      subject.expect.same('what was told', await mirror.until('ended'), ['11 two', 'ended']);
+      const found = await here.relay.find(KEY, invocationId);
+      subject.expect.same('the attempt', found?.attempt, 4);
+    },
+  },
+  {
+    id: 'publish.earlier',
+    title: 'A process that publishes an earlier attempt, because it was frozen say, does not disturb the later one.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await there.publish({ attempt: 5, begin: 10 }, 'later');
+      const { invocationId } = log;
+      await here.follow(log, 10).until('11 later');
+      const frozen = await here.publish({ invocationId, attempt: 4 }, 'earlier');
+      frozen.end();
+      log.say('and more');
+      log.end();
+      subject.expect.same('what was told', await here.follow(log, 10).until('ended'), [
+        '11 later',
+        '12 and more',
+        'ended',
+      ]);
+      subject.expect.same('the attempt', (await here.relay.find(KEY, invocationId))?.attempt, 5);
+    },
+  },
+  {
+    id: 'publication.forget',
+    title: 'Nobody finds a run that was forgotten, and those who follow it are told of its end.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const mirror = there.follow(log);
+      await mirror.until('1 one');
+      log.publication?.forget();
+      log.end();
+      subject.expect.same('what was told', await mirror.until('ended'), ['1 one', 'ended']);
+      subject.expect.same('the run', await there.relay.find(KEY, log.invocationId), undefined);
+    },
+  },
+  {
+    id: 'cancel.host',
+    title: 'The host of a run is asked to end it, maybe more than once, and no other run.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const other = await here.publish({}, 'one');
+      const mirror = there.follow(log);
+      await mirror.until('1 one');
+      await there.relay.cancel(KEY, log.invocationId);
+      await mirror.until('ended');
+      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${log.invocationId}`]);
+      subject.expect.same('the other run has ended', other.isEnded, false);
+    },
+  },
+  {
+    id: 'cancel.ended',
+    title: 'A run that ended, is unknown, or is of another session is left alone.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const ended = await here.publish({}, 'one');
+      ended.end();
+      await there.follow(ended).until('ended');
+      const running = await here.publish();
+      await there.relay.cancel(KEY, newId());
+      await there.relay.cancel(KEY, ended.invocationId);
+      for (const key of OTHER_KEYS) await there.relay.cancel(key, running.invocationId);
+      const last = await here.publish();
+      await there.relay.cancel(KEY, last.invocationId);
+      await here.stopped();
+      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
+    },
+  },
+  {
+    id: 'forget.session',
+    title:
+      'Deleting a session ends its runs in every process, and nobody finds them any more; those of other sessions stay.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const key = { ...KEY, sessionId: newId() };
+      const other = { ...KEY, sessionId: newId() };
+      const ended = await here.publish({ key }, 'one');
+      ended.end();
+      await there.follow(ended).until('ended');
+      const running = await here.publish({ key });
+      const stays = await here.publish({ key: other });
+      await there.relay.forgetSession(key);
+      subject.expect.same('the run has ended when it settles', running.isEnded, true);
+      for (const { invocationId } of [ended, running]) {
+        subject.expect.same('a run of it', await there.relay.find(key, invocationId), undefined);
+      }
+      subject.expect.present('a run of another session', await there.relay.find(other, stays.invocationId));
+      subject.expect.same('the run of another session has ended', stays.isEnded, false);
+    },
+  },
+];

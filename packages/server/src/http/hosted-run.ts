@@ -1,0 +1,96 @@
+import type { Event, SessionKey } from '@eventloom/core';
+import { InvalidRequestError } from '@eventloom/core';
+import type { ErrorBody } from '@eventloom/core/wire';
+import { formatPosition } from '../runs/frame-position.ts';
+import type { FollowedRun } from '../runs/run-hub.ts';
+import type { FrameEncoder } from '../runs/run-log.ts';
+import { INVOCATION_ID_HEADER, sseResponse } from './responses.ts';
+
+/** Names a run of a user. */
+export interface FollowRunRequest extends SessionKey {
+  /** The run's invocation id. */
+  readonly invocationId: string;
+  /** The id of the last item that the reader has: what follows it is read. Default: the beginning of the run. */
+  readonly lastEventId?: string | undefined;
+}
+
+/** One item of a run: an event, or why the stream ends. Exactly one of `event` and `error` is there. */
+export interface RunItem {
+  /** The id to give as `lastEventId` to continue after this item. Absent for an error that is no item of the run itself. */
+  readonly id?: string;
+  readonly event?: Event;
+  /** The last item of a run that failed; with the code `RUN_GOES_ON`, the run did not fail: follow it again. */
+  readonly error?: ErrorBody;
+}
+
+/** Writes the items of a run as server-sent events in the format of a protocol. */
+export interface RunWriter {
+  /** Writes one item, as whole blocks: `data: …\n\n`. An empty text leaves the item out. */
+  item(item: RunItem): string;
+  /** Written once, when the stream ends. */
+  readonly end?: string | undefined;
+}
+
+/**
+ * A run of the server, as a protocol reads it. It goes on whether anybody reads it or not. It can be read several times, by several readers.
+ */
+export class HostedRun {
+  readonly invocationId: string;
+  readonly #open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>;
+
+  /** @param open begins to read the run */
+  constructor(invocationId: string, open: (frames: FrameEncoder) => FollowedRun | Promise<FollowedRun>) {
+    this.invocationId = invocationId;
+    this.#open = open;
+  }
+
+  /**
+   * Returns the response that streams the run as server-sent events, with heartbeats, to a reader at its own pace. 204 when the run has ended
+   * and nothing is behind the last id.
+   * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws RunRelayError
+   * @throws InvalidRequestError for a last id that the run does not have
+   */
+  async sse(writer: RunWriter): Promise<Response> {
+    const frames = {
+      encode: (json: string, position?: number) => writer.item(toItem(json, position)),
+      end: writer.end,
+    };
+    const { invocationId, body } = await this.#open(frames);
+    if (body !== undefined) return sseResponse(invocationId, body);
+    return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
+  }
+
+  /** Yields the items of the run as they come, until it is over. Throws as `sse` does. */
+  async *items(): AsyncGenerator<RunItem, void, undefined> {
+    // A line for an item: heartbeats and other comments begin with a colon or a field name, which no JSON does.
+    const line = (json: string, position?: number): string =>
+      `${position === undefined ? '' : formatPosition(position)}\t${json}\n`;
+    const { body = '' } = await this.#open({ encode: line });
+    let rest = '';
+    for await (const text of typeof body === 'string' ? [body] : body.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const item of lines) {
+        const tab = item.indexOf('\t');
+        if (tab < 0) continue;
+        yield { ...(tab > 0 ? { id: item.slice(0, tab) } : {}), ...parseFrame(item.slice(tab + 1)) };
+      }
+    }
+  }
+}
+
+function toItem(json: string, position: number | undefined): RunItem {
+  return { ...(position === undefined ? {} : { id: formatPosition(position) }), ...parseFrame(json) };
+}
+
+/** An event has an author, and an error body has none. */
+function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
+  const frame = JSON.parse(json) as Event | ErrorBody;
+  return 'author' in frame ? { event: frame } : { error: frame };
+}
+
+/** @throws InvalidRequestError */
+export function checkInvocationId(invocationId: unknown): string {
+  if (typeof invocationId === 'string' && invocationId !== '') return invocationId;
+  throw new InvalidRequestError('invocationId: must be the id of a run');
+}

@@ -1,0 +1,119 @@
+import {
+  RUN_CONFIG_DEFAULTS,
+  type RunConfig,
+  type SessionKey,
+  type StreamingMode,
+  InvalidRequestError,
+} from '@eventloom/core';
+import { runConfigOver } from '@eventloom/core/internal';
+import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
+import type { RunAsyncParams, Runner } from '@eventloom/runner';
+import { within } from '../runs/run-hub.ts';
+import type { RunLog } from '../runs/run-log.ts';
+import type { FrontContext } from '../server-context.ts';
+import type { Call } from './call.ts';
+import { requireSameUser } from './authentication.ts';
+import { checkAppName, checkId, runnerOf } from './check-names.ts';
+import { checkCounts } from './request-body.ts';
+import { decideRunConfig, type RunPolicy } from './run-policy.ts';
+
+const IF_KNOWN = 'is an option of runAsync; over HTTP a requestId that is known is always answered with its run';
+
+/**
+ * Reads and checks the body of a request for a run: the app exists, and the request's user may start the run.
+ * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws AppNotFoundError
+ */
+export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
+  const json = await call.json();
+  if (json === undefined) throw new InvalidRequestError('body: is missing');
+  checkCounts(json, call.server.limits);
+  checkNotGiven(json, NOT_IN_BODIES);
+  return checkRunRequest(call, readRunRequest(json));
+}
+
+/** Fields that other routes or calls have, and where to say what they mean. */
+const NOT_IN_BODIES: Readonly<Record<string, string>> = {
+  webhook: 'is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone',
+  ifKnown: IF_KNOWN,
+  if_known: IF_KNOWN,
+};
+
+/** @throws InvalidRequestError for a field that would be ignored, and that a client relies on */
+export function checkNotGiven(json: unknown, fields: Readonly<Record<string, string>>): void {
+  if (typeof json !== 'object' || json === null) return;
+  for (const [name, advice] of Object.entries(fields)) {
+    if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: ${advice}`);
+  }
+}
+
+/** Checks a request for a run: the app exists, and the user of the HTTP request may start the run. */
+export function checkRunRequest<Server extends FrontContext>(call: Call<Server>, body: RunRequest): RunRequest {
+  if (body.newMessage === undefined && body.invocationId === undefined)
+    throw new InvalidRequestError(
+      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
+    );
+  checkId('userId', body.userId);
+  checkId('sessionId', body.sessionId);
+  requireSameUser(call.user, body.userId);
+  call.quota.chargeTo(body.userId);
+  call.checkStateAccess('stateDelta', Object.keys(body.stateDelta ?? {}));
+  checkAppName(call.server, body.appName);
+  return body;
+}
+
+/**
+ * Starts a run, or resumes one. Answers to calls continue the run that asked, if it can be resumed, whether the client names it or not.
+ * While that run is in flight here, they wait for its end, as others wait for their session. If the client does not name the run, the
+ * runner decides, once it has the session; the run that is looked up here is only the expected one.
+ *
+ * @param policy what the server's hook decided about the run; without it the hook is asked, if there is one
+ */
+export function startRun(
+  call: Call,
+  body: RunRequest,
+  streamingMode: StreamingMode,
+  policy?: RunPolicy,
+): RunLog | Promise<RunLog> {
+  const { server, quota } = call;
+  if (!policy) {
+    quota.take('runs');
+    quota.take('queued');
+    const { runConfig: hook } = server;
+    if (hook) {
+      return decideRunConfig(hook, call.request, call.user, body.appName).then((decided) =>
+        startRun(call, body, streamingMode, decided),
+      );
+    }
+  }
+  const { appName, userId, sessionId, newMessage, stateDelta, invocationId } = body;
+  const { requestId, customMetadata, completionEvent, onBusy } = body;
+  const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
+  const runConfig = policy ? runConfigOver(policy, asked) : asked;
+  const runner = runnerOf(call.server, appName);
+  const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
+  const isAnswer = newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
+  if (invocationId === undefined && !isAnswer) return server.runs.start(runner, params, { quota });
+  return resume(call, runner, params, runConfig);
+}
+
+async function resume(
+  { server: { runs, platform }, quota }: Call,
+  runner: Runner,
+  params: RunAsyncParams,
+  runConfig: RunConfig,
+): Promise<RunLog> {
+  const { userId, sessionId, newMessage, invocationId } = params;
+  const key: SessionKey = { appName: runner.appName, userId, sessionId };
+  const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfigOver(
+    runConfig,
+    runner.runConfig,
+  );
+  const giveUpMs = platform.now() + busyWaitMs;
+  for (;;) {
+    const resumes = invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
+    const before = newMessage && resumes !== undefined ? runs.inFlightRun(key, resumes) : undefined;
+    const waitMs = giveUpMs - platform.now();
+    if (!before || onBusy !== 'queue' || waitMs <= 0) return runs.start(runner, params, { resumes, quota });
+    await within(platform, before.ended, waitMs);
+  }
+}

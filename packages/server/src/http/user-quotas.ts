@@ -1,0 +1,132 @@
+import { ServerBusyError, UserLimitError } from '../errors.ts';
+import type { ServerLimits } from '../server-limits.ts';
+
+/** The limits of what requests may have under way at the same time: of one user, and of all users together. */
+export type QuotaLimits = Pick<
+  ServerLimits,
+  | 'maxBodyBytes'
+  | 'maxRunsPerUser'
+  | 'maxQueuedRequests'
+  | 'maxQueuedRequestsPerUser'
+  | 'maxBodyBytesInFlight'
+  | 'maxBodyBytesInFlightPerUser'
+>;
+
+/** What is counted. Runs in flight in total (`maxRuns`) are counted where they are hosted, with those that nobody asked for. */
+interface Usage {
+  runs: number;
+  queued: number;
+  bodyBytes: number;
+}
+
+const BOUNDS = {
+  runs: { what: 'runs in flight', total: undefined, perUser: 'maxRunsPerUser' },
+  queued: {
+    what: 'requests that wait for a session',
+    total: 'maxQueuedRequests',
+    perUser: 'maxQueuedRequestsPerUser',
+  },
+  bodyBytes: {
+    what: 'bytes of request bodies in flight',
+    total: 'maxBodyBytesInFlight',
+    perUser: 'maxBodyBytesInFlightPerUser',
+  },
+} as const satisfies Record<keyof Usage, unknown>;
+
+/** Counts what the requests of a server have under way, by user and in total, so that no user takes what the others need. */
+export class UserQuotas {
+  readonly limits: QuotaLimits;
+  /** The largest body that can be read at all. */
+  readonly maxBodyBytes: number;
+  readonly #total: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
+  readonly #users = new Map<string, Usage>();
+
+  constructor(limits: QuotaLimits) {
+    this.limits = limits;
+    this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
+  }
+
+  /**
+   * Counts `amount` more, or less if it is negative.
+   * @param userId undefined as long as the request has not said who its user is: it then counts in total only
+   * @throws UserLimitError @throws ServerBusyError for more than the limits allow; nothing is counted then
+   */
+  count(kind: keyof Usage, userId: string | undefined, amount: number): void {
+    const { what, total, perUser } = BOUNDS[kind];
+    const own = userId === undefined ? undefined : (this.#users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
+    if (amount > 0 && own && own[kind] + amount > this.limits[perUser]) {
+      throw new UserLimitError(
+        `the user has as many ${what} as one may have at the same time: ${this.limits[perUser]}, ` +
+          `which is limits.${perUser} of this server; try again when one of the user's requests is answered`,
+      );
+    }
+    if (amount > 0 && total !== undefined && this.#total[kind] + amount > this.limits[total]) {
+      throw new ServerBusyError(`the server has as many ${what} as it takes (limits.${total}); try again`);
+    }
+    this.#total[kind] += amount;
+    if (userId === undefined || !own) return;
+    own[kind] += amount;
+    if (own.runs === 0 && own.queued === 0 && own.bodyBytes === 0) this.#users.delete(userId);
+    else this.#users.set(userId, own);
+  }
+}
+
+const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
+
+/**
+ * What one request has under way: its body, its place among those that wait for a session, and its run. It is given back when the
+ * request is answered and its run, if it started one, has ended: the run keeps the message in memory.
+ */
+export class RequestQuota {
+  readonly #quotas: UserQuotas;
+  #userId: string | undefined;
+  readonly #used: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
+  /** The request itself, and its run. */
+  #holders = 1;
+
+  /** @param userId the authenticated user; undefined where nobody is asked, until `chargeTo` */
+  constructor(quotas: UserQuotas, userId: string | undefined) {
+    this.#quotas = quotas;
+    this.#userId = userId;
+  }
+
+  /**
+   * Counts the request: bytes of its body as they come, its run, and while it is `queued` its wait for a session.
+   * @throws UserLimitError @throws ServerBusyError
+   */
+  take(kind: keyof Usage, amount = 1): void {
+    this.#quotas.count(kind, this.#userId, amount);
+    this.#used[kind] += amount;
+  }
+
+  /** Says who the user is, once the body said so: what was read counts for that user. @throws UserLimitError @throws ServerBusyError */
+  chargeTo(userId: string): void {
+    if (this.#userId !== undefined) return;
+    const { bodyBytes } = this.#used;
+    this.#quotas.count('bodyBytes', undefined, -bodyBytes);
+    this.#used.bodyBytes = 0;
+    this.#userId = userId;
+    this.take('bodyBytes', bodyBytes);
+  }
+
+  /** The run has its session: the request is queued no more. */
+  begun(): void {
+    this.#quotas.count('queued', this.#userId, -this.#used.queued);
+    this.#used.queued = 0;
+  }
+
+  /** Keeps everything counted until the run has ended as well. @param ended never rejects */
+  holdUntil(ended: Promise<unknown>): void {
+    this.#holders++;
+    void ended.then(() => this.release());
+  }
+
+  /** The request is answered, or its run has ended. */
+  release(): void {
+    if (--this.#holders > 0) return;
+    for (const kind of KINDS) {
+      this.#quotas.count(kind, this.#userId, -this.#used[kind]);
+      this.#used[kind] = 0;
+    }
+  }
+}

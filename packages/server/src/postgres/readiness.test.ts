@@ -1,0 +1,35 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { PostgresSessionService } from '@eventloom/sessions/postgres';
+import { createTestDatabase, startProxy } from '@eventloom/test-postgres';
+import { ScriptedModel } from '@eventloom/testing';
+import { Pool } from 'pg';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+test('a server whose database is stopped or frozen is not ready, and lives', async () => {
+  const database = await createTestDatabase();
+  const proxy = await startProxy(database.url);
+  const pool = new Pool({ connectionString: proxy.url });
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const sessionService = new PostgresSessionService({ pool, queryTimeoutMs: 3000 });
+  const server = createServer({ runners: [new Runner({ appName: 'app', agent, sessionService })] });
+  const probe = async (path: string) => {
+    const response = await server.fetch(new Request(`http://localhost${path}`));
+    return [response.status, await response.json()];
+  };
+  const unavailable = [503, { status: 'storage unavailable' }];
+  expect(await probe('/readyz')).toEqual([200, { status: 'ok' }]);
+  proxy.freeze();
+  const beganMs = performance.now();
+  expect(await Promise.all([probe('/readyz'), probe('/readyz')])).toEqual([unavailable, unavailable]);
+  expect(performance.now() - beganMs).toBeLessThan(2900);
+  expect(await probe('/livez')).toEqual([200, { status: 'ok' }]);
+  proxy.stop();
+  expect(await probe('/readyz')).toEqual(unavailable);
+  proxy.resume();
+  await expect.poll(() => probe('/readyz')).toEqual([200, { status: 'ok' }]);
+  await pool.end();
+  await proxy.close();
+  await database.drop();
+}, 20_000);

@@ -1,0 +1,32 @@
+import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, test, vi } from 'vitest';
+import { runRelayConformance } from '../conformance/index.ts';
+import { PostgresRunRelay } from './postgres-run-relay.ts';
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let database: TestDatabase;
+let pool: Pool;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  pool = new Pool({ connectionString: database.url });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+describe('the relay over PostgreSQL', () => {
+  const cases = runRelayConformance(async () => {
+    const relays: PostgresRunRelay[] = [];
+    const another = (): PostgresRunRelay => {
+      const relay = new PostgresRunRelay({ pool });
+      relays.push(relay);
+      return relay;
+    };
+    const close = async (): Promise<void> => void (await Promise.all(relays.map((relay) => relay.close())));
+    return { service: another(), another, close };
+  });
+  test.each(cases)('$id: $title', ({ run }) => run());
+});

@@ -1,0 +1,165 @@
+import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import type { RunRequest } from '@eventloom/core/wire';
+import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
+import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
+import type { ServerLimits } from './server-limits.ts';
+import type { AuthenticatedUser } from './server-options.ts';
+
+/**
+ * A way to speak with the agents of a server: routes over its hosted runs. A protocol translates requests and events, and never drives an
+ * agent. Its routes stand behind the same authentication, host and origin checks, quotas and drain as the ADK's routes, which are the
+ * first protocol of every server, and are described in `/openapi.json`.
+ */
+export interface Protocol {
+  /** Named in error messages, e.g. `ag-ui`. Unique in a server. */
+  readonly name: string;
+  /** Routes that act for one user. On Workers the object of that user answers them. */
+  readonly routes: readonly ProtocolRoute[];
+  /** Routes that act for no user, such as an agent card or a page. On Workers the Worker answers them. They can start and read no run. */
+  readonly commonRoutes?: readonly CommonRoute[] | undefined;
+}
+
+/** The address of a route and its description in `/openapi.json`. */
+export interface ProtocolRouteSpec {
+  readonly method: 'get' | 'post' | 'patch' | 'delete';
+  /** With parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. */
+  readonly path: string;
+  /** Unique in a server. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, QuerySpec>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The JSON Schema of the body. The route itself checks the body. Absent: the route takes none. */
+  readonly bodySchema?: object | undefined;
+  /** The JSON Schema of the answer, or the content type of an answer that is no JSON. */
+  readonly answer: { readonly schema: object } | { readonly contentType: string };
+}
+
+/** A route that acts for one user. */
+export interface ProtocolRoute extends ProtocolRouteSpec {
+  /**
+   * Says which user and app a request is for; needed where the path does not have `{appName}` and `{userId}`. On Workers it is called before
+   * `handle`, and names the object that answers the request.
+   * @throws InvalidRequestError when the request does not say it
+   */
+  owner?(call: CommonCall): RunOwner | Promise<RunOwner>;
+  handle(call: ProtocolCall): Response | Promise<Response>;
+}
+
+/** A route that acts for no user. */
+export interface CommonRoute extends ProtocolRouteSpec {
+  /** True for a route that is answered to everybody, without authentication. Default false. */
+  readonly isPublic?: boolean | undefined;
+  handle(call: CommonCall): Response | Promise<Response>;
+}
+
+/** The user and app that a request is for. */
+export interface RunOwner {
+  readonly appName: string;
+  readonly userId: string;
+}
+
+/** One request, as every route sees it. An error that a route throws is answered as `{error, code}` with the status of its code. */
+export interface CommonCall {
+  readonly request: Request;
+  /** Who the request comes from; undefined without `authenticate`, and on a public route. */
+  readonly user: AuthenticatedUser | undefined;
+  /** Returns a parameter of the path, decoded. */
+  param(name: string): string;
+  header(name: string): string | undefined;
+  /** Returns a query parameter. @throws InvalidRequestError when it is given twice */
+  query(name: string): string | undefined;
+  /** Returns the body. May be called again. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** Returns the body as JSON, not yet checked; undefined when there is none. @throws InvalidRequestError and what `bytes` throws */
+  json(): Promise<unknown>;
+}
+
+/** One request, as the route of a user sees it. */
+export interface ProtocolCall extends CommonCall {
+  readonly limits: ServerLimits;
+  /**
+   * Starts a run, or continues one with answers to its calls, exactly as `POST /run` does: the request is checked, belongs to the user of the
+   * HTTP request, counts for that user, and the hook `runConfig` is asked. The run outlives the HTTP request.
+   * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError
+   */
+  startRun(request: RunRequest): Promise<HostedRun>;
+  /**
+   * Returns a run of the user, in flight or over, in any process and after any restart.
+   * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError
+   */
+  followRun(request: FollowRunRequest): HostedRun;
+  /** Ends a run of the user; one that has ended is left as it is. @throws RunNotFoundError and what `followRun` throws */
+  cancelRun(request: FollowRunRequest): Promise<void>;
+  /** Throws unless the request may act for this user: to be called before a session or an artifact is read. @throws ForbiddenError */
+  requireSameUser(userId: string): void;
+  /** Returns the sessions of an app, of all users. @throws AppNotFoundError */
+  sessions(appName: string): BaseSessionService;
+  /** Returns the artifacts of an app, of all users; undefined where the runner has no artifact service. @throws AppNotFoundError */
+  artifacts(appName: string): BaseArtifactService | undefined;
+}
+
+const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))+(?:\/\{\w+\+\})?$|^\/\{\w+\+\}$/;
+
+/**
+ * Checks the protocols of a server.
+ * @param taken the routes that the server has already, as `METHOD path`
+ * @throws ConfigurationError that names the protocol and the route
+ */
+export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): void {
+  if (!Array.isArray(protocols)) throw new ConfigurationError('createServer: protocols must be a list of protocols');
+  const names = new Set<string>();
+  const addresses = new Set(Array.from(taken, addressOf));
+  for (const protocol of protocols as readonly Partial<Protocol>[]) {
+    const { name, routes, commonRoutes = [] } = protocol ?? {};
+    if (typeof name !== 'string' || name === '' || !Array.isArray(routes) || !Array.isArray(commonRoutes))
+      throw new ConfigurationError('createServer: protocols: a protocol has a name and a list of routes');
+    if (names.has(name))
+      throw new ConfigurationError(`createServer: protocols: two protocols have the name ${JSON.stringify(name)}`);
+    names.add(name);
+    for (const route of [...routes, ...commonRoutes]) checkRoute(name, route as ProtocolRoute, addresses);
+    for (const route of routes as readonly ProtocolRoute[]) {
+      const { path } = route;
+      if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
+      throw new ConfigurationError(
+        `createServer: protocols: ${name}: ${path}: does not name a user; put {appName} and {userId} into the path, give the route owner(call), or list it in commonRoutes`,
+      );
+    }
+  }
+}
+
+function checkRoute(name: string, route: ProtocolRoute, addresses: Set<string>): void {
+  const { method, path } = route;
+  const where = `createServer: protocols: ${name}: ${JSON.stringify(path)}:`;
+  if (!['get', 'post', 'patch', 'delete'].includes(method))
+    throw new ConfigurationError(`${where} method must be get, post, patch or delete, is ${JSON.stringify(method)}`);
+  if (typeof path !== 'string' || !PATH.test(path))
+    throw new ConfigurationError(`${where} path must be like /chats/{userId}, without a slash at its end`);
+  if (typeof route.handle !== 'function') throw new ConfigurationError(`${where} handle must be a function`);
+  const address = addressOf(route);
+  if (addresses.has(address)) throw new ConfigurationError(`${where} the server has a route at ${address} already`);
+  addresses.add(address);
+}
+
+/** Two routes whose paths differ in the names of their parameters have one address. */
+function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string {
+  return `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
+}
+
+/** Returns a route as the server describes it. */
+export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonRoute): RouteSpec {
+  const described: AnswerSpec = answer;
+  const { method, path, operationId, summary, query = {}, headers = {} } = route;
+  const isPublic = 'isPublic' in route && route.isPublic === true;
+  return {
+    method,
+    path,
+    operationId,
+    summary,
+    query,
+    headers,
+    answer: described,
+    isPublic,
+    ...(bodySchema ? { bodySchema } : {}),
+  };
+}

@@ -1,0 +1,232 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import type { RunItem } from '../http/hosted-run.ts';
+import type { Protocol, ProtocolCall, ProtocolRoute } from '../protocol.ts';
+import type { ServerOptions } from '../server-options.ts';
+
+const OWNER = '/p/{appName}/{userId}';
+
+/** Starts a run, follows one, cancels one, and collects one. */
+function testProtocol(more: Partial<Protocol> = {}): Protocol {
+  const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, answer: { schema: {} } } as const;
+  const keyOf = (call: ProtocolCall) => ({
+    appName: call.param('appName'),
+    userId: call.param('userId'),
+    sessionId: 's',
+  });
+  const writer = {
+    item: ({ id, event, error }: RunItem) =>
+      `data: ${id ?? '-'} ${error?.code ?? event?.content?.parts?.map(({ text }) => text).join('')}\n\n`,
+    end: 'data: end\n\n',
+  };
+  const start = async (call: ProtocolCall) => {
+    const request = (await call.json()) as { readonly text: string };
+    return call.startRun({ ...keyOf(call), newMessage: { parts: [{ text: request.text }] }, streaming: true });
+  };
+  const routes: ProtocolRoute[] = [
+    { ...shared, path: OWNER, operationId: 'begin', handle: async (call) => (await start(call)).sse(writer) },
+    {
+      ...shared,
+      path: `${OWNER}/items`,
+      operationId: 'collect',
+      async handle(call) {
+        const items: RunItem[] = [];
+        for await (const item of (await start(call)).items()) items.push(item);
+        return Response.json(items);
+      },
+    },
+    {
+      ...shared,
+      method: 'get',
+      path: `${OWNER}/runs/{id}`,
+      operationId: 'readOn',
+      handle: (call) =>
+        call
+          .followRun({ ...keyOf(call), invocationId: call.param('id'), lastEventId: call.query('after') })
+          .sse(writer),
+    },
+    {
+      ...shared,
+      method: 'delete',
+      path: `${OWNER}/runs/{id}`,
+      operationId: 'end',
+      async handle(call) {
+        await call.cancelRun({ ...keyOf(call), invocationId: call.param('id') });
+        return Response.json(null);
+      },
+    },
+    {
+      ...shared,
+      method: 'get',
+      path: `${OWNER}/history`,
+      operationId: 'history',
+      async handle(call) {
+        call.requireSameUser(call.param('userId'));
+        const session = await call.sessions(call.param('appName')).getSession(keyOf(call));
+        return Response.json({ events: session?.events.length, artifacts: call.artifacts('app') ?? null });
+      },
+    },
+  ];
+  return { name: 'test', routes, ...more };
+}
+
+async function setUp(steps: readonly ScriptedStep[], options: Partial<ServerOptions> = {}) {
+  const sessionService = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+  const server = createServer({ runners: [runner], protocols: [testProtocol()], onError: () => undefined, ...options });
+  const ask = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    return {
+      status: response.status,
+      text: await response.text(),
+      id: response.headers.get('eventloom-invocation-id'),
+    };
+  };
+  return { server, ask, sessionService };
+}
+
+const say = { text: 'hi' };
+const CHUNKS: ScriptedStep = { chunks: ['one ', 'two'] };
+
+describe('a protocol', () => {
+  test('streams a hosted run in its own format, and reads on behind each item', async () => {
+    const { ask } = await setUp([CHUNKS]);
+    const { text, id } = await ask('POST', '/p/app/ann', say);
+    const blocks = text.split('\n\n').filter((block) => block !== '');
+    expect(blocks.map((block) => block.replace(/^data: [\d.]+ /, ''))).toEqual(['one ', 'two', 'one two', 'data: end']);
+    const ids = blocks.slice(0, -1).map((block) => /^data: ([\d.]+) /.exec(block)?.[1]);
+    for (const [index, after] of ids.entries()) {
+      const rest = await ask('GET', `/p/app/ann/runs/${id}?after=${after}`);
+      expect(rest.text.split('\n\n').slice(0, -1)).toEqual(index === ids.length - 1 ? [] : blocks.slice(index + 1));
+      expect(rest.status).toBe(index === ids.length - 1 ? 204 : 200);
+    }
+  });
+
+  test('collects the items of a run, the failure of the run as the last one', async () => {
+    const { ask } = await setUp([CHUNKS, new Error('broken')]);
+    const items = JSON.parse((await ask('POST', '/p/app/ann/items', say)).text) as RunItem[];
+    expect(items.map(({ event }) => event?.content?.parts?.[0]?.text)).toEqual(['one ', 'two', 'one two']);
+    expect(items.every(({ id }) => id !== undefined)).toBe(true);
+    const failed = JSON.parse((await ask('POST', '/p/app/ann/items', say)).text) as RunItem[];
+    expect(failed.at(-1)).toMatchObject({ error: { code: 'AGENT' } });
+  });
+
+  test('cancels a run in flight, which the ADK routes can follow as any other', async () => {
+    const gate = new Gate();
+    const { ask, server } = await setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
+    const init = { method: 'POST', body: JSON.stringify(say) };
+    const streaming = await server.fetch(new Request('http://localhost/p/app/ann', init));
+    await gate.reached;
+    const id = streaming.headers.get('eventloom-invocation-id');
+    expect((await ask('DELETE', `/p/app/ann/runs/${id}`)).status).toBe(200);
+    expect(await streaming.text()).toContain('RUN_ABORTED');
+    expect((await ask('GET', `/apps/app/users/ann/sessions/s/runs/${id}`)).text).toContain('RUN_ABORTED');
+    expect((await ask('DELETE', '/p/app/ann/runs/none')).status).toBe(404);
+  });
+
+  test("acts for the user of the request alone, within that user's quotas", async () => {
+    const authenticate = (request: Request) => {
+      const userId = request.headers.get('authorization');
+      return userId === null ? undefined : { userId };
+    };
+    const { ask, sessionService } = await setUp([CHUNKS], { authenticate, limits: { maxRunsPerUser: 0 } });
+    for (const path of ['/p/app/ann', '/p/app/ann/items']) {
+      expect((await ask('POST', path, say)).status).toBe(401);
+      expect((await ask('POST', path, say, { authorization: 'bob' })).status).toBe(403);
+      expect((await ask('POST', path, say, { authorization: 'ann' })).status).toBe(429);
+    }
+    for (const method of ['GET', 'DELETE']) {
+      expect((await ask(method, '/p/app/ann/runs/x', undefined, { authorization: 'bob' })).status).toBe(403);
+    }
+    expect((await ask('GET', '/p/app/ann/history', undefined, { authorization: 'bob' })).status).toBe(403);
+    expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);
+  });
+
+  test('is refused for a bad request as the ADK routes are, and changes nothing', async () => {
+    const { ask, sessionService } = await setUp([]);
+    expect((await ask('POST', '/p/none/ann', say)).status).toBe(404);
+    expect((await ask('POST', '/p/app/ann', { text: 7 })).status).toBe(400);
+    expect((await ask('GET', '/p/app/ann/runs/none')).status).toBe(404);
+    expect((await ask('GET', '/p/app/ann/runs/none?after=x')).status).toBe(400);
+    expect((await ask('POST', '/p/app/ann', say, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);
+  });
+
+  test('is described in the OpenAPI document, and starts no run once the server is drained', async () => {
+    const { ask, server } = await setUp([]);
+    const document = JSON.parse((await ask('GET', '/openapi.json')).text) as { paths: Record<string, object> };
+    expect(document.paths[OWNER]).toMatchObject({ post: { operationId: 'begin', requestBody: { required: true } } });
+    await server.drain(0);
+    expect(JSON.parse((await ask('POST', '/p/app/ann', say)).text)).toMatchObject({ code: 'SHUTTING_DOWN' });
+  });
+
+  test('answers common routes, the public ones to everybody, with several segments where the path says so', async () => {
+    const page = { method: 'get', summary: '', answer: { contentType: 'text/plain' } } as const;
+    const commonRoutes = [
+      {
+        ...page,
+        path: '/files/{path+}',
+        operationId: 'file',
+        handle: (call: { param(name: string): string }) => new Response(call.param('path')),
+      },
+      { ...page, path: '/card', operationId: 'card', isPublic: true, handle: () => new Response('card') },
+    ];
+    const protocols = [testProtocol({ commonRoutes })];
+    const { ask } = await setUp([], { protocols, authenticate: () => undefined });
+    expect((await ask('GET', '/card')).text).toBe('card');
+    expect((await ask('GET', '/files/a/b.js')).status).toBe(401);
+    const open = await setUp([], { protocols });
+    expect((await open.ask('GET', '/files/a/b.js')).text).toBe('a/b.js');
+  });
+});
+
+test('a public route leaves the other methods of its path behind the host check', async () => {
+  const shared = { path: '/card', summary: '', answer: { contentType: 'text/plain' } };
+  const card = {
+    ...shared,
+    method: 'get',
+    operationId: 'card',
+    isPublic: true,
+    handle: () => new Response('card'),
+  } as const;
+  const handle = (): Response => new Response('done');
+  const routes = [
+    { ...shared, method: 'post', operationId: 'change', owner: () => ({ appName: 'app', userId: 'ann' }), handle },
+  ] as const;
+  const { server } = await setUp([], { protocols: [{ name: 'cards', routes, commonRoutes: [card] }] });
+  const status = async (method: string) =>
+    (await server.fetch(new Request('http://evil.example/card', { method }))).status;
+  expect([await status('GET'), await status('HEAD'), await status('POST')]).toEqual([200, 200, 403]);
+});
+
+describe('createServer', () => {
+  const route = testProtocol().routes[0] as ProtocolRoute;
+  test.each<[string, unknown, string]>([
+    ['no list', {}, 'must be a list'],
+    ['nothing', [undefined], 'has a name and a list of routes'],
+    ['a name twice', [testProtocol(), testProtocol()], 'two protocols have the name "test"'],
+    [
+      'an address of the ADK',
+      [testProtocol({ routes: [{ ...route, path: '/run', owner: () => ({ appName: 'a', userId: 'b' }) }] })],
+      'has a route at POST /run already',
+    ],
+    ['one address twice', [testProtocol({ routes: [route, { ...route, path: '/p/{userId}/{appName}' }] })], 'already'],
+    ['a path without a user', [testProtocol({ routes: [{ ...route, path: '/p/{appName}' }] })], 'does not name a user'],
+    [
+      'a path with a slash at its end',
+      [testProtocol({ routes: [{ ...route, path: `${OWNER}/` }] })],
+      'path must be like',
+    ],
+    ['an unknown method', [testProtocol({ routes: [{ ...route, method: 'put' as never }] })], 'method must be'],
+    ['no handler', [testProtocol({ routes: [{ ...route, handle: undefined as never }] })], 'handle must be a function'],
+  ])('refuses protocols with %s', (_what, protocols, message) => {
+    expect(() => createServer({ runners: [], protocols: protocols as never })).toThrow(message);
+  });
+});

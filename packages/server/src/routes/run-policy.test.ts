@@ -1,0 +1,239 @@
+import { type Event, isRunnerCompletion, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { ForbiddenError } from '../errors.ts';
+import type { RunConfigHook } from '../http/run-policy.ts';
+import type { ServerOptions } from '../server-options.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const ASK = { ...KEY, newMessage: { parts: [{ text: 'hi' }] } };
+const calling: ScriptedStep = { calls: [{ name: 'f', args: {} }] };
+
+interface Setup extends Pick<ServerOptions, 'runConfig' | 'limits' | 'authenticate'> {
+  readonly steps?: readonly ScriptedStep[];
+  readonly defaults?: RunConfigDefaults | undefined;
+  readonly resumable?: boolean;
+}
+
+/** A server of one agent, whose tool notes the config of its run. */
+function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
+  const seen: RunConfig[] = [];
+  const f = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: (_args, context) => {
+      seen.push(context.invocationContext.runConfig);
+      return 'again';
+    },
+  });
+  const model = new ScriptedModel(steps ?? Array.from({ length: 9 }, () => calling));
+  const sessionService = new InMemorySessionService();
+  const agent = new LlmAgent({ name: 'agent', model, tools: [f] });
+  const runner = new Runner({
+    appName: 'app',
+    agent,
+    sessionService,
+    autoCreateSession: true,
+    runConfig: defaults,
+    resumable,
+  });
+  const reported: unknown[] = [];
+  const server = createServer({ runners: [runner], onError: (error) => reported.push(error), ...options });
+  const send = async (body: object, path = '/run', headers: Record<string, string> = {}) => {
+    const request = new Request(`http://localhost${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    const response = await server.fetch(request);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type') === 'application/json';
+    return {
+      status: response.status,
+      text,
+      json: (isJson ? JSON.parse(text) : {}) as { code?: string; error?: string },
+    };
+  };
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { send, seen, model, reported, stored, runner };
+}
+
+describe('a run body', () => {
+  test.each(['/run', '/run_sse'])(
+    'that names an option of the run config is refused at %s, and nothing is run',
+    async (path) => {
+      const { send, model, stored } = setUp();
+      for (const name of ['maxLlmCalls', 'max_llm_calls']) {
+        const { status, json } = await send({ ...ASK, [name]: 2 }, path);
+        expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
+        expect(json.error).toBe(
+          `${name}: is decided by the server, not by a request: for all runs of an app by ` +
+            'new Runner({ runConfig: { maxLlmCalls: … } }), for one request by the hook runConfig of createServer',
+        );
+      }
+      expect([model.calls, await stored()]).toEqual([0, []]);
+    },
+  );
+});
+
+describe('the hook runConfig', () => {
+  test('decides about each run: so many model calls are made', async () => {
+    const { send, model } = setUp({ runConfig: () => ({ maxLlmCalls: 2 }) });
+    const { status, json } = await send(ASK);
+    expect([status, json.code, model.calls]).toEqual([500, 'LLM_CALL_LIMIT', 2]);
+  });
+
+  test('is given the request, its user and the app, and may take its time', async () => {
+    const asked: unknown[] = [];
+    const { send, model } = setUp({
+      authenticate: (request) => ({ userId: request.headers.get('authorization') ?? '', mayWriteAppState: true }),
+      runConfig: async (request, user, appName) => {
+        asked.push([new URL(request.url).pathname, user, appName]);
+        await Promise.resolve();
+        return { maxLlmCalls: Number(request.headers.get('x-calls')) };
+      },
+    });
+    await send(ASK, '/run_sse', { authorization: 'ann', 'x-calls': '3' });
+    expect(asked).toEqual([['/run_sse', { userId: 'ann', mayWriteAppState: true }, 'app']]);
+    expect(model.calls).toBe(3);
+  });
+
+  test('goes before the body, which goes before the runner; of metadata, key by key', async () => {
+    const { send, seen } = setUp({
+      steps: [calling, 'done'],
+      runConfig: () => ({ customMetadata: { by: 'hook', hook: 1 }, busyWaitMs: 7 }),
+      defaults: { customMetadata: { by: 'runner', runner: 1 }, busyWaitMs: 5, maxLlmCalls: 4, completionEvent: true },
+    });
+    const { text } = await send({ ...ASK, customMetadata: { by: 'body', body: 1 }, completionEvent: false });
+    expect(seen).toMatchObject([
+      { customMetadata: { by: 'hook', hook: 1, body: 1, runner: 1 }, busyWaitMs: 7, maxLlmCalls: 4 },
+    ]);
+    expect((JSON.parse(text) as Event[]).some(isRunnerCompletion)).toBe(false);
+  });
+
+  test('stays within the limits of the server, and so do the runner and what is not said', async () => {
+    const limits = { maxLlmCalls: 3, maxParallelToolCalls: 2 };
+    for (const said of [{ maxLlmCalls: 100, maxParallelToolCalls: 100 }, { maxLlmCalls: 0 }, undefined]) {
+      for (const set of [{ runConfig: () => said }, { defaults: said }]) {
+        const { send, seen, model } = setUp({ limits, ...set });
+        expect((await send(ASK)).json.code).toBe('LLM_CALL_LIMIT');
+        expect(model.calls).toBe(3);
+        expect(seen[0]).toMatchObject(limits);
+      }
+    }
+    const { send, model } = setUp({ limits, runConfig: () => ({ maxLlmCalls: 2 }) });
+    await send(ASK);
+    expect(model.calls).toBe(2);
+  });
+
+  test('decides how long a run waits for its session, and whether it does', async () => {
+    const gate = new Gate();
+    let policy: ReturnType<RunConfigHook>;
+    const { send } = setUp({ steps: [{ gate, text: 'late' }], runConfig: () => policy });
+    const running = send(ASK);
+    await gate.reached;
+    policy = { busyWaitMs: 0 };
+    expect((await send(ASK)).json.code).toBe('SESSION_BUSY');
+    policy = { onBusy: 'reject' };
+    expect((await send({ ...ASK, onBusy: 'queue' })).json.code).toBe('SESSION_BUSY');
+    gate.open();
+    await running;
+  });
+
+  test('makes runs resumable, or not', async () => {
+    for (const resumable of [true, false]) {
+      const { send, stored } = setUp({ steps: ['done'], resumable: !resumable, runConfig: () => ({ resumable }) });
+      await send(ASK);
+      expect((await stored())[0]?.actions.agentState !== undefined).toBe(resumable);
+    }
+  });
+
+  /** A wrong value of every option. The compiler asks for one of each option that is added. */
+  const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
+    streamingMode: 'sse',
+    maxLlmCalls: '2',
+    onBusy: 'wait',
+    onOpenRun: 'leave',
+    busyWaitMs: -1,
+    maxParallelToolCalls: 0,
+    saveInputBlobsAsArtifacts: 'yes',
+    customMetadata: 'x',
+    getSessionConfig: { last: 5 },
+    completionEvent: 1,
+    requestId: 'r1',
+    resumable: 'yes',
+    clientTools: {},
+    responseModalities: ['AUDIO', 'TEXT'],
+    speechConfig: 'Puck',
+    inputAudioTranscription: true,
+    outputAudioTranscription: true,
+    realtimeInputConfig: [],
+    sessionResumption: 'handle',
+    contextWindowCompression: true,
+    proactivity: 1,
+    enableAffectiveDialog: 'true',
+    saveLiveBlob: null,
+    liveReconnect: 0,
+  };
+
+  test.each<[string, unknown]>([
+    ...Object.entries(WRONG).map(([option, value]): [string, unknown] => [option, { [option]: value }]),
+    ['volume', { volume: 1 }],
+    ['null', null],
+    ['a list', []],
+    ['a string', 'maxLlmCalls'],
+    ['a map', new Map([['maxLlmCalls', 2]])],
+  ])('that returns a wrong %s fails the request, is reported, and nothing is run', async (what, policy) => {
+    const { send, model, reported, stored } = setUp({ runConfig: () => policy as never });
+    const { status, json } = await send(ASK);
+    expect([status, json.code]).toEqual([500, 'CONFIGURATION']);
+    expect(json.error).toMatch(/^the runConfig hook of the server: runConfig/);
+    if (Object.hasOwn(WRONG, what)) expect(json.error).toContain(what);
+    expect([model.calls, await stored()]).toEqual([0, []]);
+    expect(reported).toMatchObject([{ code: 'CONFIGURATION' }]);
+  });
+
+  test('that throws refuses the run, or fails as the server does', async () => {
+    const failure = new TypeError('the database of tenants is down');
+    let thrown: Error = new ForbiddenError('no runs today');
+    const { send, reported, stored } = setUp({
+      runConfig: () => {
+        throw thrown;
+      },
+    });
+    expect(await send(ASK)).toMatchObject({ status: 403, json: { code: 'FORBIDDEN', error: 'no runs today' } });
+    expect(reported).toEqual([]);
+    thrown = failure;
+    const answer = await send(ASK);
+    expect([answer.status, answer.json.code, reported]).toEqual([500, 'INTERNAL', [failure]]);
+    expect(answer.text).not.toContain('tenants');
+    expect(await stored()).toEqual([]);
+  });
+
+  test('is not asked about a request that is refused before', async () => {
+    let times = 0;
+    const { send } = setUp({
+      runConfig: () => {
+        times++;
+        return undefined;
+      },
+    });
+    for (const body of [
+      { ...ASK, appName: 'none' },
+      { ...ASK, userId: '' },
+      { ...ASK, maxLlmCalls: 1 },
+    ])
+      await send(body);
+    expect(times).toBe(0);
+  });
+});
+
+describe('limits of the run config', () => {
+  test.each([0, 1.5, -1, Number.NaN, '5'])('are integers of at least 1, and not %j', (value) => {
+    for (const limit of ['maxLlmCalls', 'maxParallelToolCalls'])
+      expect(() => setUp({ limits: { [limit]: value } as never })).toThrow(
+        `limits.${limit}: must be an integer of at least 1`,
+      );
+  });
+});

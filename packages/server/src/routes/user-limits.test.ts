@@ -1,0 +1,241 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+import type { ServerLimits } from '../server-limits.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly code: unknown;
+  readonly retryAfter: string | null;
+}
+
+interface Place {
+  /** Sends a body as a user, whom the authorization header names unless nobody is asked. */
+  readonly send: (userId: string, method: string, path: string, body: unknown) => Promise<Answer>;
+  readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
+  readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
+}
+
+function setUp(
+  steps: readonly ScriptedStep[],
+  { isOpen = false, ...limits }: Partial<ServerLimits> & { isOpen?: boolean } = {},
+): Place {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  const authenticate = (request: Request) => ({ userId: request.headers.get('authorization') ?? '' });
+  const server = createServer({
+    runners: [runner],
+    limits: { answerAfterMs: 0, ...limits },
+    onError: () => undefined,
+    ...(isOpen ? {} : { authenticate }),
+  });
+  const send: Place['send'] = async (userId, method, path, body) => {
+    const text = body instanceof ReadableStream || body === undefined ? (body ?? null) : JSON.stringify(body);
+    const length: Record<string, string> = typeof text === 'string' ? { 'content-length': String(text.length) } : {};
+    const headers = { authorization: userId, ...length };
+    const init = { method, headers, body: text, duplex: 'half' };
+    const response = await server.fetch(new Request(`http://localhost${path}`, init));
+    const json = (await response.json()) as { code?: unknown };
+    return { status: response.status, code: json.code, retryAfter: response.headers.get('retry-after') };
+  };
+  return {
+    send,
+    run: (userId, sessionId, text = 'hi') => send(userId, 'POST', '/run', bodyOf(userId, sessionId, text)),
+    patch: (userId, sessionId) =>
+      send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
+  };
+}
+
+function bodyOf(userId: string, sessionId: string, text = 'hi'): object {
+  return { appName: 'app', userId, sessionId, newMessage: { parts: [{ text }] } };
+}
+
+interface SlowBody {
+  readonly body: ReadableStream;
+  /** Settles when the server has read the first part and asks for the rest. */
+  readonly reached: Promise<void>;
+  readonly finish: () => void;
+}
+
+/** A body whose client sends this much of it, and the rest when it is told to. */
+function slowBody(userId: string, sessionId: string, bytes: number): SlowBody {
+  const text = JSON.stringify(bodyOf(userId, sessionId, 'x'.repeat(bytes)));
+  const parts = [text.slice(0, bytes), text.slice(bytes)];
+  const gate = new Gate();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (parts.length === 1) await gate.pass();
+        const part = parts.shift();
+        if (part === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(part));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, reached: gate.reached, finish: () => gate.open() };
+}
+
+const DONE = { status: 200, code: undefined, retryAfter: null };
+const USER_LIMIT = { status: 429, code: 'USER_LIMIT', retryAfter: '1' };
+const SERVER_BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: '1' };
+
+describe('runs in flight', () => {
+  test('of one user are bounded, and those of others are not affected', async () => {
+    const gates = [new Gate(), new Gate()];
+    const { run } = setUp([...gates.map((gate) => ({ gate, text: 'late' })), 'bob', 'again'], { maxRunsPerUser: 2 });
+    const running = [run('ann', 's0'), run('ann', 's1')];
+    await Promise.all(gates.map((gate) => gate.reached));
+    expect(await run('ann', 's2')).toEqual(USER_LIMIT);
+    expect(await run('bob', 's')).toEqual(DONE);
+    for (const gate of gates) gate.open();
+    expect(await Promise.all(running)).toEqual([DONE, DONE]);
+    expect(await run('ann', 's2')).toEqual(DONE);
+  });
+
+  test('count for the user in the body where nobody is asked', async () => {
+    const gate = new Gate();
+    const { run } = setUp([{ gate, text: 'late' }, 'bob'], { maxRunsPerUser: 1, isOpen: true });
+    const running = run('ann', 's0');
+    await gate.reached;
+    expect(await run('ann', 's1')).toEqual(USER_LIMIT);
+    expect(await run('bob', 's')).toEqual(DONE);
+    gate.open();
+    expect(await running).toEqual(DONE);
+  });
+
+  test('count until the run ends, also when the client of its stream has its answer', async () => {
+    const gate = new Gate();
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'next']) });
+    const runner = new Runner({
+      appName: 'app',
+      agent,
+      sessionService: new InMemorySessionService(),
+      autoCreateSession: true,
+    });
+    const server = createServer({ runners: [runner], limits: { answerAfterMs: 0, maxRunsPerUser: 1 } });
+    const send = (path: string) =>
+      server.fetch(
+        new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(bodyOf('ann', path)) }),
+      );
+    const streaming = await send('/run_sse');
+    await gate.reached;
+    expect((await send('/run')).status).toBe(429);
+    gate.open();
+    await streaming.text();
+    expect((await send('/run')).status).toBe(200);
+  });
+});
+
+describe('requests that wait for a session', () => {
+  test('of one user are bounded: runs and changes of state alike', async () => {
+    const gate = new Gate();
+    const { run, patch } = setUp([{ gate, text: 'late' }, 'queued', 'bob', 'again'], { maxQueuedRequestsPerUser: 2 });
+    const running = run('ann', 's');
+    await gate.reached;
+    const waiting = [run('ann', 's'), patch('ann', 's')];
+    expect(await run('ann', 's')).toEqual(USER_LIMIT);
+    expect(await patch('ann', 's')).toEqual(USER_LIMIT);
+    expect((await patch('bob', 's')).code).toBe('SESSION_NOT_FOUND');
+    gate.open();
+    expect(await Promise.all([running, ...waiting])).toEqual([DONE, DONE, DONE]);
+    expect(await run('ann', 's')).toEqual(DONE);
+  });
+
+  test('in total are bounded', async () => {
+    const gate = new Gate();
+    const { run, patch } = setUp([{ gate, text: 'late' }, 'queued', 'again'], { maxQueuedRequests: 1 });
+    const running = run('ann', 's');
+    await gate.reached;
+    const waiting = run('ann', 's');
+    expect(await patch('bob', 's')).toEqual(SERVER_BUSY);
+    gate.open();
+    expect(await Promise.all([running, waiting])).toEqual([DONE, DONE]);
+    expect(await run('bob', 's')).toEqual(DONE);
+  });
+
+  test('are not those that have their session', async () => {
+    const gates = [new Gate(), new Gate()];
+    const { run } = setUp(
+      gates.map((gate) => ({ gate, text: 'late' })),
+      { maxQueuedRequestsPerUser: 1 },
+    );
+    const running: Promise<Answer>[] = [];
+    for (const [index, gate] of gates.entries()) {
+      running.push(run('ann', `s${index}`));
+      await gate.reached;
+    }
+    for (const gate of gates) gate.open();
+    expect(await Promise.all(running)).toEqual([DONE, DONE]);
+  });
+});
+
+describe('bytes of bodies in flight', () => {
+  const limits = { maxBodyBytes: 80_000, maxBodyBytesInFlightPerUser: 100_000, maxBodyBytesInFlight: 170_000 };
+
+  test('of one user are bounded while they come, and those of others are not affected', async () => {
+    const { send, run } = setUp(['one', 'bob', 'two'], limits);
+    const slow = slowBody('ann', 's0', 60_000);
+    const sent = send('ann', 'POST', '/run', slow.body);
+    await slow.reached;
+    expect(await send('ann', 'POST', '/run', slowBody('ann', 's1', 60_000).body)).toEqual(USER_LIMIT);
+    expect(await run('ann', 's2', 'x'.repeat(60_000))).toEqual(USER_LIMIT);
+    expect(await run('bob', 's', 'x'.repeat(60_000))).toEqual(DONE);
+    slow.finish();
+    expect(await sent).toEqual(DONE);
+    expect(await run('ann', 's1', 'x'.repeat(60_000))).toEqual(DONE);
+  });
+
+  test('in total are bounded', async () => {
+    const { send, run } = setUp(['one', 'two', 'three'], limits);
+    const bodies = ['ann', 'bob'].map((userId) => ({ userId, ...slowBody(userId, 's', 70_000) }));
+    const sent = bodies.map(({ userId, body }) => send(userId, 'POST', '/run', body));
+    await Promise.all(bodies.map(({ reached }) => reached));
+    expect(await run('eve', 's', 'x'.repeat(60_000))).toEqual(SERVER_BUSY);
+    for (const { finish } of bodies) finish();
+    expect(await Promise.all(sent)).toEqual([DONE, DONE]);
+    expect(await run('eve', 's', 'x'.repeat(60_000))).toEqual(DONE);
+  });
+
+  test('count for the user in the body where nobody is asked, once it was read', async () => {
+    const gate = new Gate();
+    const { run } = setUp([{ gate, text: 'late' }, 'bob', 'again'], { ...limits, isOpen: true });
+    const running = run('ann', 's0', 'x'.repeat(60_000));
+    await gate.reached;
+    expect(await run('ann', 's1', 'x'.repeat(60_000))).toEqual(USER_LIMIT);
+    expect(await run('bob', 's', 'x'.repeat(60_000))).toEqual(DONE);
+    gate.open();
+    expect(await running).toEqual(DONE);
+    expect(await run('ann', 's1', 'x'.repeat(60_000))).toEqual(DONE);
+  });
+
+  test('a body that could never be read is too large, and is not worth trying again', async () => {
+    const { run } = setUp([], { maxBodyBytesInFlightPerUser: 1000 });
+    expect(await run('ann', 's', 'x'.repeat(1000))).toEqual({ status: 413, code: 'BODY_TOO_LARGE', retryAfter: null });
+  });
+
+  test('are given back however the request ends', async () => {
+    const { send, run } = setUp(['done'], limits);
+    const refused = [
+      ['POST', '/run', { appName: 'none', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } }],
+      ['POST', '/run', { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [] } }],
+      ['POST', '/run', { padding: 'x'.repeat(70_000) }],
+      ['POST', '/run', new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })],
+      ['POST', '/apps/app/users/bob/sessions', { state: { a: 'x'.repeat(70_000) } }],
+      ['POST', '/apps/app/users/ann/sessions', { state: 'x'.repeat(70_000) }],
+      ['POST', '/apps/app/users/ann/sessions/s/rewind', { rewindBeforeInvocationId: 'x'.repeat(70_000) }],
+    ] as const;
+    for (const [method, path, body] of refused) {
+      for (let time = 0; time < 3; time++) {
+        const { status } = await send('ann', method, path, body instanceof ReadableStream ? body : { ...body });
+        expect([400, 403, 404, 413]).toContain(status);
+        if (body instanceof ReadableStream) break;
+      }
+    }
+    expect(await run('ann', 's', 'x'.repeat(70_000))).toEqual(DONE);
+  });
+});

@@ -1,0 +1,248 @@
+import { RunAbortedError, type SessionKey } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { RunGoesOnError, RunNotFoundError, ServerBusyError } from '../errors.ts';
+import type { ServerLimits } from '../server-limits.ts';
+import { keptOf, KEY, readAll, say, setUp as setUpHub } from './fixtures/hosted-runs.ts';
+import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublication, RunRelay } from './run-relay.ts';
+
+const ID = 'e-there';
+
+/** What the other processes are, as the test says it: one run, which the test plays. */
+class ScriptedRelay implements RunRelay {
+  remote: RemoteRun | undefined = { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined };
+  readonly mirrors = new Set<LogMirror>();
+  readonly asked: string[] = [];
+  host: RelayHost | undefined;
+
+  attach(host: RelayHost): void {
+    this.host = host;
+  }
+
+  publish({ invocationId }: RelayedLog): RunPublication {
+    const note = (what: string) => (): void => void this.asked.push(`${what} ${invocationId}`);
+    return { announced: Promise.resolve(), notify: () => undefined, forget: note('forget') };
+  }
+
+  async find(): Promise<RemoteRun | undefined> {
+    return this.remote;
+  }
+
+  follow(_key: SessionKey, _id: string, position: number, mirror: LogMirror): () => void {
+    this.asked.push(`follow behind ${position / 1e9}`);
+    this.mirrors.add(mirror);
+    return () => void this.mirrors.delete(mirror);
+  }
+
+  async cancel(): Promise<void> {
+    this.asked.push('cancel');
+  }
+
+  async forgetSession(): Promise<void> {
+    this.asked.push('forget the session');
+  }
+
+  /** Tells of events. */
+  tell(firstSeq: number, ...texts: string[]): void {
+    const frames = texts.map((text, index) => frame(firstSeq + index, text));
+    for (const mirror of this.mirrors) mirror.mirror(frames, (firstSeq - 1) * 1e9);
+  }
+
+  end(): void {
+    for (const mirror of this.mirrors) mirror.mirrorEnded({ kind: 'ended' });
+  }
+
+  lose(): void {
+    for (const mirror of this.mirrors) mirror.mirrorEnded({ kind: 'lost', error: new RunGoesOnError('gone') });
+  }
+}
+
+function frame(seq: number, text: string): RunFrame {
+  return { position: seq * 1e9, json: JSON.stringify(say(text)) };
+}
+
+function setUp(limits: Partial<ServerLimits> = {}) {
+  const relay = new ScriptedRelay();
+  const { hub, platform, play } = setUpHub(limits, relay);
+  const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
+  const unreachable = () => expect.unreachable();
+  const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
+  /** Reads the run of the other process from behind an event. */
+  const follow = async (seq = 0) => (await hub.follow(runner, KEY, ID, seq * 1e9)).body;
+  const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
+  const cancel = () => hub.cancel(runner, KEY, ID);
+  return { hub, relay, platform, play, follow, read, cancel, sessionService };
+}
+
+const GOES_ON = ['retry: 2000', '- RUN_GOES_ON'];
+
+describe('a run of another process', () => {
+  test('is read as its host tells it', async () => {
+    const { relay, read } = setUp();
+    const told = readAll(await read());
+    relay.tell(1, 'a', 'b');
+    relay.tell(3, 'c');
+    relay.end();
+    expect(await told).toEqual(['1 a', '2 b', '3 c']);
+  });
+
+  test('is followed once for several readers, from its oldest frame, and left with the last of them', async () => {
+    const { relay, read } = setUp();
+    relay.remote = { attempt: 1, gonePosition: 4e9, lastPosition: 9e9, end: undefined };
+    const [one, other] = await Promise.all([read(4), read(8)]);
+    expect([relay.asked, relay.mirrors.size]).toEqual([['follow behind 4'], 1]);
+    await (one as ReadableStream).cancel();
+    expect(relay.mirrors.size).toBe(1);
+    await (other as ReadableStream).cancel();
+    expect(relay.mirrors.size).toBe(0);
+  });
+
+  test.each([0, 7])(
+    'is not found when it is lost and its session does not have it, also by a reader at %i',
+    async (seq) => {
+      const { relay, read } = setUp();
+      const told = readAll(await read(seq));
+      relay.tell(1, 'a');
+      relay.lose();
+      expect(await told).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
+    },
+  );
+
+  test.each([true, false])('ends with what is stored when it is lost and has ended (open: %j)', async (isOpen) => {
+    const { relay, read, sessionService } = setUp();
+    await sessionService.createSession(KEY);
+    const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
+    const message = { ...eventOf('hi'), author: 'user' };
+    const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: true, message });
+    for (const text of ['a', 'b']) await sessionService.appendEvent({ session, event: eventOf(text), lease });
+    if (!isOpen) await sessionService.releaseLease(lease);
+    const told = readAll(await read());
+    relay.tell(1, 'a');
+    relay.lose();
+    expect(await told).toEqual(isOpen ? ['1 a', ...GOES_ON] : ['1 a', '2 b']);
+  });
+
+  test('lets readers go that would miss frames that its host does not keep any more', async () => {
+    const { relay, read } = setUp();
+    const told = readAll(await read());
+    relay.tell(1, 'a');
+    relay.tell(5, 'e');
+    relay.end();
+    expect((await told).at(-1)).toBe('- SLOW_READER');
+  });
+
+  test('that ended is not followed when there is nothing behind what the reader has', async () => {
+    const { relay, follow } = setUp();
+    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
+    expect([await follow(3), relay.asked]).toEqual([undefined, []]);
+    await expect(follow(4)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
+  test('is not left behind when it cannot be read', async () => {
+    const { relay, read } = setUp({ maxReadersPerRun: 0 });
+    await expect(read()).rejects.toMatchObject({ code: 'TOO_MANY_READERS' });
+    expect(relay.mirrors.size).toBe(0);
+  });
+
+  test('is not found when no process has it', async () => {
+    const { cancel, relay, read } = setUp();
+    relay.remote = undefined;
+    await expect(read()).rejects.toThrow(RunNotFoundError);
+    await expect(cancel()).rejects.toThrow(RunNotFoundError);
+  });
+
+  test('counts among what is kept while it is read', async () => {
+    const { relay, play, read } = setUp({ maxKeptChars: 100 });
+    const stream = await read();
+    relay.tell(1, 'x'.repeat(200));
+    expect(() => play([])).toThrow(ServerBusyError);
+    await (stream as ReadableStream).cancel();
+    expect(play([new Gate()]).isEnded).toBe(false);
+  });
+
+  test('is left when its server drains, and its readers are sent on', async () => {
+    const { hub, relay, read } = setUp();
+    const told = readAll(await read());
+    relay.tell(1, 'a');
+    await hub.drain(0);
+    expect((await told).filter((text) => text !== 'retry: 2000')).toEqual(['1 a', '- RUN_GOES_ON']);
+    expect(relay.mirrors.size).toBe(0);
+  });
+});
+
+describe('a run that another process took over', () => {
+  test('is read there by those who ask for it here', async () => {
+    const { hub, relay, play, read } = setUp();
+    const log = play([say('mine')], { invocationId: ID });
+    await log.ended;
+    relay.remote = { attempt: log.attempt, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
+    expect(await readAll(await read())).toEqual(['1 mine']);
+    relay.remote = { attempt: log.attempt + 1, gonePosition: 0, lastPosition: 1e9, end: undefined };
+    const told = readAll(await read());
+    relay.tell(1, 'theirs');
+    relay.end();
+    expect([await told, hub.find(KEY, ID)]).toEqual([['1 theirs'], log]);
+  });
+});
+
+describe('cancelling a run of another process', () => {
+  test('asks its host, and waits for its end', async () => {
+    const { cancel, relay, platform } = setUp();
+    const cancelled = cancel();
+    await platform.nextTimer();
+    expect(relay.asked).toEqual(['cancel', 'follow behind 0']);
+    relay.end();
+    await cancelled;
+    expect([relay.mirrors.size, platform.pendingTimers]).toEqual([0, 0]);
+  });
+
+  test('waits for answerAfterMs and no longer', async () => {
+    const { cancel, relay, platform } = setUp({ answerAfterMs: 700 });
+    const cancelled = cancel();
+    expect(await platform.nextTimer()).toBe(700);
+    platform.advance(700);
+    await cancelled;
+    expect(relay.mirrors.size).toBe(0);
+  });
+
+  test('leaves one alone that has ended', async () => {
+    const { cancel, relay } = setUp();
+    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
+    await cancel();
+    expect(relay.asked).toEqual([]);
+  });
+});
+
+describe('what other processes ask for', () => {
+  test('ends a run of this process', async () => {
+    const { hub, relay, play } = setUp();
+    const log = play([new Gate()], { invocationId: 'e-here' });
+    void readAll(hub.read(log));
+    relay.host?.stop('e-here', 'cancel');
+    await log.ended;
+    expect(log.failure).toEqual(new RunAbortedError('the run was cancelled'));
+    expect([hub.find(KEY, 'e-here'), keptOf(log)]).toEqual([log, [expect.any(String)]]);
+  });
+
+  test('forgets it with its session', async () => {
+    const { hub, relay, play, platform } = setUp();
+    const log = play([new Gate()], { invocationId: 'e-here' });
+    relay.host?.stop('e-here', 'forget');
+    await platform.drain();
+    expect([log.isEnded, log.failure?.message]).toEqual([true, 'the session was deleted']);
+    expect(hub.find(KEY, 'e-here')).toBeUndefined();
+  });
+
+  test('is no error for a run that is not here', () => {
+    const { relay } = setUp();
+    expect(() => relay.host?.stop('e-nope', 'forget')).not.toThrow();
+  });
+});
+
+test('deleting a session here asks for the end of its runs everywhere', async () => {
+  const { hub, relay, play } = setUp();
+  play([new Gate()], { invocationId: 'e-here' });
+  await hub.forgetSession(KEY);
+  expect(new Set(relay.asked)).toEqual(new Set(['forget e-here', 'forget the session']));
+});

@@ -1,0 +1,335 @@
+import { AgentError, createEvent, serializeEvent, SessionBusyError, ShuttingDownError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { ServerBusyError, TooManyReadersError } from '../errors.ts';
+import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/hosted-runs.ts';
+import { SSE_HEARTBEAT } from './run-reader.ts';
+
+describe('a run', () => {
+  test('is read from its first event to its end', async () => {
+    const { hub, play } = setUp();
+    expect(await readAll(hub.read(play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
+  });
+
+  test('gives its session back when the server cannot record what it says', async () => {
+    const { play, reported } = setUp();
+    const log = play([say('one'), createEvent({ author: 'a', customMetadata: { size: 1n } })]);
+    await log.ended;
+    expect([log.failure?.constructor, keptOf(log)]).toEqual([TypeError, ['1 one', expect.any(String)]]);
+    expect(reported).toEqual([log.failure]);
+  });
+
+  test('continues when its reader goes away', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([say('one'), gate, say('two')]);
+    await gate.reached;
+    await readerOf(hub.read(log)).cancel();
+    gate.open();
+    await log.ended;
+    expect(await readAll(hub.read(log, 1e9))).toEqual(['2 two']);
+  });
+
+  test('is read by several at once, each from its own position', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([say('one', true), say('two', true), gate, say('three')]);
+    await gate.reached;
+    const numbers = keptOf(log).map((frame) => frame.split(' ')[0] ?? '');
+    const all = readAll(hub.read(log));
+    const rest = readAll(hub.read(log, Math.round(Number(numbers[0]) * 1e9)));
+    gate.open();
+    expect(await all).toEqual([`${numbers[0]} one`, `${numbers[1]} two`, '1 three']);
+    expect(await rest).toEqual([`${numbers[1]} two`, '1 three']);
+    expect(numbers.map(Number).every((number) => number > 0 && number < 1)).toBe(true);
+  });
+
+  test('that fails says so in a last frame with a number of its own', async () => {
+    const { hub, play, reported } = setUp();
+    const failure = new AgentError('no');
+    const log = play([say('one'), failure]);
+    expect(await readAll(hub.read(log))).toEqual(['1 one', expect.stringMatching(/^1\.\d{1,9} AGENT$/)]);
+    expect(reported).toEqual([failure]);
+  });
+
+  test('that fails and stays open tells its readers that it goes on, without a number', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([say('one'), gate, new AgentError('no')], { isLeftOpen: true });
+    const reading = readAll(hub.read(log));
+    gate.open();
+    expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
+    expect(hub.find(KEY, log.invocationId)).toBeUndefined();
+  });
+
+  test('that is cancelled tells the reason', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([say('one'), gate, say('two')]);
+    await gate.reached;
+    log.cancel();
+    expect((await readAll(hub.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
+    expect(log.failure?.message).toBe('the run was cancelled');
+  });
+
+  test('that fails before its first event, unheard of, is not kept', async () => {
+    const { hub, play } = setUp();
+    const log = play([new AgentError('no')]);
+    await log.ended;
+    expect(hub.find(KEY, log.invocationId)).toBeUndefined();
+  });
+
+  test('keeps events that only record where an agent is out of its log', async () => {
+    const { hub, play } = setUp();
+    const agentState = createEvent({
+      id: 'state',
+      author: 'a',
+      actions: { agentState: { step: 1 }, endOfAgent: true },
+    });
+    const withState = createEvent({
+      id: 'state and more',
+      author: 'a',
+      actions: { endOfAgent: true, stateDelta: { a: 1 } },
+    });
+    const log = play([say('one'), agentState, withState, say('two')]);
+    expect(await readAll(hub.read(log))).toEqual(['1 one', '3 state and more', '4 two']);
+  });
+});
+
+describe('a run that is resumed unasked', () => {
+  test('is found when it has its session, and is not started twice', async () => {
+    const { hub, play } = setUp();
+    const [taken, said] = [new Gate(), new Gate()];
+    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-left', isUnasked: true, taken });
+    expect(hub.find(KEY, 'e-left')).toBeUndefined();
+    expect(() => play([], { resumes: 'e-left' })).toThrow(SessionBusyError);
+    taken.open();
+    await said.reached;
+    expect(hub.find(KEY, 'e-left')).toBe(log);
+    said.open();
+    await log.ended;
+    expect(hub.find(KEY, 'e-left')).toBe(log);
+  });
+
+  test('was never there when it does not get its session, and what is kept of it stays', async () => {
+    const { hub, play } = setUp();
+    const before = play([say('before')], { invocationId: 'e-left' });
+    await before.ended;
+    const how = { invocationId: 'e-left', resumes: 'e-left', isUnasked: true, taken: new Gate() };
+    how.taken.open();
+    await play([new SessionBusyError('no')], how).ended;
+    expect(hub.find(KEY, 'e-left')).toBe(before);
+  });
+
+  test('takes the id of its stream when it begins, and keeps the readers that it had before', async () => {
+    const { hub, play } = setUp();
+    const [taken, said] = [new Gate(), new Gate()];
+    const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginSeq: 4 });
+    expect([log.invocationId, hub.find(KEY, 'e-expected')]).toEqual(['e-expected', log]);
+    const reading = readAll(hub.read(log));
+    taken.open();
+    await said.reached;
+    expect([log.invocationId, hub.find(KEY, 'e-left')]).toEqual(['e-left', log]);
+    expect(hub.find(KEY, 'e-expected')).toBeUndefined();
+    said.open();
+    expect(await reading).toEqual(['5 one']);
+    expect([hub.inFlight, hub.find(KEY, 'e-left')]).toEqual([0, log]);
+  });
+
+  test.each([true, false])('releases its events when it never had its session (unasked: %s)', async (isUnasked) => {
+    const long = say('x'.repeat(150));
+    const { play } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
+    const how = { invocationId: 'e-left', resumes: 'e-left' };
+    await play([say('before')], how).ended;
+    for (let time = 0; time < 2; time++) {
+      const taken = new Gate();
+      taken.open();
+      await play([new AgentError('x'.repeat(150))], { ...how, isUnasked, taken }).ended;
+    }
+    const gate = new Gate();
+    play([long, gate]);
+    await gate.reached;
+    expect(() => play([])).not.toThrow();
+  });
+});
+
+describe('the hub', () => {
+  test('refuses more runs than it takes, and takes one when one ended', async () => {
+    const { hub, play } = setUp({ maxRuns: 1 });
+    const gate = new Gate();
+    const log = play([gate]);
+    expect(() => play([])).toThrow(ServerBusyError);
+    gate.open();
+    await log.ended;
+    await play([]).ended;
+    expect(hub.inFlight).toBe(0);
+  });
+
+  test('refuses runs while those in flight fill what is kept', async () => {
+    const { play } = setUp({ maxKeptChars: 100 });
+    const gate = new Gate();
+    play([say('a text that is long enough to fill everything that is kept here, and more'), gate]);
+    await gate.reached;
+    expect(() => play([])).toThrow(ServerBusyError);
+  });
+
+  test('refuses more readers of one run than it serves', () => {
+    const { hub, play } = setUp({ maxReadersPerRun: 1 });
+    const log = play([new Gate()]);
+    hub.read(log);
+    expect(() => hub.read(log)).toThrow(TooManyReadersError);
+  });
+
+  test('lets readers go that take nothing when others want their place, and none that reads', async () => {
+    const { hub, play, platform } = setUp({ maxReadersPerRun: 3 });
+    const gate = new Gate();
+    const log = play([say('one'), gate, say('two')]);
+    await gate.reached;
+    const gone = readerOf(hub.read(log));
+    await gone.read();
+    const beat = gone.read();
+    const neverRead = readerOf(hub.read(log));
+    const lives = readAll(hub.read(log));
+    await turn(platform);
+    expect(() => hub.read(log)).toThrow(TooManyReadersError);
+    await turn(platform);
+    platform.advance(1000);
+    expect(log.readers.size).toBe(1);
+    expect(new TextDecoder().decode((await beat).value)).toBe(SSE_HEARTBEAT);
+    for (const reader of [gone, neverRead]) {
+      expect(new TextDecoder().decode((await reader.read()).value)).toContain('"code":"SLOW_READER"');
+      expect((await reader.read()).done).toBe(true);
+    }
+    const late = readAll(hub.read(log));
+    gate.open();
+    expect([await late, await lives]).toEqual([
+      ['1 one', '2 two'],
+      ['1 one', SSE_HEARTBEAT.trim(), '2 two'],
+    ]);
+  });
+
+  test('keeps a finished run for a time', async () => {
+    const { hub, play, platform } = setUp({ keepRunsMs: 1000 });
+    const log = play([say('one')]);
+    await log.ended;
+    platform.advance(999);
+    expect(hub.find(KEY, log.invocationId)).toBe(log);
+    platform.advance(1);
+    expect(hub.find(KEY, log.invocationId)).toBeUndefined();
+    expect(platform.pendingTimers).toBe(0);
+  });
+
+  test('keeps so many finished runs, and the oldest goes first', async () => {
+    const { hub, play } = setUp({ maxKeptRuns: 2 });
+    const logs = [];
+    for (const text of ['one', 'two', 'three']) {
+      const log = play([say(text)]);
+      await log.ended;
+      logs.push(log);
+    }
+    expect(logs.map((log) => hub.find(KEY, log.invocationId) === log)).toEqual([false, true, true]);
+  });
+
+  test('gives finished runs a quarter of the memory', async () => {
+    const { hub, play } = setUp({ maxKeptChars: 4 * 250 });
+    const first = play([say('one')]);
+    await first.ended;
+    const second = play([say('two')]);
+    await second.ended;
+    expect([hub.find(KEY, first.invocationId), hub.find(KEY, second.invocationId)]).toEqual([undefined, second]);
+  });
+
+  test.each([
+    ['app', { ...KEY, appName: 'other' }],
+    ['user', { ...KEY, userId: 'bob' }],
+    ['session', { ...KEY, sessionId: 'other' }],
+  ])('does not find a run under another %s', (_what, key) => {
+    const { hub, play } = setUp();
+    expect(hub.find(key, play([new Gate()]).invocationId)).toBeUndefined();
+  });
+
+  test('ends and forgets the runs of a session that is deleted, and no others', async () => {
+    const { hub, play } = setUp();
+    const finished = play([say('one')]);
+    await finished.ended;
+    const running = play([say('one'), new Gate()]);
+    const other = play([new Gate()], { key: { ...KEY, sessionId: 'other' } });
+    await hub.forgetSession(KEY);
+    expect([running.isEnded, other.isEnded]).toEqual([true, false]);
+    for (const { invocationId } of [finished, running]) expect(hub.find(KEY, invocationId)).toBeUndefined();
+  });
+
+  test('lets everything else have its turn while an agent never waits', async () => {
+    const { play, platform } = setUp();
+    const log = play([say('x'.repeat(20_000)), say('x'.repeat(600_000))]);
+    await platform.nextTimer();
+    expect(log.count).toBe(1);
+    platform.advance(0);
+    await platform.nextTimer();
+    expect(log.count).toBe(2);
+  });
+});
+
+describe('draining', () => {
+  test('starts no run any more', async () => {
+    const { hub, play } = setUp();
+    await hub.drain(1000);
+    expect(hub.isDraining).toBe(true);
+    expect(() => play([])).toThrow(ShuttingDownError);
+  });
+
+  test('lets a run finish in the first half of the time, and asks its readers to come again', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([gate, say('one')]);
+    const frames = readAll(hub.read(log));
+    const drained = hub.drain(1000);
+    gate.open();
+    await drained;
+    expect(await frames).toEqual(['retry: 2000', '1 one']);
+    expect(log.failure).toBeUndefined();
+  });
+
+  test('asks readers that come while it lasts to come again too', async () => {
+    const { hub, play } = setUp();
+    const gate = new Gate();
+    const log = play([gate, say('one')]);
+    const drained = hub.drain(1000);
+    const frames = readAll(hub.read(log));
+    gate.open();
+    await drained;
+    expect(await frames).toEqual(['retry: 2000', '1 one']);
+  });
+
+  test('stops a run at its next commit in the second half', async () => {
+    const { hub, play, platform } = setUp();
+    const gate = new Gate();
+    const log = play([gate, say('chunk', true), say('committed'), say('never')]);
+    const frames = readAll(hub.read(log));
+    const drained = hub.drain(1000);
+    platform.advance(500);
+    gate.open();
+    await drained;
+    // What a reader writes in one tick is gathered; the clock stands still, so only the end lets it go.
+    expect((await frames).at(-1)).toMatch(/^1\.\d+ RUN_ABORTED$/);
+    expect(keptOf(log)).toEqual([expect.stringMatching(/ chunk$/), '1 committed', expect.any(String)]);
+  });
+
+  test('stops a run that never commits when the time is over', async () => {
+    const { hub, play, platform } = setUp();
+    const log = play([new Gate()]);
+    const drained = hub.drain(1000);
+    platform.advance(1000);
+    await drained;
+    expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
+  });
+
+  test('leaves a run to itself that does not even end then', async () => {
+    const { hub, play, platform } = setUp();
+    const log = play([new Promise<never>(() => undefined)]);
+    const drained = hub.drain(1000);
+    platform.advance(2000);
+    await drained;
+    expect(log.isEnded).toBe(false);
+  });
+});

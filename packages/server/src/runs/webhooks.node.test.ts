@@ -1,0 +1,239 @@
+import { createHmac } from 'node:crypto';
+import { createServer as createHttpServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { afterEach, expect, test, vi } from 'vitest';
+import { createServer } from '../create-server.ts';
+import { WebhookError } from '../errors.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const SECRET = `whsec_${KEY.toString('base64')}`;
+const SESSION = '/apps/app/users/ann/sessions/s';
+const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
+
+interface Message {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** An address that messages are sent to. */
+interface Receiver {
+  readonly origin: string;
+  readonly messages: readonly Message[];
+  /** Settles when there are so many. */
+  received(count: number): Promise<void>;
+  close(): void;
+}
+
+const receivers: Receiver[] = [];
+afterEach(() => receivers.splice(0).forEach((receiver) => receiver.close()));
+
+/** @param answer answers one message; its place among them counts from 0 */
+async function startReceiver(answer: (response: ServerResponse, index: number) => void): Promise<Receiver> {
+  const messages: Message[] = [];
+  const http = createHttpServer((request, response) => {
+    let body = '';
+    request.on('data', (data) => (body += String(data)));
+    request.on('end', () => {
+      messages.push({ headers: request.headers, body });
+      answer(response, messages.length - 1);
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const receiver: Receiver = {
+    origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    messages,
+    received: (count) => vi.waitUntil(() => messages.length >= count, { timeout: 10_000 }).then(() => undefined),
+    close: () => {
+      http.closeAllConnections();
+      http.close();
+    },
+  };
+  receivers.push(receiver);
+  return receiver;
+}
+
+const withStatus =
+  (...statuses: readonly number[]) =>
+  (response: ServerResponse, index: number): void =>
+    void response.writeHead(statuses[index] ?? 200).end('much'.repeat(10_000));
+
+async function setUp(steps: readonly ScriptedStep[], origins: readonly string[] | undefined) {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(sessionKey);
+  const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order] });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const platform = fixedPlatform();
+  const errors: unknown[] = [];
+  const server = createServer({
+    runners: [runner],
+    platform,
+    onError: (error) => errors.push(error),
+    limits: { unfinishedRunsEveryMs: 0 },
+    ...(origins && { webhooks: { secret: SECRET, origins } }),
+  });
+  const begin = async (webhook: unknown): Promise<Response> => {
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook });
+    return server.fetch(new Request(`http://localhost${SESSION}/runs`, { method: 'POST', body }));
+  };
+  return { begin, server, sessionService, platform, errors };
+}
+
+test('the end of a run is told in a message that is signed as Standard Webhooks says', async () => {
+  const receiver = await startReceiver(withStatus());
+  const { begin } = await setUp(['done'], [receiver.origin]);
+  const begun = await begin({ url: `${receiver.origin}/ends?of=runs` });
+  expect(begun.status).toBe(202);
+  const { invocationId } = (await begun.json()) as { invocationId: string };
+  await receiver.received(1);
+  const [{ headers, body } = { headers: {}, body: '' }] = receiver.messages;
+  expect(JSON.parse(body)).toEqual({
+    type: 'run.completed',
+    timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+    data: { ...sessionKey, invocationId, state: 'completed' },
+  });
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', KEY).update(signed).digest('base64')}`);
+  expect(headers['webhook-id']).toMatch(/^msg_/);
+});
+
+test('a run that failed and one that waits are told of with what became of them', async () => {
+  const receiver = await startReceiver(withStatus());
+  const steps = [{ error: new TypeError('no') }, { calls: [{ name: 'order' }] }];
+  const { begin } = await setUp(steps, [receiver.origin]);
+  await begin({ url: receiver.origin });
+  await receiver.received(1);
+  await begin({ url: receiver.origin });
+  await receiver.received(2);
+  const [failed, waiting] = receiver.messages.map(({ body }) => JSON.parse(body) as { type: string; data: object });
+  expect(failed).toMatchObject({ type: 'run.failed', data: { code: expect.any(String) } });
+  expect(waiting).toMatchObject({ type: 'run.waiting', data: { waitingFor: [expect.any(String)] } });
+});
+
+test('a message that was not taken is sent again, later each time, under the same id', async () => {
+  const receiver = await startReceiver(withStatus(500, 404, 204));
+  const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
+  await begin({ url: receiver.origin });
+  await receiver.received(1);
+  await vi.waitUntil(() => platform.advance(7_500) === undefined && receiver.messages.length === 2);
+  await vi.waitUntil(() => platform.advance(15_000) === undefined && receiver.messages.length === 3);
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-timestamp'])).size).toBe(3);
+  expect(errors).toEqual([]);
+});
+
+test('a receiver that never takes a message is asked six times, and then it is reported', async () => {
+  const receiver = await startReceiver(withStatus(...Array.from({ length: 20 }, () => 503)));
+  const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
+  await begin({ url: `${receiver.origin}/secret-path` });
+  await vi.waitUntil(() => platform.advance(5_000) === undefined && errors.length > 0, { timeout: 10_000 });
+  expect(receiver.messages).toHaveLength(6);
+  expect(errors).toEqual([expect.any(WebhookError)]);
+  expect(String(errors[0])).toContain(`${receiver.origin}: it answered 503`);
+});
+
+test('a receiver that says 410 is not asked again', async () => {
+  const receiver = await startReceiver(withStatus(410));
+  const { begin, platform, errors } = await setUp(['one', 'two', 'three'], [receiver.origin]);
+  // Two more messages, the second after the time of another attempt: what the first one leads to has happened by then.
+  for (const count of [1, 2, 3]) {
+    await begin({ url: receiver.origin });
+    await receiver.received(count);
+    if (count === 2) platform.advance(7_500);
+  }
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(receiver.messages.length);
+  expect([receiver.messages.length, errors.length]).toEqual([3, 0]);
+});
+
+test('a redirect is not followed', async () => {
+  const inner = await startReceiver(withStatus());
+  const receiver = await startReceiver((response, index) => {
+    response.writeHead(index === 0 ? 307 : 200, { location: inner.origin }).end();
+  });
+  const { begin, platform } = await setUp(['done'], [receiver.origin]);
+  await begin({ url: receiver.origin });
+  await vi.waitUntil(() => platform.advance(1_000) === undefined && receiver.messages.length === 2);
+  expect(inner.messages).toEqual([]);
+});
+
+test('the end of the server waits for a message that is under way', async () => {
+  const gate = new Gate();
+  const answered = Promise.withResolvers<ServerResponse>();
+  const receiver = await startReceiver((response) => answered.resolve(response));
+  const { begin, server, platform } = await setUp([{ gate, text: 'done' }], [receiver.origin]);
+  await begin({ url: receiver.origin });
+  let isDrained = false;
+  const drained = server.drain(5_000).then(() => (isDrained = true));
+  gate.open();
+  const response = await vi.waitUntil(async () => {
+    platform.advance(1);
+    return Promise.race([
+      answered.promise,
+      new Promise<undefined>((resolve) => setImmediate(() => resolve(undefined))),
+    ]);
+  });
+  expect(isDrained).toBe(false);
+  response.end();
+  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained);
+  await drained;
+});
+
+test.each([
+  ['text', 400],
+  [{}, 400],
+  [{ url: 5 }, 400],
+  [{ url: 'no url' }, 400],
+  [{ url: `https://hooks.example/${'x'.repeat(3000)}` }, 400],
+  [{ url: 'https://hooks.example/', method: 'GET' }, 400],
+  [{ url: 'https://ann:secret@hooks.example/' }, 400],
+  [{ url: 'http://hooks.example/' }, 403],
+  [{ url: 'https://hooks.example:8443/' }, 403],
+  [{ url: 'https://hooks.example.attacker.example/' }, 403],
+  [{ url: 'http://169.254.169.254/latest/meta-data' }, 403],
+  [{ url: 'http://[::ffff:127.0.0.1]/' }, 403],
+  [{ url: 'file:///etc/passwd' }, 403],
+])('the webhook %j is refused with a code, and nothing is changed', async (webhook, status) => {
+  const { begin, sessionService } = await setUp(['done'], ['https://hooks.example']);
+  const before = await sessionService.getSession(sessionKey);
+  const response = await begin(webhook);
+  expect([response.status, await response.json()]).toEqual([
+    status,
+    { error: expect.stringMatching(/^webhook/), code: expect.stringMatching(/^[A-Z_]+$/) },
+  ]);
+  expect(await sessionService.getSession(sessionKey)).toEqual(before);
+});
+
+test('a server without webhooks refuses a request for one', async () => {
+  const { begin } = await setUp(['done'], undefined);
+  const response = await begin({ url: 'https://hooks.example/' });
+  expect([response.status, await response.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+});
+
+test('a user has a bounded number of messages that are not delivered', async () => {
+  const receiver = await startReceiver(() => undefined);
+  const { begin } = await setUp(
+    Array.from({ length: 60 }, () => 'done'),
+    [receiver.origin],
+  );
+  const statuses: number[] = [];
+  for (let run = 0; run < 51; run++) statuses.push((await begin({ url: receiver.origin })).status);
+  expect(statuses).toEqual([...Array.from({ length: 50 }, () => 202), 429]);
+});
+
+test.each([
+  [{ secret: 'short', origins: ['https://a.example'] }, /webhooks\.secret/],
+  [{ secret: 'whsec_c2hvcnQ=', origins: ['https://a.example'] }, /webhooks\.secret/],
+  [{ secret: SECRET, origins: [] }, /webhooks\.origins/],
+  [{ secret: SECRET, origins: ['https://a.example/path'] }, /is no origin/],
+  [{ secret: SECRET, origins: ['*'] }, /is no origin/],
+])('the options %j are refused', (webhooks, message) => {
+  const create = () => createServer({ runners: [], webhooks });
+  expect(create).toThrow(ConfigurationError);
+  expect(create).toThrow(message);
+});
