@@ -56,15 +56,15 @@ const ran = (): string[] =>
   existsSync(join(folder, 'ran')) ? readFileSync(join(folder, 'ran'), 'utf8').trimEnd().split('\n') : [];
 const untilRan = (what: string) => vi.waitFor(() => expect(ran()).toContain(what), SOON);
 
-/** Follows a run as soon as it can be followed, and reads it to its end. */
+/** Follows a run until it is not told to go on elsewhere, and reads it to its end. */
 async function follow(url: string, path: string): Promise<Event[]> {
-  const response = await vi.waitFor(async () => {
+  const text = await vi.waitFor(async () => {
     const answer = await fetch(`${url}${path}`);
-    if (answer.status !== 200) await answer.body?.cancel();
+    const told = await answer.text();
     expect(answer.status).toBe(200);
-    return answer;
+    expect(told).not.toContain('RUN_GOES_ON');
+    return told;
   }, SOON);
-  const text = await response.text();
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }
 

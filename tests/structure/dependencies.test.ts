@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { inexactVersions, undeclaredImports } from './dependencies.ts';
+import { wrongVersions, undeclaredImports } from './dependencies.ts';
 import { readWorkspaces, type Manifest, type Workspace } from './repository.ts';
 
 const sample = (manifest: Partial<Manifest>, files: Record<string, string> = {}): Workspace => ({
@@ -18,8 +18,8 @@ describe('this repository', () => {
     expect(paths.length).toBe(new Set(paths).size);
   });
 
-  test('pins exact versions', () => {
-    expect(inexactVersions(readWorkspaces())).toEqual([]);
+  test('pins exact versions, and takes updates of what faces the network in published packages', () => {
+    expect(wrongVersions(readWorkspaces())).toEqual([]);
   });
 });
 
@@ -55,9 +55,7 @@ describe('an import', () => {
 
 describe('a version', () => {
   test.each(['^4.0.0', '~4.0.0', '*', 'latest', '4', 'workspace:^'])('%s is reported', (version) => {
-    expect(inexactVersions([sample({ dependencies: { zod: version } })])).toEqual([
-      `@eventloom/sample: zod@${version}`,
-    ]);
+    expect(wrongVersions([sample({ dependencies: { zod: version } })])).toEqual([`@eventloom/sample: zod@${version}`]);
   });
 
   test('that is exact, of the workspace or of a peer passes', () => {
@@ -66,6 +64,20 @@ describe('a version', () => {
       devDependencies: { beta: '1.0.0-beta.1' },
       peerDependencies: { zod: '^4' },
     };
-    expect(inexactVersions([sample(manifest)])).toEqual([]);
+    expect(wrongVersions([sample(manifest)])).toEqual([]);
   });
+
+  test.each(['hono', 'jose', 'ws', '@hono/node-server'])(
+    'of %s must take updates in a published package only',
+    (name) => {
+      const pinned = { dependencies: { [name]: '1.2.3' } };
+      const open = { dependencies: { [name]: '^1.2.3' } };
+      expect(wrongVersions([sample(pinned)])).toEqual([`@eventloom/sample: ${name}@1.2.3`]);
+      expect(wrongVersions([sample(open)])).toEqual([]);
+      expect(
+        wrongVersions([sample({ ...pinned, private: true }), sample({ devDependencies: pinned.dependencies })]),
+      ).toEqual([]);
+      expect(wrongVersions([sample({ ...open, private: true })])).toEqual([`@eventloom/sample: ${name}@^1.2.3`]);
+    },
+  );
 });

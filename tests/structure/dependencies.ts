@@ -17,13 +17,24 @@ export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
   });
 }
 
-/** Dependencies whose version is a range. Peers are exempt: a range is their point. */
-export function inexactVersions(workspaces: readonly Workspace[]): string[] {
+/** What faces the network. A published package takes compatible updates of these, so that users get security fixes without waiting for us. */
+const takesUpdates = new Set(['@hono/node-server', 'hono', 'jose', 'ws']);
+
+/**
+ * Dependencies whose version is not the exact one, or not `^` of it where a published package depends on what faces the network.
+ * Peers are exempt: a range is their point. What is installed here is in the lockfile either way.
+ */
+export function wrongVersions(workspaces: readonly Workspace[]): string[] {
   return workspaces.flatMap(({ manifest }) => {
-    const versions = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
+    const { name: dependent, private: isPrivate, dependencies, devDependencies, optionalDependencies } = manifest;
+    const shipped = isPrivate ? {} : { ...dependencies, ...optionalDependencies };
+    const versions = { ...dependencies, ...devDependencies, ...optionalDependencies };
     return Object.entries(versions)
-      .filter(([, version]) => version !== 'workspace:*' && !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
-      .map(([name, version]) => `${manifest.name}: ${name}@${version}`);
+      .filter(([name, version]) => {
+        const wanted = takesUpdates.has(name) && name in shipped ? /^\^\d+\.\d+\.\d+$/ : /^\d+\.\d+\.\d+(-[\w.]+)?$/;
+        return version !== 'workspace:*' && !wanted.test(version);
+      })
+      .map(([name, version]) => `${dependent}: ${name}@${version}`);
   });
 }
 

@@ -17,7 +17,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
   '@eventloom/live': ['.', './server'],
-  '@eventloom/server': ['.', './node', './postgres', './jwt', './internal'],
+  '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],
   eventloom: ['.'],

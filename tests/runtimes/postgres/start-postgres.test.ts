@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { startPostgres } from './start-postgres.ts';
 import { createTestDatabase } from './test-database.ts';
 import { Client } from 'pg';
+
+// A server takes its second or two to start, and longer beside others.
+vi.setConfig({ testTimeout: 30_000 });
 
 const PROGRAM = `
   import { startPostgres } from ${JSON.stringify(import.meta.resolve('./start-postgres.ts'))};
@@ -56,5 +60,28 @@ test('every test database is empty at first and sorts text as people do', async 
   } finally {
     await one.drop();
     await other.drop();
+  }
+});
+
+test('a server that is restarted loses its connections and keeps what was stored; one that is frozen answers when it goes on', async () => {
+  const postgres = await startPostgres();
+  try {
+    const client = new Client({ connectionString: postgres.url });
+    const lost = new Promise((resolve) => client.on('error', resolve));
+    await client.connect();
+    await client.query('CREATE TABLE kept (id integer)');
+    await postgres.restart();
+    await lost;
+    expect(await rows(postgres.url, `SELECT to_regclass('kept') IS NOT NULL AS kept`)).toEqual([{ kept: true }]);
+    postgres.freeze();
+    let isThawed = false;
+    const answer = rows(postgres.url, 'SELECT 1 AS one').then((found) => ({ found, isThawed }));
+    // Meanwhile another server answers.
+    await (await createTestDatabase()).drop();
+    isThawed = true;
+    postgres.thaw();
+    expect(await answer).toEqual({ found: [{ one: 1 }], isThawed: true });
+  } finally {
+    await postgres.stop();
   }
 });

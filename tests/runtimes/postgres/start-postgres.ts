@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,12 @@ import { copyPostgresBinaries, postgresUser } from './postgres-binaries.ts';
 export interface Postgres {
   /** Of its maintenance database, as a user who may do everything. */
   readonly url: string;
+  /** Ends the server at once, with all its connections, and starts it again on its files and its port. Resolves when it takes connections. */
+  restart(): Promise<void>;
+  /** Stops all processes of the server: it answers nothing, and takes no connection, until `thaw`. */
+  freeze(): void;
+  /** Lets a frozen server go on. */
+  thaw(): void;
   /** Ends the server at once and removes its files. */
   stop(): Promise<void>;
 }
@@ -24,8 +30,13 @@ const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu
 /** What a crash leaves is thrown away, so nothing has to reach the disk. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'jit=off'];
 
-/** Runs its arguments until standard input ends, also because this process was killed; then nothing is left of the folder `$0`. */
-const KEEPER = '"$@" </dev/null & exec 2>/dev/null; read -r _; kill -QUIT $!; wait $!; rm -rf "$0"';
+/**
+ * Runs its arguments until standard input ends, also because this process was killed; then nothing is left of the folder `$0`. A line ends them
+ * and runs them again.
+ */
+const KEEPER =
+  'exec 3>&2 2>/dev/null; "$@" </dev/null 2>&3 & ' +
+  'while read -r _; do kill -QUIT $!; wait $!; "$@" </dev/null 2>&3 & done; kill -QUIT $!; wait $!; rm -rf "$0"';
 
 /**
  * Starts a throw-away PostgreSQL on a free port of 127.0.0.1, in a temporary folder. Takes about a second. It ends with this
@@ -48,8 +59,30 @@ export async function startPostgres(overrides: readonly string[] = []): Promise<
     const settings = [...SETTINGS, ...overrides].flatMap((setting) => ['-c', setting]);
     const command = ['-c', KEEPER, folder, join(programs, 'postgres'), ...place, ...settings];
     const keeper = spawn('/bin/sh', command, { ...surroundings, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
-    await untilReady(keeper);
-    return { url: `postgresql://${USER}@127.0.0.1:${port}/postgres`, stop: () => stop(keeper) };
+    const untilReady = readLog(keeper);
+    await untilReady();
+    let isFrozen = false;
+    const thaw = (): void => {
+      isFrozen = false;
+      signalServer(data, 'SIGCONT');
+    };
+    return {
+      url: `postgresql://${USER}@127.0.0.1:${port}/postgres`,
+      async restart() {
+        const ready = untilReady();
+        keeper.stdin.write('again\n');
+        await ready;
+      },
+      freeze() {
+        isFrozen = true;
+        signalServer(data, 'SIGSTOP');
+      },
+      thaw,
+      stop() {
+        if (isFrozen) thaw();
+        return stop(keeper);
+      },
+    };
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
@@ -66,21 +99,49 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Reads the server's log, which nobody else does, until it takes connections; and goes on, so that it never waits for a reader. */
-function untilReady(keeper: ChildProcessByStdio<Writable, null, Readable>): Promise<void> {
+/**
+ * Reads the server's log, which nobody else does, so that the server never waits for a reader. The function that it returns resolves when the
+ * server takes connections from then on.
+ */
+function readLog(keeper: ChildProcessByStdio<Writable, null, Readable>): () => Promise<void> {
   const log: string[] = [];
-  return new Promise((resolve, reject) => {
-    keeper.once('error', reject);
-    const lines = createInterface(keeper.stderr);
-    lines.on('line', (line) => {
-      if (log.push(line) > 100) log.shift();
-      if (line.includes('ready to accept connections')) resolve();
-    });
-    lines.once('close', () => {
-      keeper.stdin.end();
-      reject(new Error(`PostgreSQL did not start:\n${log.join('\n')}`));
-    });
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  ended.catch(() => undefined);
+  keeper.once('error', reject);
+  const lines = createInterface(keeper.stderr);
+  lines.on('line', (line) => {
+    if (log.push(line) > 100) log.shift();
   });
+  lines.once('close', () => {
+    keeper.stdin.end();
+    reject(new Error(`PostgreSQL did not start:\n${log.join('\n')}`));
+  });
+  return () => {
+    const ready = new Promise<void>((resolve) => {
+      const look = (line: string): void => {
+        if (!line.includes('ready to accept connections')) return;
+        lines.off('line', look);
+        resolve();
+      };
+      lines.on('line', look);
+    });
+    return Promise.race([ready, ended]);
+  };
+}
+
+/** Sends a signal to the server and to the processes of its connections, which are in no group together. */
+function signalServer(data: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+  const [main = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
+  process.kill(Number(main), signal);
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', main], { encoding: 'utf8' });
+  for (const child of children.trim().split(/\s+/)) {
+    try {
+      process.kill(Number(child), signal);
+    } catch (error) {
+      // It ended meanwhile.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    }
+  }
 }
 
 async function stop(keeper: ChildProcessByStdio<Writable, null, Readable>): Promise<void> {

@@ -1,0 +1,192 @@
+import { type Event, getFunctionCalls, type OnBusy, type Part } from '@eventloom/core';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { MessageKind } from './attacked-agent.ts';
+import type { AttackedServer } from './attacked-server.ts';
+import type { BackEnd, StartOptions } from './back-ends.ts';
+import { type Answer, type ClientSession, follow, type Message, send } from './client.ts';
+import { findFaults } from './find-faults.ts';
+import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
+
+/**
+ * What a client does when its answer breaks off: `follow` reads on at the address of the run, `resend` sends the message again with the same
+ * `requestId`, `leave` never asks again.
+ */
+export type Manner = 'follow' | 'resend' | 'leave';
+
+/** How a client talks. */
+export interface TalkOptions {
+  readonly manner: Manner;
+  /** Hangs up when this many frames came, and goes on as its manner is. */
+  readonly leaveAfter?: number | undefined;
+  readonly onBusy?: OnBusy | undefined;
+  /** The server of the first request. Default: any. */
+  readonly server?: AttackedServer | undefined;
+}
+
+/** How long a client asks again. */
+const PATIENCE_MS = 20_000;
+/** How long runs may take to their end when nothing is attacked any more. */
+const SETTLE_MS = 10_000;
+const ASK_AGAIN_MS = 40;
+
+/** Servers on one store, their clients, and what both were seen to do. */
+export class Arena implements AsyncDisposable {
+  readonly backEnd: BackEnd;
+  readonly random: SeededRandom;
+  /** What the clients of `talkInAll` are like. */
+  readonly manners: readonly Manner[];
+  /** What clients were told. */
+  readonly answers: Answer[] = [];
+  readonly #servers: AttackedServer[] = [];
+  readonly #faults: string[] = [];
+  #tokens = 0;
+
+  constructor(backEnd: BackEnd, seed: number, manners: readonly Manner[] = ['follow', 'resend', 'leave']) {
+    this.backEnd = backEnd;
+    this.manners = manners;
+    this.random = createSeededRandom(seed);
+  }
+
+  /** Servers that run, the oldest first. One that is stopped is among them. */
+  get running(): AttackedServer[] {
+    return this.#servers.filter(({ hasEnded }) => !hasEnded);
+  }
+
+  async start(options?: StartOptions): Promise<AttackedServer> {
+    const server = await this.backEnd.start(options);
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** Keeps what a client was told. */
+  async tell(answer: Promise<Answer>): Promise<Answer> {
+    const told = await answer;
+    this.answers.push(told);
+    return told;
+  }
+
+  /** Keeps something that must not be. */
+  addFault(fault: string): void {
+    this.#faults.push(fault);
+  }
+
+  /** The server of a request: any that runs. */
+  #pickServer(): AttackedServer | undefined {
+    const { running } = this;
+    return running.length > 0 ? this.random.pick(running) : undefined;
+  }
+
+  /**
+   * Says something in a session as a client does that wants an answer, and answers what it is asked. Resolves when the client was told how it
+   * ended, or asks no more.
+   */
+  async talk(session: ClientSession, kind: MessageKind, options: TalkOptions): Promise<void> {
+    const token = `m${++this.#tokens}`;
+    const message = { text: `${kind} ${token}`, requestId: `r-${token}`, onBusy: options.onBusy };
+    const answer = await this.#pursue(session, message, options);
+    const events = answer?.frames.map(({ event }) => event) ?? [];
+    const parts = answersTo(events);
+    if (parts.length === 0 || options.manner === 'leave') return;
+    await this.#pursue(session, { parts, requestId: `r-${token}-answer` }, { manner: options.manner });
+  }
+
+  /** Sends a message to each of these servers at once with one `requestId`, as clients do that are told nothing; and again when it was answered. */
+  async repeat(session: ClientSession, kind: MessageKind, servers: readonly AttackedServer[]): Promise<void> {
+    const token = `m${++this.#tokens}`;
+    const message = { text: `${kind} ${token}`, requestId: `r-${token}` };
+    const sendTo = (server?: AttackedServer) => this.#pursue(session, message, { manner: 'resend', server });
+    await Promise.all(servers.map(sendTo));
+    const answer = await sendTo();
+    const runs = new Set(
+      this.answers.flatMap((each) => (each.text === message.text && each.frames.length > 0 ? each.invocationId : [])),
+    );
+    if (runs.size > 1) this.addFault(`"${message.text}" was told to be ${runs.size} runs`);
+    if (answer?.frames.length === 0)
+      this.addFault(`"${message.text}" was answered with no event when it was sent again`);
+  }
+
+  /** Sends a message and asks until the client was told how it ended. Returns the last answer. */
+  async #pursue(session: ClientSession, message: Message, options: TalkOptions): Promise<Answer | undefined> {
+    const { manner, leaveAfter } = options;
+    const giveUp = performance.now() + PATIENCE_MS;
+    let server = options.server ?? this.#pickServer();
+    let answer: Answer | undefined;
+    let invocationId: string | undefined;
+    let lastId: string | undefined;
+    let isFirst = true;
+    while (performance.now() < giveUp) {
+      if (server && isFirst) answer = await send(server.url, session, { ...message, leaveAfter });
+      else if (server && manner === 'follow' && invocationId !== undefined)
+        answer = await follow(server.url, session, invocationId, lastId);
+      else if (server) answer = await send(server.url, session, message);
+      if (answer) {
+        this.answers.push(answer);
+        if (isFinal(answer) || manner === 'leave') return answer;
+        isFirst = false;
+        invocationId = answer.invocationId ?? invocationId;
+        lastId = answer.frames.findLast(({ id }) => id !== undefined)?.id ?? lastId;
+        // The run was never stored: the message is sent again.
+        if (answer.end.kind === 'error' && answer.end.code === 'RUN_NOT_FOUND') invocationId = undefined;
+      }
+      await pause(ASK_AGAIN_MS);
+      server = this.#pickServer();
+    }
+    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${PATIENCE_MS} ms`);
+    return answer;
+  }
+
+  /** Gives the runs time to come to their end, ends all servers and returns what must not be. */
+  async findFaults(): Promise<string[]> {
+    const server = this.running[0] ?? (await this.start());
+    const giveUp = performance.now() + SETTLE_MS;
+    let faults: string[];
+    do {
+      await pause(ASK_AGAIN_MS);
+      const sessions = await this.backEnd.readSessions(server);
+      faults = findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran() });
+    } while (faults.length > 0 && performance.now() < giveUp);
+    await this[Symbol.asyncDispose]();
+    return [...this.#faults, ...this.#servers.flatMap((each) => each.faults()), ...faults];
+  }
+
+  /** Ends all servers. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.running.map((server) => server.signal('SIGKILL')));
+  }
+
+  /** How many servers were started. */
+  get started(): number {
+    return this.#servers.length;
+  }
+
+  /** What the servers reported as failures of their own. */
+  get reports(): string[] {
+    return this.#servers.flatMap(({ reports }) => reports);
+  }
+}
+
+/** True if the client knows how its run ended. */
+function isFinal({ end }: Answer): boolean {
+  if (end.kind === 'completed' || end.kind === 'nothing') return true;
+  if (end.kind !== 'error') return false;
+  return ![
+    'RUN_GOES_ON',
+    'SESSION_BUSY',
+    'SERVER_BUSY',
+    'SHUTTING_DOWN',
+    'STORAGE_UNAVAILABLE',
+    'RUN_RELAY',
+    'RUN_NOT_FOUND',
+  ].includes(end.code);
+}
+
+/** Function responses to what the events ask of people: confirmations and late results. */
+function answersTo(events: readonly Event[]): Part[] {
+  return events.flatMap((event) =>
+    getFunctionCalls(event).flatMap(({ id = '', name = '' }): Part[] => {
+      if (!event.longRunningToolIds?.includes(id)) return [];
+      const response = name === 'adk_request_confirmation' ? { confirmed: true } : { done: true };
+      return [{ functionResponse: { id, name, response } }];
+    }),
+  );
+}

@@ -1,0 +1,160 @@
+// The agents under attack. They run on Node and on Workers, say the same in every process, and tell of each step.
+
+import { type BaseAgent, BaseLlm, type Content, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+
+/** What a message asks for: a message is a kind and a token, as in `tools m17`. */
+export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
+
+/** A step that an agent takes, for the process that hosts it. */
+export interface Step {
+  readonly kind: 'chunk' | 'tool';
+  /** For a tool, its name and the id of the call. */
+  readonly name: string;
+  /** True if the tool must not run twice for one call. */
+  readonly isOnce: boolean;
+}
+
+/** What the agents need of the process that hosts them. */
+export interface Host {
+  /** Told before a step is taken. */
+  step(step: Step): Promise<void> | undefined;
+  /** Lets this time pass. */
+  pause(ms: number): Promise<void>;
+  /** The time between two chunks of a reply. */
+  readonly paceMs: number;
+  /** How long the slow tool takes. */
+  readonly slowMs: number;
+}
+
+/** The last text of a turn that was not interrupted. */
+export const finalText = (token: string): string =>
+  `all that was asked for is done, ${token}, and nothing was done twice`;
+
+const MARKER = /^(\w+) ([\w-]+)$/;
+/** The token of the message, the agent, the number of its reply and the name of the tool. */
+const CALL_ID = /^([\w-]+)\.\w+\.(\d)\.\w+$/;
+const WORDS_PER_CHUNK = 3;
+
+type Call = readonly [name: string, args?: Record<string, unknown>];
+
+/** The calls that an agent makes for a message, reply by reply; then it speaks. */
+function callsOf(agent: string, kind: string, token: string): readonly (readonly Call[])[] {
+  if (agent === 'helper') return [[['book']]];
+  if (agent === 'left' || agent === 'right') return [[['helper', { request: `help ${token}-${agent}` }], ['look']]];
+  switch (kind) {
+    case 'tools':
+      return [[['look'], ['slow'], ['book']]];
+    case 'steps':
+      return [[['book']], [['slow'], ['look']], [['book']]];
+    case 'crew':
+      return [[['crew', { request: `team ${token}` }], ['book']]];
+    case 'pay':
+      return [[['pay'], ['look']]];
+    case 'wait':
+      return [[['wait']]];
+    default:
+      return [];
+  }
+}
+
+/** Answers by the newest message with a marker, and by how often it has answered it: the same in every process. */
+class AttackedModel extends BaseLlm {
+  readonly #agent: string;
+  readonly #host: Host;
+
+  constructor(agent: string, host: Host) {
+    super({ model: 'attacked' });
+    this.#agent = agent;
+    this.#host = host;
+  }
+
+  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    checkHistory(contents);
+    const { kind, token, step } = standing(contents);
+    const calls = callsOf(this.#agent, kind, token)[step];
+    if (calls) {
+      const parts = calls.map(([name, args = {}]): Part => ({
+        functionCall: { id: `${token}.${this.#agent}.${step}.${name}`, name, args: { token, ...args } },
+      }));
+      yield { content: { role: 'model', parts }, finishReason: 'STOP' };
+      return;
+    }
+    const words = Array.from({ length: kind === 'long' ? 10 : 1 }, () => finalText(token))
+      .join(' ')
+      .split(' ');
+    for (let at = 0; at < words.length; at += WORDS_PER_CHUNK) {
+      await this.#host.step({ kind: 'chunk', name: `${token} ${at}`, isOnce: false });
+      await this.#host.pause(this.#host.paceMs);
+      const text = `${words.slice(at, at + WORDS_PER_CHUNK).join(' ')} `;
+      yield { content: { role: 'model', parts: [{ text }] }, partial: true };
+    }
+    yield { content: { role: 'model', parts: [{ text: words.join(' ') }] }, finishReason: 'STOP' };
+  }
+}
+
+/** Which message a reply is for, and which of its replies it is, from 0: by the newest response of a tool, or else the newest message. */
+function standing(contents: readonly Content[]): {
+  readonly kind: string;
+  readonly token: string;
+  readonly step: number;
+} {
+  const markers = contents.flatMap(({ role, parts }) => {
+    const [, kind = '', token = ''] = (role === 'user' && MARKER.exec(parts?.[0]?.text ?? '')) || [];
+    return token === '' ? [] : [{ kind, token }];
+  });
+  const newest = markers.at(-1) ?? { kind: '', token: '' };
+  const [response] = contents.at(-1)?.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [];
+  if (!response) return { ...newest, step: 0 };
+  const [, token = newest.token, step = ''] = CALL_ID.exec(response.id ?? '') ?? [];
+  // The calls of a message that came twice have ids of the runtime, which models do not see: they are answered with a text.
+  return {
+    ...(markers.findLast((marker) => marker.token === token) ?? newest),
+    step: step === '' ? 9 : Number(step) + 1,
+  };
+}
+
+/** Refuses what model services refuse: a call that is not followed by its response. Ids that the runtime made are not sent. */
+function checkHistory(contents: readonly Content[]): void {
+  for (const [index, { parts = [] }] of contents.entries()) {
+    const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+    const answers = (contents[index + 1]?.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
+    const open = calls.find(({ id, name }) => !answers.some((answer) => answer.id === id && answer.name === name));
+    if (open) throw new TypeError(`the call ${open.id} of ${open.name} is not followed by its response`);
+  }
+}
+
+/**
+ * Creates the agents, by the names of their apps. `front` calls tools side by side, among them a slow one, one that a person confirms, one whose
+ * answer comes later, and an agent. `crew` is a parallel agent whose agents call an agent each.
+ */
+export function createAgents(host: Host): Readonly<Record<'front' | 'crew', BaseAgent>> {
+  const tool = (name: string, isOnce: boolean, pauseMs = 0, requireConfirmation = false): FunctionTool =>
+    new FunctionTool({
+      name,
+      description: '',
+      idempotent: !isOnce,
+      requireConfirmation,
+      execute: async (_args, { functionCallId, state }) => {
+        await host.step({ kind: 'tool', name: `${name} ${functionCallId}`, isOnce });
+        if (pauseMs > 0) await host.pause(pauseMs);
+        state.set(`${name}-last`, functionCallId);
+        return { [name]: functionCallId };
+      },
+    });
+  const [look, slow, book] = [tool('look', false), tool('slow', true, host.slowMs), tool('book', true)];
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const helper = (): AgentTool =>
+    new AgentTool({ agent: new LlmAgent({ name: 'helper', model: new AttackedModel('helper', host), tools: [book] }) });
+  const member = (name: string): LlmAgent =>
+    new LlmAgent({ name, model: new AttackedModel(name, host), tools: [helper(), look] });
+  const crew = (): ParallelAgent => new ParallelAgent({ name: 'crew', subAgents: [member('left'), member('right')] });
+  const front = new LlmAgent({
+    name: 'front',
+    model: new AttackedModel('front', host),
+    tools: [look, slow, book, tool('pay', true, 0, true), wait, new AgentTool({ agent: crew() })],
+  });
+  return { front, crew: crew() };
+}

@@ -1,0 +1,40 @@
+// The server under attack as a Worker. It tells the program at WATCHER of each step, and takes it when that is answered.
+
+import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
+import { Runner } from '@eventloom/runner';
+import { createAgents, type Step } from './attacked-agent.ts';
+
+interface Env extends CloudflareBindings {
+  readonly WATCHER: string;
+  readonly PACE_MS: string;
+  readonly SLOW_MS: string;
+}
+
+const server = createCloudflareServer<Env>({
+  appNames: ['front', 'front-once', 'crew', 'crew-once'],
+  runners: (env, services) => {
+    const agents = createAgents({
+      paceMs: Number(env.PACE_MS),
+      slowMs: Number(env.SLOW_MS),
+      pause: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)),
+      async step(step: Step) {
+        await (await fetch(env.WATCHER, { method: 'POST', body: JSON.stringify(step) })).text();
+      },
+    });
+    return Object.entries(agents).flatMap(([name, agent]) =>
+      [true, false].map(
+        (resumable) =>
+          new Runner({
+            appName: resumable ? name : `${name}-once`,
+            agent,
+            resumable,
+            autoCreateSession: true,
+            ...services,
+          }),
+      ),
+    );
+  },
+});
+
+export const { UserObject, AppStateObject } = server;
+export default server.handler;

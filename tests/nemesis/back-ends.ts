@@ -1,0 +1,151 @@
+import type { BaseSessionService } from '@eventloom/core';
+import { PostgresSessionService } from '@eventloom/sessions/postgres';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Postgres } from '@eventloom/test-postgres';
+import { Pool } from 'pg';
+import type { AttackOptions } from './attacked-process.ts';
+import { type AttackedServer, startAttackedServer } from './attacked-server.ts';
+import type { StoredSession } from './find-faults.ts';
+
+/** The apps of the servers under attack. The runs of those with `-once` cannot be resumed. */
+export const APP_NAMES = ['front', 'front-once', 'crew', 'crew-once'] as const;
+
+/** What a server is told at its start. */
+export type StartOptions = Partial<Omit<AttackOptions, 'store' | 'ranFile'>>;
+
+/** Where sessions are stored. */
+export type BackEndName = 'sqlite' | 'postgres' | 'durable-objects';
+
+/** What can be done to a store. */
+export interface StoreAttacks {
+  /** Ends all connections to the store. */
+  endConnections?(): Promise<void>;
+  /** Ends the store and starts it again. */
+  restart?(): Promise<void>;
+  /** Makes the store take nothing, until `unblock`. */
+  block?(servers: readonly AttackedServer[]): void;
+  unblock?(servers: readonly AttackedServer[]): void;
+}
+
+/** A store with servers on it. */
+export interface BackEnd extends AsyncDisposable {
+  readonly name: BackEndName;
+  readonly attacks: StoreAttacks;
+  /** Starts another server on the store. */
+  start(options?: StartOptions): Promise<AttackedServer>;
+  /** Reads the whole store. For Durable Objects, through a server that must run. */
+  readSessions(server: AttackedServer): Promise<StoredSession[]>;
+  /** A line for each run of a tool that must not run twice. */
+  ran(): string[];
+}
+
+/** Short, so that what a process held is free soon. */
+export const LEASE_MS = 600;
+
+const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
+  leaseMs: LEASE_MS,
+  paceMs: 5,
+  slowMs: 60,
+  drainMs: 0,
+  dieAt: 0,
+};
+
+/**
+ * A file of SQLite in a folder that is there, with servers on Node.
+ * @param disk a folder for the file on a small file system of its own, which can be filled. Without one, SQLite is told that the file may not grow
+ */
+export function sqliteBackEnd(program: string, folder: string, disk?: string): BackEnd {
+  const store = join(disk ?? folder, 'sessions.db');
+  const setRoom = (servers: readonly AttackedServer[], hasRoom: boolean): void => {
+    for (const server of servers) server.setRoom(hasRoom);
+  };
+  return {
+    name: 'sqlite',
+    attacks:
+      disk === undefined
+        ? { block: (servers) => setRoom(servers, false), unblock: (servers) => setRoom(servers, true) }
+        : { block: () => fillDisk(disk), unblock: () => rmSync(join(disk, FILLING)) },
+    ...nodeServers(program, store, folder),
+    async readSessions() {
+      const service = new SqliteSessionService({ path: store });
+      try {
+        return await readStore(service);
+      } finally {
+        service.close();
+      }
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+const FILLING = 'filling';
+
+/** Writes until there is no room. */
+function fillDisk(disk: string): void {
+  for (const bytes of [65_536, 1024]) {
+    try {
+      for (;;) appendFileSync(join(disk, FILLING), Buffer.alloc(bytes));
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+    }
+  }
+}
+
+/** An empty database of a PostgreSQL that nobody else uses, with servers on Node. */
+export async function createPostgresBackEnd(program: string, folder: string, postgres: Postgres): Promise<BackEnd> {
+  const admin = new Pool({ connectionString: postgres.url, max: 1 });
+  // Connections are lost when the server is restarted.
+  admin.on('error', () => undefined);
+  const database = `nemesis_${crypto.randomUUID().replaceAll('-', '')}`;
+  await admin.query(`CREATE DATABASE ${database}`);
+  const url = new URL(postgres.url);
+  url.pathname = `/${database}`;
+  return {
+    name: 'postgres',
+    attacks: {
+      async endConnections() {
+        await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [database]);
+      },
+      restart: () => postgres.restart(),
+      block: () => postgres.freeze(),
+      unblock: () => postgres.thaw(),
+    },
+    ...nodeServers(program, url.href, folder),
+    async readSessions() {
+      const pool = new Pool({ connectionString: url.href, max: 2 });
+      try {
+        return await readStore(new PostgresSessionService({ pool }));
+      } finally {
+        await pool.end();
+      }
+    },
+    [Symbol.asyncDispose]: () => admin.end(),
+  };
+}
+
+function nodeServers(program: string, store: string, folder: string): Pick<BackEnd, 'start' | 'ran'> {
+  const ranFile = join(folder, 'ran');
+  return {
+    start: (options) => startAttackedServer(program, { ...DEFAULTS, ...options, store, ranFile }),
+    ran: () => (existsSync(ranFile) ? readFileSync(ranFile, 'utf8').trimEnd().split('\n') : []),
+  };
+}
+
+async function readStore(service: BaseSessionService): Promise<StoredSession[]> {
+  const stored: StoredSession[] = [];
+  for (const appName of APP_NAMES) {
+    const { runs } = await service.listOpenRuns({ appName });
+    const { sessions } = await service.listSessions({ appName });
+    for (const { userId, id: sessionId } of sessions) {
+      const session = { appName, userId, sessionId };
+      const events = (await service.getSession(session))?.events ?? [];
+      const openRuns = runs
+        .filter((run) => run.userId === userId && run.sessionId === sessionId)
+        .map(({ invocationId }) => invocationId);
+      stored.push({ session, events, openRuns });
+    }
+  }
+  return stored;
+}

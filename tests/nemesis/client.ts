@@ -1,0 +1,148 @@
+import type { Event, OnBusy, Part } from '@eventloom/core';
+
+/** The session that a client talks in. */
+export interface ClientSession {
+  readonly appName: string;
+  readonly userId: string;
+  readonly sessionId: string;
+}
+
+/**
+ * How an answer ended: `completed` (the stream ended as it should), `error` (an error body, or an error as the stream's last frame),
+ * `cut` (the connection was lost), `left` (the client hung up) or `nothing` (204).
+ */
+export type AnswerEnd =
+  | { readonly kind: 'completed' | 'cut' | 'left' | 'nothing' }
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+
+/** A frame of a stream. */
+export interface Frame {
+  /** The number of the event, as text. */
+  readonly id: string | undefined;
+  readonly event: Event;
+}
+
+/** What a client was told by one answer. */
+export interface Answer {
+  readonly session: ClientSession;
+  /** The text of the message that was sent; undefined when a run was followed, and for function responses. */
+  readonly text: string | undefined;
+  readonly requestId: string | undefined;
+  /** What was asked: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number. */
+  readonly asked: 'send' | 'follow' | 'continue';
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined;
+  readonly invocationId: string | undefined;
+  readonly frames: readonly Frame[];
+  readonly end: AnswerEnd;
+}
+
+/** A message for a session. */
+export interface Message {
+  /** Its text; or else function responses. */
+  readonly text?: string;
+  readonly parts?: readonly Part[];
+  readonly requestId?: string;
+  /** Hangs up when this many frames came. */
+  readonly leaveAfter?: number | undefined;
+  /** The run to continue. */
+  readonly invocationId?: string;
+  readonly onBusy?: OnBusy | undefined;
+  /** Called with each frame as it comes, and with the id of the run. */
+  readonly onFrame?: (frame: Frame, invocationId: string) => void;
+}
+
+/** How long an answer is waited for. */
+const PATIENCE_MS = 30_000;
+
+/** Sends a message and reads the stream that answers it. Never rejects. */
+export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {
+  const { text, parts = [{ text }], requestId, leaveAfter, invocationId, onBusy, onFrame } = message;
+  const newMessage = { role: 'user', parts };
+  const body = JSON.stringify({ ...session, newMessage, streaming: true, requestId, invocationId, onBusy });
+  const headers = { 'content-type': 'application/json', 'Eventloom-Event-Ids': '1' };
+  return read(
+    `${url}/run_sse`,
+    { method: 'POST', body, headers },
+    { session, text, requestId, asked: 'send' },
+    leaveAfter,
+    onFrame,
+  );
+}
+
+/** Follows a run, from behind a number. Never rejects. */
+export function follow(
+  url: string,
+  session: ClientSession,
+  invocationId: string,
+  lastEventId?: string,
+  leaveAfter?: number,
+): Promise<Answer> {
+  const path = `/apps/${session.appName}/users/${session.userId}/sessions/${session.sessionId}/runs/${invocationId}`;
+  const headers: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
+  const asked = lastEventId === undefined ? 'follow' : 'continue';
+  return read(
+    `${url}${path}`,
+    { headers },
+    { session, text: undefined, requestId: undefined, asked, invocationId },
+    leaveAfter,
+  );
+}
+
+type Question = Pick<Answer, 'session' | 'text' | 'requestId' | 'asked'> & { readonly invocationId?: string };
+
+async function read(
+  url: string,
+  init: RequestInit,
+  question: Question,
+  leaveAfter?: number,
+  onFrame?: Message['onFrame'],
+): Promise<Answer> {
+  const frames: Frame[] = [];
+  let status: number | undefined;
+  let { invocationId } = question;
+  const answer = (end: AnswerEnd): Answer => ({ ...question, status, invocationId, frames, end });
+  const leaving = new AbortController();
+  if (leaveAfter === 0) setTimeout(() => leaving.abort(), 2);
+  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  try {
+    const response = await fetch(url, { ...init, signal });
+    ({ status } = response);
+    invocationId = response.headers.get('Eventloom-Invocation-Id') ?? invocationId;
+    if (status === 204) return answer({ kind: 'nothing' });
+    if (status !== 200) return answer(errorIn(await response.text()));
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const chunk of response.body ?? []) {
+      const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, id] = /^id: ?(.*)$/m.exec(block) ?? [];
+        const [, data] = /^data: ?(.*)$/m.exec(block) ?? [];
+        if (data === undefined) continue;
+        // An error of the run has a number, one of the connection has none. An event has an author.
+        const event = JSON.parse(data) as Event & { readonly error?: unknown };
+        if (typeof event.error === 'string' && event.author === undefined) return answer(errorIn(data));
+        const frame = { id, event };
+        frames.push(frame);
+        onFrame?.(frame, invocationId ?? '');
+        if (frames.length === leaveAfter) leaving.abort();
+      }
+    }
+    return answer({ kind: 'completed' });
+  } catch (error) {
+    if (leaving.signal.aborted) return answer({ kind: 'left' });
+    if (signal.aborted)
+      return answer({ kind: 'error', code: 'NO_ANSWER', message: `nothing came for ${PATIENCE_MS} ms` });
+    // What is not an error of the connection is one of this program.
+    if (!(error instanceof TypeError)) throw error;
+    return answer({ kind: 'cut' });
+  }
+}
+
+function errorIn(json: string): AnswerEnd {
+  // `wrangler dev` itself says so when the connection to its runtime is lost.
+  if (json.startsWith('Error: ')) return { kind: 'cut' };
+  const { error, code } = JSON.parse(json) as { readonly error: string; readonly code: string };
+  return { kind: 'error', code, message: error };
+}

@@ -1,0 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { playScenario, testedScenarios } from './play-scenario.ts';
+import { USERS } from './scenarios.ts';
+import { startWorkerBackEnd } from './worker-back-end.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('Durable Objects under wrangler dev', { timeout: 180_000 }, () => {
+  test.each(testedScenarios('durable-objects'))(
+    '%s: every run ends, nothing happens twice, and clients are told what is so',
+    async (name, scenario, rounds) => {
+      await using backEnd = await startWorkerBackEnd(mkdtempSync(join(folder, `${name}-`)), USERS);
+      expect(await playScenario(scenario, backEnd, rounds)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,109 @@
+import { createEvent, type Event, type EventParams } from '@eventloom/core';
+import { expect, test } from 'vitest';
+import { finalText } from './attacked-agent.ts';
+import type { Answer, AnswerEnd } from './client.ts';
+import { type Evidence, findFaults } from './find-faults.ts';
+
+const session = { appName: 'front', userId: 'ann', sessionId: 's' };
+let events = 0;
+
+function eventOf(params: Omit<EventParams, 'id' | 'invocationId'>): Event {
+  return createEvent({ id: `event-${++events}`, invocationId: 'e-1', ...params });
+}
+
+const MESSAGE = eventOf({
+  author: 'user',
+  content: { role: 'user', parts: [{ text: 'tools m1' }] },
+  actions: { agentState: { resumable: true } },
+});
+const CALL = eventOf({
+  author: 'front',
+  content: { role: 'model', parts: [{ functionCall: { id: 'c', name: 'book' } }] },
+});
+const RESPONSE = eventOf({
+  author: 'front',
+  content: { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'book', response: {} } }] },
+});
+const FINAL = eventOf({ author: 'front', content: { role: 'model', parts: [{ text: finalText('m1') }] } });
+const END = eventOf({ author: 'front', object: 'runner.end', actions: { endOfAgent: true } });
+const FAILURE = eventOf({ author: 'front', errorCode: 'RUN_ABANDONED' });
+const STORED = [MESSAGE, CALL, RESPONSE, FINAL, END];
+const TOLD = [CALL, RESPONSE, FINAL];
+
+function answerOf(end: AnswerEnd, told = TOLD, changes: Partial<Answer> = {}): Answer {
+  const frames = told.map((event, index) => ({ id: String(index + 1), event }));
+  const question = { session, text: 'tools m1', requestId: 'r', asked: 'send' } as const;
+  return { ...question, status: 200, invocationId: 'e-1', frames, end, ...changes };
+}
+
+function faultsOf(
+  stored: readonly Event[],
+  answer: Answer = answerOf({ kind: 'left' }, []),
+  more: Partial<Evidence> = {},
+) {
+  return findFaults({ sessions: [{ session, events: stored, openRuns: [] }], answers: [answer], ran: [], ...more });
+}
+
+const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
+
+test('finds nothing after a run whose client was told all of it, was cut off, or was told that it continues', () => {
+  expect(faultsOf(STORED, answerOf({ kind: 'completed' }))).toEqual([]);
+  expect(faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL]))).toEqual([]);
+  expect(faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);
+  expect(faultsOf([MESSAGE, FAILURE], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
+  expect(faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
+});
+
+test.each<[string, RegExp, string[]]>([
+  ['a run without its end', /has no end: no runner\.end/, faultsOf([MESSAGE, CALL, RESPONSE, FINAL])],
+  ['a run without an answer', /"m1" is not answered/, faultsOf([MESSAGE, CALL, RESPONSE, END])],
+  [
+    'a run that is open',
+    /it is open/,
+    faultsOf(STORED, undefined, { sessions: [{ session, events: STORED, openRuns: ['e-1'] }] }),
+  ],
+  ['a call without a response', /the call c of the run e-1 has no response/, faultsOf([MESSAGE, CALL, FINAL, END])],
+  [
+    'a call with two responses',
+    /2 responses/,
+    faultsOf([MESSAGE, CALL, RESPONSE, { ...RESPONSE, id: 'again' }, FINAL, END]),
+  ],
+  ['a message that is stored twice', /"tools m1" is stored twice/, faultsOf([...STORED, { ...MESSAGE, id: 'again' }])],
+  ['an event that is stored twice', /the event event-\d+ is stored twice/, faultsOf([...STORED, END])],
+  [
+    'an answer that is stored twice',
+    /the answer to "m1" is stored twice/,
+    faultsOf([...STORED, { ...FINAL, id: 'again' }]),
+  ],
+  ['a tool that ran twice', /a tool ran twice/, faultsOf(STORED, undefined, { ran: ['book c', 'book c'] })],
+  ['a failure that is not stored', /no failure is stored/, faultsOf(STORED, answerOf(failed('STALE_WRITER'), [CALL]))],
+  [
+    'a failure that is told as an end',
+    /which failed/,
+    faultsOf([MESSAGE, CALL, RESPONSE, FAILURE], answerOf({ kind: 'completed' }, [CALL, RESPONSE])),
+  ],
+  ['an end before the last event', /before its last event/, faultsOf(STORED, answerOf({ kind: 'completed' }, [CALL]))],
+  ['a run that is told and not stored', /which is not stored/, faultsOf([], answerOf({ kind: 'completed' }, []))],
+  [
+    'a run that goes on and is not stored',
+    /goes on, which is not stored/,
+    faultsOf([], answerOf(failed('RUN_GOES_ON'), [])),
+  ],
+  ['a stored run that is not found', /no such run/, faultsOf(STORED, answerOf(failed('RUN_NOT_FOUND'), []))],
+  ['a refusal of a message that is stored', /send again/, faultsOf(STORED, answerOf(failed('SHUTTING_DOWN'), []))],
+  [
+    'an event that is told and not stored',
+    /not stored/,
+    faultsOf([MESSAGE, FINAL, END], answerOf({ kind: 'cut' }, [CALL])),
+  ],
+  ['a gap', /with gaps/, faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL, FINAL]))],
+  ['a begin that is left out', /the first 1 events/, faultsOf(STORED, answerOf({ kind: 'cut' }, [RESPONSE]))],
+  [
+    'a code that no agent here causes',
+    /it was told AGENT/,
+    faultsOf([MESSAGE, FAILURE], answerOf(failed('AGENT'), [FAILURE])),
+  ],
+  ['all events that are gone', /asked for all events/, faultsOf(STORED, answerOf(failed('RUN_EVENTS_GONE'), []))],
+])('finds %s', (_name, expected, faults) => {
+  expect(faults).toContainEqual(expect.stringMatching(expected));
+});

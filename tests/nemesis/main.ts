@@ -1,0 +1,80 @@
+/**
+ * The longer run: `pnpm nemesis [--back-end sqlite,postgres,durable-objects] [--scenario killed-servers,…] [--rounds 20] [--kills 200] [--sessions 6]
+ * [--seed 1]`. Without a back end or a scenario, all of them. `--kills` is the number of rounds of the scenario `killed-servers`. Prints what was done
+ * and what must not be, and exits with 1 if there is any.
+ */
+import { startPostgres } from '@eventloom/test-postgres';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Arena, type Manner } from './arena.ts';
+import { type BackEnd, type BackEndName, createPostgresBackEnd, sqliteBackEnd } from './back-ends.ts';
+import { bundleProgram } from './bundle-program.ts';
+import { type Scenario, SCENARIOS, USERS } from './scenarios.ts';
+import { startWorkerBackEnd } from './worker-back-end.ts';
+
+const { values } = parseArgs({
+  options: {
+    'back-end': { type: 'string', default: 'sqlite,postgres,durable-objects' },
+    scenario: { type: 'string', default: Object.keys(SCENARIOS).join() },
+    rounds: { type: 'string', default: '20' },
+    kills: { type: 'string', default: '200' },
+    sessions: { type: 'string', default: '6' },
+    seed: { type: 'string', default: '1' },
+    manners: { type: 'string', default: 'follow,resend,leave' },
+  },
+});
+/** Mounts a file system that can be filled, if this user may. */
+function mountSmallDisk(own: string): string | undefined {
+  const disk = join(own, 'disk');
+  mkdirSync(disk);
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', disk]);
+  return status === 0 ? disk : undefined;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
+const program = await bundleProgram('attacked-process', folder);
+
+async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise<boolean> {
+  const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);
+  const arena = new Arena(backEnd, Number(values.seed), values.manners.split(',') as Manner[]);
+  const begin = performance.now();
+  await scenario.play(arena, { rounds, sessions: Number(values.sessions) });
+  const faults = await arena.findFaults();
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  const ends = Map.groupBy(arena.answers, ({ end }) => (end.kind === 'error' ? end.code : end.kind));
+  const told = Array.from(ends, ([end, { length }]) => `${length} ${end}`).join(', ');
+  console.log(
+    `${backEnd.name} ${name}: ${rounds} rounds, ${arena.started} servers, ${told}, ${seconds} s, ${faults.length} faults`,
+  );
+  for (const fault of faults) console.log(`  ${fault}`);
+  for (const [report, same] of Map.groupBy(arena.reports, (each) => each.slice(0, 300)))
+    console.log(`  ${same.length} × ${report}`);
+  return faults.length === 0;
+}
+
+let isWhole = true;
+for (const name of values['back-end'].split(',') as BackEndName[]) {
+  for (const scenarioName of values.scenario.split(',') as (keyof typeof SCENARIOS)[]) {
+    const scenario: Scenario = SCENARIOS[scenarioName];
+    if (!scenario.backEnds.includes(name)) continue;
+    const own = join(folder, `${name}-${scenarioName}`);
+    mkdirSync(own);
+    const disk = name === 'sqlite' && scenarioName === 'blocked-store' ? mountSmallDisk(own) : undefined;
+    const postgres = name === 'postgres' ? await startPostgres() : undefined;
+    const backEnd = postgres
+      ? await createPostgresBackEnd(program, own, postgres)
+      : name === 'sqlite'
+        ? sqliteBackEnd(program, own, disk)
+        : await startWorkerBackEnd(own, USERS);
+    if (!(await play(scenarioName, scenario, backEnd))) isWhole = false;
+    await backEnd[Symbol.asyncDispose]();
+    await postgres?.stop();
+    if (disk !== undefined) spawnSync('umount', [disk]);
+  }
+}
+if (isWhole) rmSync(folder, { recursive: true });
+else console.log(`the stores are in ${folder}`);
+process.exitCode = isWhole ? 0 : 1;

@@ -1,0 +1,308 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Arena } from './arena.ts';
+import type { AttackedServer } from './attacked-server.ts';
+import type { MessageKind } from './attacked-agent.ts';
+import { APP_NAMES, type BackEndName, LEASE_MS } from './back-ends.ts';
+import { type ClientSession, follow, type Frame, send } from './client.ts';
+import { isStreamed } from './find-faults.ts';
+import { startCuttingProxy } from './cutting-proxy.ts';
+
+/** How much of a scenario is played. */
+export interface ScenarioSize {
+  /** Attacks, one after the other, on the same store. */
+  readonly rounds: number;
+  /** Sessions that are talked in during each attack. */
+  readonly sessions: number;
+}
+
+/** An attack, over and over, on servers that clients talk to. */
+export interface Scenario {
+  readonly backEnds: readonly BackEndName[];
+  /** The rounds that are played with the tests of the repository. Other back ends are attacked by command only. */
+  readonly testRounds: Partial<Readonly<Record<BackEndName, number>>>;
+  play(arena: Arena, size: ScenarioSize): Promise<void>;
+}
+
+const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects'];
+const NODE: readonly BackEndName[] = ['sqlite', 'postgres'];
+const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'pay', 'wait'];
+
+/** The users of the sessions. */
+export const USERS = ['user-0', 'user-1', 'user-2'];
+
+/** A session of a round. The same ones come in each round, so that their histories grow. */
+function sessionOf(index: number): ClientSession {
+  const appName = APP_NAMES[index % APP_NAMES.length] ?? 'front';
+  return { appName, userId: USERS[index % USERS.length] ?? '', sessionId: `s${Math.floor(index / 2)}` };
+}
+
+/** Sends a message in each session. Resolves when each client was told how its run ended, or asks no more. @param hangsUp after any frame */
+async function talkInAll(arena: Arena, sessions: number, hangsUp = false): Promise<void> {
+  const { random, manners } = arena;
+  const talks = Array.from({ length: sessions }, (_, index) => {
+    const leaveAfter = hangsUp ? random.between(0, 9) : undefined;
+    return arena.talk(sessionOf(index), random.pick(KINDS), { manner: random.pick(manners), leaveAfter });
+  });
+  await Promise.all(talks);
+}
+
+/** Clients hang up after any number of frames. Nothing else happens. */
+async function dropClients(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await arena.start();
+  for (let round = 0; round < rounds; round++) await talkInAll(arena, sessions, true);
+}
+
+/** `kill -9` at any point of a run, of one process after the other. The next process starts, and the next messages come, at once. */
+async function killServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const startNext = (isLast: boolean): Promise<AttackedServer> =>
+    arena.start({ dieAt: isLast ? 0 : arena.random.between(1, 12 * sessions) });
+  const talks = new Set<Promise<void>>();
+  let server = await startNext(false);
+  for (let round = 1; round <= rounds; round++) {
+    if (talks.size < 2) {
+      const talk = talkInAll(arena, sessions).finally(() => talks.delete(talk));
+      talks.add(talk);
+    }
+    await Promise.race([server.ended, Promise.all(talks)]);
+    await server.signal('SIGKILL');
+    server = await startNext(round === rounds);
+  }
+  await Promise.all(talks);
+}
+
+/** SIGTERM with runs in flight. The next process starts, and the next messages come, at once. */
+async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await arena.start();
+  for (let round = 0; round < rounds; round++) {
+    const [server] = arena.running;
+    const told = talkInAll(arena, sessions);
+    await pause(arena.random.between(1, 200));
+    const ended = server?.signal('SIGTERM');
+    await arena.start();
+    await Promise.all([ended, talkInAll(arena, sessions), told]);
+  }
+}
+
+/** A process is stopped until its leases have run out. Another one takes over, and then the first goes on. */
+async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await arena.start();
+  for (let round = 0; round < rounds; round++) {
+    const [server] = arena.running;
+    const told = talkInAll(arena, sessions);
+    await pause(arena.random.between(1, 200));
+    await server?.signal('SIGSTOP');
+    const next = await arena.start();
+    await pause(2 * LEASE_MS);
+    await server?.signal('SIGCONT');
+    await Promise.all([talkInAll(arena, sessions), told]);
+    await (round % 2 === 0 ? server : next)?.signal('SIGKILL');
+  }
+}
+
+/** Two processes serve the same sessions, and clients hang up. */
+async function shareSessions(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await Promise.all([arena.start(), arena.start()]);
+  for (let round = 0; round < rounds; round++)
+    await Promise.all([talkInAll(arena, sessions), talkInAll(arena, sessions, true)]);
+}
+
+/** The connections of two processes to the store are ended, again and again. */
+async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await Promise.all([arena.start(), arena.start()]);
+  for (let round = 0; round < rounds; round++) {
+    const told = talkInAll(arena, sessions);
+    for (let again = 0; again < 3; again++) {
+      await pause(arena.random.between(1, 100));
+      await arena.backEnd.attacks.endConnections?.();
+    }
+    await told;
+  }
+}
+
+/** The store is ended and started again. */
+async function restartStore(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  await Promise.all([arena.start(), arena.start()]);
+  for (let round = 0; round < rounds; round++) {
+    const told = talkInAll(arena, sessions);
+    await pause(arena.random.between(1, 150));
+    await arena.backEnd.attacks.restart?.();
+    await Promise.all([talkInAll(arena, sessions), told]);
+  }
+}
+
+/** The store takes nothing for a while, for less or for more than the time of a lease: a database that is frozen, a disk that is full. */
+async function blockStore(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { attacks } = arena.backEnd;
+  await arena.start();
+  for (let round = 0; round < rounds; round++) {
+    const told = talkInAll(arena, sessions);
+    await pause(arena.random.between(1, 150));
+    attacks.block?.(arena.running);
+    const meanwhile = talkInAll(arena, sessions);
+    await pause(round % 2 === 0 ? LEASE_MS / 3 : 2 * LEASE_MS);
+    attacks.unblock?.(arena.running);
+    await Promise.all([told, meanwhile]);
+  }
+}
+
+/** Each message is sent to two processes at once, and again when both were killed. */
+async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { random } = arena;
+  for (let round = 0; round < rounds; round++) {
+    const isAlone = arena.backEnd.name === 'durable-objects';
+    const first = await arena.start({ dieAt: random.between(1, 12 * sessions) });
+    const servers = [first, isAlone ? first : await arena.start()];
+    const told = Promise.all(
+      Array.from({ length: sessions }, (_, index) => arena.repeat(sessionOf(index), random.pick(KINDS), servers)),
+    );
+    await Promise.race([told, first.ended]);
+    await Promise.all(servers.map((server) => server.signal('SIGKILL')));
+    const last = await arena.start();
+    await told;
+    if (round < rounds - 1) await last.signal('SIGKILL');
+  }
+}
+
+/** The bytes of an answer behind which its connection is cut, at most. */
+const CUT_WITHIN = 6000;
+
+/**
+ * Clients follow a run from behind each of its events, through a proxy that cuts the connection behind any byte, and connect again with the number
+ * of the last event they have. Each sees every event once, in order, whichever process it asks.
+ */
+async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
+  const isAlone = arena.backEnd.name === 'durable-objects';
+  const hosts = [await arena.start(), ...(isAlone ? [] : [await arena.start()])];
+  const [host] = hosts;
+  if (!host) return;
+  const proxies = await Promise.all(hosts.map(({ url }) => startCuttingProxy(url, arena.random, CUT_WITHIN)));
+  // Without a relay, only the process of the run has its chunks.
+  const reachable = arena.backEnd.name === 'sqlite' ? proxies.slice(0, 1) : proxies;
+  for (let round = 0; round < rounds; round++) {
+    const session = sessionOf(2 * round);
+    const readers: Promise<{ readonly index: number; readonly id: string | undefined; readonly seen: Frame[] }>[] = [];
+    const startReader = async (index: number, id: string | undefined, invocationId: string) => {
+      const { url } = reachable[index % reachable.length] ?? host;
+      return { index, id, seen: await followThrough(arena, url, session, invocationId, id) };
+    };
+    let index = 0;
+    const onFrame = ({ id }: Frame, invocationId: string): void => {
+      // Durable Objects under `wrangler dev` lose connections by themselves when there are many.
+      if (index++ % (isAlone ? 8 : 1) === 0) readers.push(startReader(index, id, invocationId));
+    };
+    const whole = await arena.tell(
+      send(host.url, session, { text: `long c${round}`, requestId: `c${round}`, onFrame }),
+    );
+    // Others begin when the run has ended.
+    if (!isAlone)
+      for (const [at, { id }] of whole.frames.entries())
+        readers.push(startReader(at + 1, id, whole.invocationId ?? ''));
+    for (const reader of await Promise.all(readers))
+      addFaultOfReader(arena, reader.id, reader.seen, whole.frames.slice(reader.index), !isAlone);
+  }
+  if (proxies.every(({ cuts }) => cuts === 0)) arena.addFault('no connection was cut');
+  for (const proxy of proxies) await proxy[Symbol.asyncDispose]();
+}
+
+const numbersOf = (frames: readonly Frame[]): string => frames.map(({ id }) => id).join();
+
+/** Adds a fault if a reader did not see all frames. @param hasChunks false where chunks may be gone: what is stored of them comes instead */
+function addFaultOfReader(
+  arena: Arena,
+  id: string | undefined,
+  seen: readonly Frame[],
+  frames: readonly Frame[],
+  hasChunks: boolean,
+): void {
+  const seenIds = new Set(seen.map((frame) => frame.id));
+  const expected = frames.filter((frame) => hasChunks || isStreamed(frame.event) || seenIds.has(frame.id));
+  if (JSON.stringify(seen) === JSON.stringify(expected)) return;
+  arena.addFault(`behind ${id}, a reader saw ${numbersOf(seen)} instead of ${numbersOf(expected)}`);
+}
+
+async function followThrough(
+  arena: Arena,
+  url: string,
+  session: ClientSession,
+  invocationId: string,
+  lastEventId: string | undefined,
+): Promise<Frame[]> {
+  const seen: Frame[] = [];
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const answer = await arena.tell(follow(url, session, invocationId, seen.at(-1)?.id ?? lastEventId));
+    seen.push(...answer.frames);
+    const isToAskAgain =
+      answer.end.kind === 'cut' || (answer.end.kind === 'error' && answer.end.code === 'RUN_GOES_ON');
+    if (!isToAskAgain) break;
+  }
+  return seen;
+}
+
+/**
+ * A process is killed at each point of a run, one after the other, for each kind of message; the next message of the same session comes at once.
+ * Each point is tried in a session of its own. With more than one round, only every so many points.
+ */
+async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {
+  for (const [index, kind] of ([...KINDS, 'chat'] as const).entries()) {
+    const names = index < KINDS.length ? ['front', 'front-once'] : ['crew', 'crew-once'];
+    for (const appName of names) {
+      for (let at = 1; ; at += stride) {
+        const session = { appName, userId: USERS[at % USERS.length] ?? '', sessionId: `${kind}-${at}` };
+        const server = await arena.start({ dieAt: at });
+        const told = arena.talk(session, kind, { manner: 'follow' });
+        await Promise.race([server.ended, told]);
+        const hasDied = server.hasEnded;
+        await server.signal('SIGKILL');
+        const next = await arena.start();
+        await Promise.all([arena.talk(session, 'tools', { manner: 'resend' }), told]);
+        await next.signal('SIGKILL');
+        if (!hasDied) break;
+      }
+    }
+  }
+}
+
+/** A run is followed from behind each of its events when its process is gone: what is stored of it is told by the next one. */
+async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const session = sessionOf(round);
+    const first = await arena.start();
+    const whole = await arena.tell(send(first.url, session, { text: `steps f${round}`, requestId: `f${round}` }));
+    await first.signal('SIGKILL');
+    const next = await arena.start();
+    const { invocationId = '' } = whole;
+    for (const [index, { id }] of [{ id: undefined }, ...whole.frames].entries()) {
+      const seen = await followThrough(arena, next.url, session, invocationId, id);
+      addFaultOfReader(arena, id, seen, whole.frames.slice(index), false);
+    }
+    if (round < rounds - 1) await next.signal('SIGKILL');
+  }
+}
+
+/** Every scenario, by its name. */
+export const SCENARIOS = {
+  'dropped-clients': { backEnds: ALL, testRounds: { sqlite: 3, postgres: 3, 'durable-objects': 2 }, play: dropClients },
+  'killed-servers': { backEnds: ALL, testRounds: { sqlite: 6, 'durable-objects': 1 }, play: killServers },
+  'terminated-servers': { backEnds: NODE, testRounds: { sqlite: 2 }, play: terminateServers },
+  'stopped-servers': { backEnds: NODE, testRounds: { sqlite: 1, postgres: 1 }, play: stopServers },
+  'two-servers': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 2 }, play: shareSessions },
+  'lost-connections': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: loseConnections },
+  'restarted-store': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: restartStore },
+  'blocked-store': { backEnds: NODE, testRounds: {}, play: blockStore },
+  'repeated-messages': {
+    backEnds: ALL,
+    testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
+    play: repeatMessages,
+  },
+  'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
+  'followed-after-restart': {
+    backEnds: ALL,
+    testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
+    play: followAfterRestart,
+  },
+  'cut-connections': {
+    backEnds: ALL,
+    testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
+    play: cutConnections,
+  },
+} as const satisfies Record<string, Scenario>;

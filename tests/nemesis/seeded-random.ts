@@ -1,0 +1,29 @@
+/** Numbers that are the same for the same seed, in every process. */
+export interface SeededRandom {
+  /** At least 0, below 1. */
+  next(): number;
+  /** A whole number of at least `from` and at most `to`. */
+  between(from: number, to: number): number;
+  /** One of these, which must not be empty. */
+  pick<T>(items: readonly T[]): T;
+}
+
+/** Creates the numbers of a seed. (mulberry32) */
+export function createSeededRandom(seed: number): SeededRandom {
+  let state = seed >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    next,
+    between: (from, to) => from + Math.floor(next() * (to - from + 1)),
+    pick(items) {
+      const item = items[Math.floor(next() * items.length)];
+      if (item === undefined) throw new RangeError('there is nothing to pick from');
+      return item;
+    },
+  };
+}
