@@ -39,7 +39,8 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     statements: 0,
     transactions: 0,
   },
-  sqlite: { bytes: 31_000, promises: 38, freezes: 10, clockReads: 7, storeCalls: 3, statements: 7, transactions: 3 },
+  // One of the statements records the run, so that it is known under its id and its request's from then on.
+  sqlite: { bytes: 31_000, promises: 38, freezes: 10, clockReads: 7, storeCalls: 3, statements: 8, transactions: 3 },
 };
 
 /** Where turns cost more than they may, one line each. */

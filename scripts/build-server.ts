@@ -1,0 +1,104 @@
+/**
+ * Builds apps/node-server into a folder that starts without this repository: `pnpm build:server [folder] [tarballs]`. Our packages in it are unpacked
+ * tarballs, as npm would have them, and all others are the versions of the lockfile, production dependencies only. The packages are
+ * not bundled: the agents that the server loads import them, and must get the copies that the server itself uses.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+const app = join(root, 'apps/node-server');
+const [, , target = join(app, 'dist'), packed] = process.argv;
+const folder = resolve(target);
+const { name, version, license, dependencies } = readManifest(app);
+
+if (existsSync(folder) && readdirSync(folder).length > 0 && readManifest(folder).name !== name) {
+  console.error(`${folder}: is not empty, and is no earlier build; name another folder`);
+  process.exit(1);
+}
+rmSync(folder, { recursive: true, force: true });
+// A folder of tarballs saves building and packing.
+const tarballs = packed ?? mkdtempSync(join(tmpdir(), 'eventloom-tarballs-'));
+try {
+  if (packed === undefined) {
+    pnpm('run', 'build', '--output-logs=errors-only');
+    pnpm('--filter', './packages/*', 'pack', '--pack-destination', tarballs);
+  }
+  deployDependencies();
+  for (const tarball of readdirSync(tarballs)) replaceByTarball(join(tarballs, tarball));
+} finally {
+  if (packed === undefined) rmSync(tarballs, { recursive: true });
+}
+await build({
+  entryPoints: { main: join(app, 'src/main.ts'), health: join(app, 'src/health.ts') },
+  outdir: folder,
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  format: 'esm',
+  target: 'node22.18',
+});
+for (const file of ['Dockerfile', 'LICENSE']) cpSync(join(file === 'LICENSE' ? root : app, file), join(folder, file));
+writeManifest();
+console.log(
+  `built ${folder}; start it with: node ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
+);
+
+/** Installs what the app needs in production in plain folders, without links into this repository or into pnpm's store. */
+function deployDependencies(): void {
+  const settings = ['inject-workspace-packages=true', 'node-linker=hoisted', 'package-import-method=copy'];
+  pnpm('--filter', name, 'deploy', '--prod', ...settings.map((setting) => `--config.${setting}`), folder);
+  // The rest are files of pnpm, with paths of this machine, and the sources of the app.
+  for (const file of readdirSync(folder)) if (file !== 'node_modules') rmSync(join(folder, file), { recursive: true });
+  const modules = join(folder, 'node_modules');
+  for (const file of readdirSync(modules)) if (file.startsWith('.')) rmSync(join(modules, file), { recursive: true });
+}
+
+/** Puts the package as it is published where pnpm put it as it is in the workspace. */
+function replaceByTarball(tarball: string): void {
+  const manifest = execFileSync('tar', ['-xzOf', tarball, 'package/package.json'], { encoding: 'utf8' });
+  const target = join(folder, 'node_modules', ...(JSON.parse(manifest) as { name: string }).name.split('/'));
+  if (!existsSync(target)) return;
+  rmSync(target, { recursive: true });
+  mkdirSync(target);
+  execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1']);
+}
+
+/** Says what the folder is, and which versions it was built with. */
+function writeManifest(): void {
+  const installed = Object.keys(dependencies).map((dependency) => {
+    return [dependency, readManifest(join(folder, 'node_modules', dependency)).version];
+  });
+  const manifest = {
+    name,
+    version,
+    private: true,
+    license,
+    type: 'module',
+    scripts: { start: 'node --max-semi-space-size=32 --expose-gc main.js' },
+    dependencies: Object.fromEntries(installed) as Record<string, string>,
+    engines: { node: '>=22.18' },
+  };
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+function readManifest(of: string): Manifest {
+  const file = join(of, 'package.json');
+  return existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest)
+    : { name: '', version: '', license: '', dependencies: {} };
+}
+
+function pnpm(...args: readonly string[]): void {
+  execFileSync('pnpm', args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+}
