@@ -91,7 +91,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   addRoutes(app, [...routes, openApiRoute(routes, VERSION, limits)], {
     ...options,
     server,
-    identify: (request) => identify(request, options),
+    identify: options.authenticate && ((request) => identify(request, options)),
     report,
   });
   server.runs.unfinished.start();

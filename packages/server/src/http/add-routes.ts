@@ -16,8 +16,8 @@ export interface RoutesOptions<Server extends FrontContext> extends Pick<
 > {
   /** What the routes are given. */
   readonly server: Server;
-  /** Says who a request comes from; asked for every route that is not public. Refuses it by throwing. */
-  readonly identify: (request: Request) => Promise<AuthenticatedUser | undefined>;
+  /** Authenticates the request of every route that is not public; throws to refuse it. Absent: every request is anonymous. */
+  readonly identify?: ((request: Request) => Promise<AuthenticatedUser | undefined>) | undefined;
   readonly report: (error: unknown) => void;
 }
 
@@ -95,12 +95,12 @@ function addPath<Server extends FrontContext>(
     if (!route) {
       return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
     }
-    const user = route.isPublic ? undefined : await identify(req.raw);
+    const user = route.isPublic ? undefined : await identify?.(req.raw);
     const call = new Call(server, context, user);
     try {
       return await route.handle(call);
     } finally {
-      call.answered();
+      void call.quota.release();
     }
   });
 }

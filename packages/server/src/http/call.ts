@@ -14,7 +14,7 @@ import { parsePosition } from '../runs/frame-position.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName, checkAppName, checkId, runnerOf } from './check-names.ts';
-import { readBytes, readJson, checkCounts } from './request-body.ts';
+import { checkCounts, parseJson, readBytes } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
@@ -29,14 +29,16 @@ export class Call<Server extends FrontContext = ServerContext> {
   readonly #context: Context;
   /** Who the request comes from; undefined where nobody is asked. */
   readonly user: AuthenticatedUser | undefined;
+  /** Counts what the request has under way for its user: the authenticated one, otherwise the one in the path or in the body of a run. */
+  readonly quota: RequestQuota;
   #bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
-  #quota: RequestQuota | undefined;
 
   constructor(server: Server, context: Context, user: AuthenticatedUser | undefined) {
     this.server = server;
     this.request = context.req.raw;
     this.#context = context;
     this.user = user;
+    this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'));
   }
 
   /** A parameter of the path, decoded. */
@@ -70,17 +72,6 @@ export class Call<Server extends FrontContext = ServerContext> {
     return text === undefined ? undefined : parseCount(name, text);
   }
 
-  /** What the request has under way of what its user may have. The user is the authenticated one, otherwise the one in the path or the body. */
-  get quota(): RequestQuota {
-    const userId = this.user?.userId ?? this.#context.req.param('userId');
-    return (this.#quota ??= new RequestQuota(this.server.quotas, userId));
-  }
-
-  /** The request is answered. */
-  answered(): void {
-    this.#quota?.release();
-  }
-
   /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
     return (this.#bytes ??= readBytes(this.request, this.server.quotas.maxBodyBytes, this.quota));
@@ -88,7 +79,14 @@ export class Call<Server extends FrontContext = ServerContext> {
 
   /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */
   async json(): Promise<unknown> {
-    return readJson(await this.bytes());
+    const bytes = await this.bytes();
+    let text: string;
+    try {
+      text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    } catch (cause) {
+      throw new InvalidRequestError('body: is not UTF-8 text', { cause });
+    }
+    return text.trim() === '' ? undefined : parseJson('body', text);
   }
 
   /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */

@@ -4,20 +4,6 @@ import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RequestQuota } from './user-quotas.ts';
 
-/**
- * Parses a body as JSON; undefined for an empty one.
- * @throws InvalidRequestError for what is not JSON in UTF-8
- */
-export function readJson(bytes: Uint8Array): unknown {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new InvalidRequestError('body: is not UTF-8 text', { cause });
-  }
-  return text.trim() === '' ? undefined : parseJson('body', text);
-}
-
 /** A body that announces no more bytes than this is counted before it has come. Of others only what has come counts: to announce is cheap. */
 const COUNTED_AHEAD = 64 * 1024;
 

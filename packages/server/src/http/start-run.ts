@@ -4,6 +4,7 @@ import {
   type SessionKey,
   type StreamingMode,
   InvalidRequestError,
+  isRecord,
 } from '@eventloom/core';
 import { runConfigOver } from '@eventloom/core/internal';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
@@ -13,40 +14,34 @@ import type { RunLog } from '../runs/run-log.ts';
 import type { FrontContext } from '../server-context.ts';
 import type { Call } from './call.ts';
 import { requireSameUser } from './authentication.ts';
-import { checkAppName, checkId, runnerOf } from './check-names.ts';
+import { checkId, runnerOf } from './check-names.ts';
 import { checkCounts } from './request-body.ts';
-import { decideRunConfig, type RunPolicy } from './run-policy.ts';
+import { decideRunConfig } from './run-policy.ts';
 
 const IF_KNOWN = 'is an option of runAsync; over HTTP a requestId that is known is always answered with its run';
 
 /**
- * Reads and checks the body of a request for a run: the app exists, and the request's user may start the run.
- * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws AppNotFoundError
+ * Reads and checks the body of a request for a run: the request's user may start it.
+ * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
 export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
   checkCounts(json, call.server.limits);
-  checkNotGiven(json, NOT_IN_BODIES);
+  for (const [name, advice] of NOT_IN_BODIES) {
+    if (isRecord(json) && Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: ${advice}`);
+  }
   return checkRunRequest(call, readRunRequest(json));
 }
 
-/** Fields that other routes or calls have, and where to say what they mean. */
-const NOT_IN_BODIES: Readonly<Record<string, string>> = {
-  webhook: 'is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone',
-  ifKnown: IF_KNOWN,
-  if_known: IF_KNOWN,
-};
+/** Fields that this body would ignore although a client relies on them, and where they belong instead. */
+const NOT_IN_BODIES = [
+  ['webhook', 'is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone'],
+  ['ifKnown', IF_KNOWN],
+  ['if_known', IF_KNOWN],
+] as const;
 
-/** @throws InvalidRequestError for a field that would be ignored, and that a client relies on */
-export function checkNotGiven(json: unknown, fields: Readonly<Record<string, string>>): void {
-  if (typeof json !== 'object' || json === null) return;
-  for (const [name, advice] of Object.entries(fields)) {
-    if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: ${advice}`);
-  }
-}
-
-/** Checks a request for a run: the app exists, and the user of the HTTP request may start the run. */
+/** Checks a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app. */
 export function checkRunRequest<Server extends FrontContext>(call: Call<Server>, body: RunRequest): RunRequest {
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
@@ -56,8 +51,7 @@ export function checkRunRequest<Server extends FrontContext>(call: Call<Server>,
   checkId('sessionId', body.sessionId);
   requireSameUser(call.user, body.userId);
   call.quota.chargeTo(body.userId);
-  call.checkStateAccess('stateDelta', Object.keys(body.stateDelta ?? {}));
-  checkAppName(call.server, body.appName);
+  if (body.stateDelta) call.checkStateAccess('stateDelta', Object.keys(body.stateDelta));
   return body;
 }
 
@@ -65,31 +59,18 @@ export function checkRunRequest<Server extends FrontContext>(call: Call<Server>,
  * Starts a run, or resumes one. Answers to calls continue the run that asked, if it can be resumed, whether the client names it or not.
  * While that run is in flight here, they wait for its end, as others wait for their session. If the client does not name the run, the
  * runner decides, once it has the session; the run that is looked up here is only the expected one.
- *
- * @param policy what the server's hook decided about the run; without it the hook is asked, if there is one
+ * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
-export function startRun(
-  call: Call,
-  body: RunRequest,
-  streamingMode: StreamingMode,
-  policy?: RunPolicy,
-): RunLog | Promise<RunLog> {
+export async function startRun(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<RunLog> {
   const { server, quota } = call;
-  if (!policy) {
-    quota.take('runs');
-    quota.take('queued');
-    const { runConfig: hook } = server;
-    if (hook) {
-      return decideRunConfig(hook, call.request, call.user, body.appName).then((decided) =>
-        startRun(call, body, streamingMode, decided),
-      );
-    }
-  }
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
+  const runner = runnerOf(server, appName);
+  quota.take('runs');
+  quota.take('queued');
+  const policy = server.runConfig && (await decideRunConfig(server.runConfig, call.request, call.user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? runConfigOver(policy, asked) : asked;
-  const runner = runnerOf(call.server, appName);
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
   const isAnswer = newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
   if (invocationId === undefined && !isAnswer) return server.runs.start(runner, params, { quota });

@@ -81,52 +81,39 @@ export class RequestQuota {
   readonly #quotas: UserQuotas;
   #userId: string | undefined;
   readonly #used: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
-  /** The request itself, and its run. */
-  #holders = 1;
+  /** The end of the run that the request started. Never rejects. */
+  runEnded: Promise<void> | undefined;
 
-  /** @param userId the authenticated user; undefined where nobody is asked, until `chargeTo` */
+  /** @param userId undefined where requests are anonymous, until `chargeTo` */
   constructor(quotas: UserQuotas, userId: string | undefined) {
     this.#quotas = quotas;
     this.#userId = userId;
   }
 
-  /**
-   * Counts the request: bytes of its body as they come, its run, and while it is `queued` its wait for a session.
-   * @throws UserLimitError @throws ServerBusyError
-   */
+  /** Counts bytes of the request's body as they come, its run, or its wait for a session. @throws UserLimitError @throws ServerBusyError */
   take(kind: keyof Usage, amount = 1): void {
     this.#quotas.count(kind, this.#userId, amount);
     this.#used[kind] += amount;
   }
 
-  /** Says who the user is, once the body said so: what was read counts for that user. @throws UserLimitError @throws ServerBusyError */
+  /** Gives back all that `take` counted. */
+  giveBack(kind: keyof Usage): void {
+    this.#quotas.count(kind, this.#userId, -this.#used[kind]);
+    this.#used[kind] = 0;
+  }
+
+  /** Names the user of an anonymous request, once its body said so, and charges the body to the user. @throws UserLimitError @throws ServerBusyError */
   chargeTo(userId: string): void {
     if (this.#userId !== undefined) return;
     const { bodyBytes } = this.#used;
-    this.#quotas.count('bodyBytes', undefined, -bodyBytes);
-    this.#used.bodyBytes = 0;
+    this.giveBack('bodyBytes');
     this.#userId = userId;
     this.take('bodyBytes', bodyBytes);
   }
 
-  /** The run has its session: the request is queued no more. */
-  begun(): void {
-    this.#quotas.count('queued', this.#userId, -this.#used.queued);
-    this.#used.queued = 0;
-  }
-
-  /** Keeps everything counted until the run has ended as well. @param ended never rejects */
-  holdUntil(ended: Promise<unknown>): void {
-    this.#holders++;
-    void ended.then(() => this.release());
-  }
-
-  /** The request is answered, or its run has ended. */
-  release(): void {
-    if (--this.#holders > 0) return;
-    for (const kind of KINDS) {
-      this.#quotas.count(kind, this.#userId, -this.#used[kind]);
-      this.#used[kind] = 0;
-    }
+  /** Gives everything back: the request is answered. What its run holds is given back when the run has ended. */
+  async release(): Promise<void> {
+    await this.runEnded;
+    for (const kind of KINDS) this.giveBack(kind);
   }
 }

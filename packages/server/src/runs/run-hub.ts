@@ -49,7 +49,7 @@ export interface StartOptions {
   /** True for a run that no client asked for: it cannot be found before it has its session. */
   readonly isUnasked?: boolean | undefined;
   /** Counts the run for its user. */
-  readonly quota?: Pick<RequestQuota, 'begun' | 'holdUntil'> | undefined;
+  readonly quota?: Pick<RequestQuota, 'giveBack' | 'runEnded'> | undefined;
 }
 
 /** What the runs of a process are hosted with. */
@@ -156,13 +156,13 @@ export class RunHub implements LogHost {
     if (resumes === undefined) log.publication = this.#relay?.publish(log);
     log.recording = log.record(stream, finishes && !isUnasked);
     log.started = this.#whenStarted(log, stream, { resumes, quota });
-    quota?.holdUntil(log.ended);
+    if (quota) quota.runEnded = log.ended;
     return log;
   }
 
   async #whenStarted(log: RunLog, stream: RecordedRun, { resumes, quota }: StartOptions): Promise<boolean> {
     const isStarted = await stream.whenStarted();
-    quota?.begun();
+    quota?.giveBack('queued');
     if (isStarted && resumes !== undefined) this.#resumed(nameOfRun(log.key, resumes), log, stream);
     return isStarted;
   }
