@@ -18,6 +18,7 @@ import type { CountedTurn, TurnCounts } from './turn-counts.ts';
 const WARM_UP = 1500;
 const TURNS = 100;
 const ROUNDS = 7;
+const KEPT_ROUNDS = 20;
 
 const collect = globalThis.gc;
 if (!collect) throw new Error('count-turns: run node with --expose-gc');
@@ -64,7 +65,12 @@ function floor(model: BaseLlm): () => Promise<void> {
 
 async function count(work: () => Promise<void>): Promise<TurnCounts> {
   for (let index = 0; index < WARM_UP; index++) await work();
-  return { bytes: await countBytes(work), promises: await countPromises(work), ...(await countCalls(work)) };
+  return {
+    bytes: await countBytes(work),
+    keptBytes: await countKeptBytes(work),
+    promises: await countPromises(work),
+    ...(await countCalls(work)),
+  };
 }
 
 /** Bytes that a turn allocates. The new space is so large that nothing is collected meanwhile; what else the process allocates only adds. */
@@ -79,6 +85,21 @@ async function countBytes(work: () => Promise<void>): Promise<number> {
   return Math.round(least / TURNS);
 }
 
+/**
+ * Bytes of a turn that outlive collections of the young generation and are garbage all the same, as a full collection shows. Objects that V8
+ * moves to the old generation for the sake of a dead one are such, and make each collection of the young one as slow as a full one.
+ */
+async function countKeptBytes(work: () => Promise<void>): Promise<number> {
+  collect?.();
+  for (let round = 0; round < KEPT_ROUNDS; round++) {
+    for (let index = 0; index < TURNS; index++) await work();
+    collect?.({ type: 'minor' });
+  }
+  const before = process.memoryUsage().heapUsed;
+  collect?.();
+  return Math.round((before - process.memoryUsage().heapUsed) / (KEPT_ROUNDS * TURNS));
+}
+
 async function countPromises(work: () => Promise<void>): Promise<number> {
   let promises = 0;
   const hook = createHook({ init: (_id, type) => void (type === 'PROMISE' && promises++) }).enable();
@@ -88,7 +109,7 @@ async function countPromises(work: () => Promise<void>): Promise<number> {
 }
 
 /** Calls of functions that a turn should seldom call. */
-async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, 'bytes' | 'promises'>> {
+async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, 'bytes' | 'keptBytes' | 'promises'>> {
   const calls = { freezes: 0, clockReads: 0, storeCalls: 0, statements: 0, transactions: 0 };
   const watched = [watch(Object, 'freeze', () => calls.freezes++), watch(Date, 'now', () => calls.clockReads++)];
   // The service that all back ends share.

@@ -21,11 +21,13 @@ test('no turn costs more promises, memory, freezes, clock reads, store calls and
   const below = { ...counts, text: lessThan(text), sqlite: lessThan(sqlite) };
   expect(overBudget(counts, below).map((line) => line.split(',')[0])).toEqual([
     `text: ${text.bytes} bytes`,
+    `text: ${text.keptBytes} keptBytes`,
     `text: ${text.promises} promises`,
     `text: ${text.freezes} freezes`,
     `text: ${text.clockReads} clockReads`,
     `text: ${text.storeCalls} storeCalls`,
     `sqlite: ${sqlite.bytes} bytes`,
+    `sqlite: ${sqlite.keptBytes} keptBytes`,
     `sqlite: ${sqlite.promises} promises`,
     `sqlite: ${sqlite.freezes} freezes`,
     `sqlite: ${sqlite.clockReads} clockReads`,
@@ -37,9 +39,10 @@ test('no turn costs more promises, memory, freezes, clock reads, store calls and
 
 /** A budget that is one short of each figure that is not 0. */
 function lessThan(counts: TurnCounts): TurnCounts {
-  const { bytes, promises, freezes, clockReads, storeCalls, statements, transactions } = counts;
+  const { bytes, keptBytes, promises, freezes, clockReads, storeCalls, statements, transactions } = counts;
   return {
     bytes: bytes - 1,
+    keptBytes: keptBytes - 1,
     promises: promises - 1,
     freezes: freezes - 1,
     clockReads: clockReads - 1,

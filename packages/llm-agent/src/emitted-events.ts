@@ -14,6 +14,7 @@ export class EmittedEvents {
   #queue: Emitted[] | undefined;
   #passing: Emitted | undefined;
   #wake: (() => void) | undefined;
+  #tell: (() => void) | undefined;
   #isOver = false;
   #isClosed = false;
 
@@ -54,6 +55,8 @@ export class EmittedEvents {
   #add(emitted: Emitted): void {
     (this.#queue ??= []).push(emitted);
     this.#wake?.();
+    this.#tell?.();
+    this.#tell = undefined;
   }
 
   /** The next event; undefined when the work is done. To ask for one says that the one before was passed on. */
@@ -69,10 +72,10 @@ export class EmittedEvents {
     return this.#queue !== undefined && this.#queue.length > 0;
   }
 
-  /** Calls back once an event waits: at once if one does. Until `next` is called. */
+  /** Calls back once, as soon as an event waits. */
   whenAny(tell: () => void): void {
     if (this.#hasWaiting) tell();
-    else this.#wake = () => (this.#hasWaiting ? tell() : undefined);
+    else this.#tell = tell;
   }
 
   /** Nobody listens any more: whoever waits for an event to be passed on is told so. */
