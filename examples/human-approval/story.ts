@@ -1,4 +1,4 @@
-import { getOwn, type LlmRequest, REQUEST_CONFIRMATION } from 'eventloom';
+import { type LlmRequest, REQUEST_CONFIRMATION } from 'eventloom';
 import { COMMAND } from '../stage/command.ts';
 import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
@@ -8,7 +8,7 @@ import { openQuestions } from './open-questions.ts';
 function refundOrReport({ contents }: LlmRequest) {
   const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
   if (!response) return { calls: [{ name: 'refund', args: { customer: 'Ann', euros: 120 } }] };
-  return getOwn(response, 'error') === undefined ? 'Ann has her 120 EUR back.' : 'I did not pay anything back.';
+  return response['error'] === undefined ? 'Ann has her 120 EUR back.' : 'I did not pay anything back.';
 }
 
 export const story: Story = {

@@ -31,7 +31,7 @@ export type {
   ToolConfirmation,
 } from './event/event-actions.ts';
 export { createEventActions, isEmptyActions, leavesAgent, mergeEventActions } from './event/event-actions.ts';
-export type { EventParams, EventParams as CreateEventParams } from './event/create-event.ts';
+export type { EventParams } from './event/create-event.ts';
 export { cloneEvent, createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
 export {
   getFunctionCalls,
@@ -61,11 +61,8 @@ export {
   askedCallId,
   isPersonRequest,
   REQUEST_CONFIRMATION,
-  REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL,
-  REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT,
-  REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
   TASK_COMPLETED,
 } from './tool/reserved-calls.ts';
 
@@ -180,13 +177,7 @@ export { checkToolCall } from './session/check-tool-call.ts';
 export { checkStoredKeys, inField, toStoredEvent } from './session/stored-checks.ts';
 export type { MaybePromise } from './session/maybe-promise.ts';
 export { readNewest } from './session/read-newest.ts';
-export type {
-  Session,
-  SessionJson,
-  SessionKey,
-  SessionKey as CompositeSessionKey,
-  SessionKey as DeleteSessionRequest,
-} from './session/session.ts';
+export type { Session, SessionJson, SessionKey } from './session/session.ts';
 export { sessionKeyOf, toSessionJson } from './session/session.ts';
 export type {
   FindRunRequest,

@@ -1,5 +1,6 @@
+import type { BaseLlmConnection, LiveRequest } from '@eventloom/core';
 import { expectTypeOf, test } from 'vitest';
-import type { BaseLlmConnection, LiveRequest, LiveRequestQueue, Runner, RunConfig } from './index.ts';
+import type { LiveRequestQueue, Runner, RunConfig } from './index.ts';
 
 test('a run config has the live options of the ADK by their names', () => {
   const config: RunConfig = {

@@ -1,0 +1,67 @@
+import { exportedNames, parseModule } from './module-syntax.ts';
+import type { SourceFile } from './repository.ts';
+
+/** How many names `eventloom` may export. A package with more is one that nobody learns. */
+export const MAX_ROOT_NAMES = 150;
+
+/** A name that `eventloom` exports, and the pages that show it. */
+export interface ShownName {
+  readonly name: string;
+  readonly pages: readonly string[];
+}
+
+const CODE_BLOCK = /^```ts\n([\s\S]*?)^```$/gm;
+const CODE_SPAN = /`([^`\n]+)`/g;
+/** The name that a code span is about: `Runner`, `new Runner({ … })`, `State.get`, `live()`. A span of several words is a command. */
+const SPAN_NAME = /^(?:new |await )?([A-Za-z_]\w*)(?:$|[(.<])/;
+
+/** Each export of the entry file with the guides and examples that show it, in the order of the file. */
+export function showNames(entry: SourceFile, pages: readonly SourceFile[]): ShownName[] {
+  const shown = pages.map(({ path, text }) => ({
+    path,
+    names: path.endsWith('.md') ? namesInGuide({ path, text }) : importedFromRoot({ path, text }),
+  }));
+  return exportedNames(entry).flatMap(({ name }) =>
+    name === undefined ? [] : [{ name, pages: shown.filter(({ names }) => names.has(name)).map(({ path }) => path) }],
+  );
+}
+
+/** The reference page of `eventloom`: each name, and the pages that show it. */
+export function shownNamesPage(names: readonly ShownName[]): string {
+  const rows = names.map(({ name, pages }) => {
+    const links = pages.slice(0, 3).map((path) => `[${path.replace(/^.*(guide|examples)\//, '')}](../../${path})`);
+    return `| \`${name}\` | ${links.join(', ')} |`;
+  });
+  const title = '# eventloom\n\n<!-- Generated: pnpm docs:update -->\n\n';
+  return `${title}${names.length} names, each with pages that show it.\n\n| name | shown in |\n|---|---|\n${rows.join('\n')}\n`;
+}
+
+/** Reasons why the exports are not what they should be; empty when each is shown and they are not too many. */
+export function findFaults(names: readonly ShownName[]): string[] {
+  const unshown = names
+    .filter(({ pages }) => pages.length === 0)
+    .map(({ name }) => `no guide and no example shows ${name}: show it, or leave it to its own package`);
+  if (names.length <= MAX_ROOT_NAMES) return unshown;
+  return [...unshown, `eventloom exports ${names.length} names, more than ${MAX_ROOT_NAMES}`];
+}
+
+/** A guide shows what its code imports from `eventloom`, and what a code span names. */
+function namesInGuide({ path, text }: SourceFile): Set<string> {
+  const names = new Set<string>();
+  for (const [, code = ''] of text.matchAll(CODE_BLOCK)) {
+    for (const name of importedFromRoot({ path: `${path}.ts`, text: code })) names.add(name);
+  }
+  for (const [, span = ''] of text.replace(CODE_BLOCK, '').matchAll(CODE_SPAN)) {
+    const name = SPAN_NAME.exec(span)?.[1];
+    if (name !== undefined) names.add(name);
+  }
+  return names;
+}
+
+function importedFromRoot(file: SourceFile): Set<string> {
+  const imports = parseModule(file).module.staticImports.filter(
+    ({ moduleRequest }) => moduleRequest.value === 'eventloom',
+  );
+  const names = imports.flatMap(({ entries }) => entries.map(({ importName }) => importName.name ?? ''));
+  return new Set(names);
+}
