@@ -173,11 +173,25 @@ export class UnfinishedRunError extends EventloomError {
 export class RequestKnownError extends EventloomError {
   static override readonly code = 'REQUEST_KNOWN';
   readonly invocationId: string;
+  /** The position of the request's message in the run, counted from the run's first event; 0 for the message that began the run. */
+  readonly position: number;
 
-  constructor(message: string, options: EventloomErrorOptions & { readonly invocationId: string }) {
+  constructor(
+    message: string,
+    options: EventloomErrorOptions & { readonly invocationId: string; readonly position?: number },
+  ) {
     super(message, options);
     this.invocationId = options.invocationId;
+    this.position = options.position ?? 0;
   }
+}
+
+/**
+ * The request id names another request of the session: the message that was sent with it first is a different one. Nothing was changed. Send
+ * the new message with an id of its own.
+ */
+export class RequestReusedError extends EventloomError {
+  static override readonly code = 'REQUEST_ID_REUSED';
 }
 
 /** The session has no run of this id, or the server does not know it. Nothing was changed. */

@@ -262,6 +262,7 @@ export {
   ModelError,
   OutputSchemaError,
   RequestKnownError,
+  RequestReusedError,
   RunAbortedError,
   RunNotFoundError,
   SessionAlreadyExistsError,

@@ -1,7 +1,8 @@
 import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
-import { describeFault, frozen, listAdditions, isSameJson } from './json-values.ts';
+import { isSameJson } from '@eventloom/core/internal';
+import { describeFault, frozen, listAdditions } from './json-values.ts';
 import { NodeError } from './errors.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';

@@ -1,4 +1,5 @@
 import { type JsonValue, type JsonFault, copyJson } from '@eventloom/core';
+import { isSameJson } from '@eventloom/core/internal';
 import type { ValueSchema } from '@eventloom/tools';
 import { NodeError } from './errors.ts';
 
@@ -9,29 +10,6 @@ export function frozen<T extends JsonValue>(value: T): T {
     Object.freeze(value);
   }
   return value;
-}
-
-/** True for two equal JSON values; the order of keys does not matter. Values that are not JSON are compared by identity. */
-export function isSameJson(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  if (Array.isArray(one))
-    return (
-      Array.isArray(other) &&
-      one.length === other.length &&
-      one.every((item: unknown, index) => isSameJson(item, other[index]))
-    );
-  if (!isPlain(one) || !isPlain(other)) return false;
-  const keys = Object.keys(one);
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every((key) => Object.hasOwn(other, key) && isSameJson(one[key], other[key]))
-  );
-}
-
-function isPlain(value: object): value is Readonly<Record<string, unknown>> {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
 }
 
 /** The items appended to a non-empty list; undefined when anything else changed. */

@@ -140,7 +140,7 @@ export class RequestAnswers {
     const input = inputRequestOf(call);
     // An answer that came too late is not checked.
     if (input) return isLate ? expired : readInput(input, response, id);
-    const given = unwrap(response, id);
+    const given = unwrapAnswer(response, id);
     if (call.name === REQUEST_CONFIRMATION) return { ...readConfirmation(given, id), ...expired };
     return { provided: this.#takeCredential(given, id, call.args, isLate), ...expired };
   }
@@ -181,14 +181,15 @@ export class RequestAnswers {
 }
 
 /** Clients of the ADK may send an answer as JSON text under `response`. */
-function unwrap(response: JsonRecord, id: string): JsonRecord {
+export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
   const text = response['response'];
   if (typeof text !== 'string' || Object.keys(response).length > 1) return response;
   const value = parseJson(text);
   return isRecord(value) ? value : failAnswer(id, 'has an answer whose response is not the JSON of an object');
 }
 
-function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
+/** The answer to a request for a confirmation as it is stored. @throws InvalidMessageError */
+export function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
   if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed, which must be true or false');
   return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
 }
@@ -216,7 +217,7 @@ async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly s
 }
 
 /** The value that a text is the JSON of; undefined for other text. */
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,16 +3,18 @@ import {
   type Event,
   type GetSessionConfig,
   ObjectType,
+  RequestKnownError,
   type RunConfig,
   UnfinishedRunError,
 } from '@eventloom/core';
 import { Calls, runConfigOver } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
-import { endOpenRun } from './resume/end-open-run.ts';
+import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
+import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-stream.ts';
 import { messageToBeginWith } from './run-message.ts';
-import type { RunRequest } from './run-start.ts';
+import type { RunRequest, RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
 import type { BegunSession, LockedSession } from './session-locks.ts';
@@ -20,6 +22,7 @@ import type { BegunSession, LockedSession } from './session-locks.ts';
 /** A run whose session is locked and read. */
 export interface LockedRun {
   readonly invocationId: string;
+  readonly start: RunStart;
   /** The config that is in force: that of a resumed run, with the caller's options over it. */
   readonly config: RunConfig;
   readonly session: LockedSession;
@@ -32,6 +35,8 @@ export interface LockedRun {
   readonly firstSeq: number;
   /** True when the store appended the message as it locked the session: see `messageToBeginWith`. */
   readonly isMessageStored: boolean;
+  /** Stored events that the stream of a resumed run begins with. */
+  readonly replayed: readonly Event[];
 }
 
 /** Locks the session of a run, reads it, and decides which run goes on, if one does. A client that leaves meanwhile need not wait. */
@@ -39,8 +44,42 @@ export function lockForRun(runner: Runner, request: RunRequest, control: RunCont
   const { live, signal } = control;
   return (
     live?.whileWaiting((abortSignal) => lock(runner, request, control, abortSignal), signal) ??
-    lock(runner, request, control, signal)
+    (request.ifKnown === 'resume'
+      ? lockKnown(runner, request, control, signal)
+      : lock(runner, request, control, signal))
   );
+}
+
+/** Locks the session. A request that is known resumes its run if the process of that run left it. @throws RequestKnownError otherwise */
+async function lockKnown(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  abortSignal: AbortSignal | undefined,
+): Promise<LockedRun> {
+  try {
+    return await lock(runner, request, control, abortSignal);
+  } catch (error) {
+    if (!RequestKnownError.isInstance(error)) throw error;
+    const { key, config, bounds } = request;
+    const { invocationId } = error;
+    const record = await runner.sessionService.findRun({ ...key, id: invocationId });
+    if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
+    if (!isResumable(record.open, bounds)) throw error;
+    const start = { kind: 'resume', message: undefined, invocationId } as const;
+    // The request is recorded: the begin need not name it again.
+    const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
+    try {
+      const locked = await lock(runner, again, control, abortSignal);
+      const events = locked.resumed?.resumedFrom.events ?? [];
+      const first = events.findIndex(({ requestId }) => requestId === config.requestId);
+      return { ...locked, replayed: events.slice(first).filter(isReplayed) };
+    } catch (failure) {
+      // Another process ended it meanwhile, or it cannot be resumed: then it is followed to the end that it gets.
+      for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
+      throw failure;
+    }
+  }
 }
 
 /**
@@ -54,6 +93,10 @@ async function lock(
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
   const { start, callIds, key, config } = request;
+  const { requestId } = config;
+  // The store knows the request as that of the run that it continues: only the events of the run say whether the message is stored.
+  const continued = start.kind === 'answers' || start.kind === 'resume' ? requestId : undefined;
+  if (continued !== undefined) await checkNotKnown(runner, request, continued);
   for (let tries = 1; ;) {
     const resumedId =
       start.kind === 'resume'
@@ -74,7 +117,7 @@ async function lock(
         onBusy: config.onBusy,
         busyWaitMs: config.busyWaitMs,
         mayCreate: start.kind === 'message' || start.kind === 'live',
-        run: { invocationId, resumable, continues: isResume, requestId: config.requestId },
+        run: { invocationId, resumable, continues: isResume, requestId },
         window,
         callIds,
         message,
@@ -84,19 +127,20 @@ async function lock(
         holder: control,
       });
     } catch (error) {
-      if (!UnfinishedRunError.isInstance(error)) throw error;
-      if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
-      await endOpenRun(runner, error.run, request, abortSignal);
+      await settle(runner, request, error, abortSignal);
       continue;
     }
     const { locked: session, loaded } = begun;
     try {
+      // Another process may have stored it while this one waited for the session.
+      if (continued !== undefined && isResume) checkNotIn(request, continued, session, loaded.session);
       if (start.kind !== 'answers' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
         const firstSeq = session.run?.firstSeq ?? 0;
-        const run = { invocationId, session, loaded, window, firstSeq, isMessageStored: message !== undefined };
-        if (!isResume) return { ...run, config, resumed: undefined };
+        const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: message !== undefined };
+        if (!isResume) return { ...run, config, resumed: undefined, replayed: [] };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        return { ...run, config: resumedConfig(runner, request, resumed), resumed };
+        const replayed = request.replay ? resumed.resumedFrom.events.filter(isReplayed) : [];
+        return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {
       await session.undo();
@@ -106,16 +150,33 @@ async function lock(
   }
 }
 
+/** Removes what keeps a run from beginning: an unfinished run of the session, or a request of which nothing is stored. @throws the error itself otherwise */
+async function settle(
+  runner: Runner,
+  request: RunRequest,
+  error: unknown,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  const { config } = request;
+  if (RequestKnownError.isInstance(error)) {
+    try {
+      await settleKnown(runner, request, error, abortSignal);
+    } catch (failure) {
+      if (!UnfinishedRunError.isInstance(failure)) throw failure;
+      await settle(runner, request, failure, abortSignal);
+    }
+    return;
+  }
+  if (!UnfinishedRunError.isInstance(error)) throw error;
+  if (config.onOpenRun === 'reject' && config.onBusy !== 'interrupt') throw error;
+  await endOpenRun(runner, error.run, request, abortSignal);
+}
+
 /** What the run began with goes before the runner's defaults, which may be others today, and what the caller gives before both. */
 function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedInvocation): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
   return runConfigOver(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
-}
-
-/** The stored events that the stream of a resumed run begins with. */
-export function replayedEvents({ resumed }: LockedRun): Event[] {
-  return resumed?.resumedFrom.events.filter(isReplayed) ?? [];
 }
 
 /** True for a stored event that the stream of its run yields: not those of agents that were called as tools. */

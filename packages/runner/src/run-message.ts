@@ -19,6 +19,7 @@ import type { CreatedInvocation } from './create-invocation.ts';
 import { stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { checkNewMessage } from './new-message.ts';
+import { IS_REPLACED } from './resume/known-request.ts';
 import { toBeginning } from './resume/run-beginning.ts';
 import { answeredCallIds, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
@@ -79,6 +80,8 @@ const CONTINUES: Partial<EventActions> = { agentState: { goesOn: true } };
 /** A message to be stored. */
 export interface MessageToStore {
   readonly matched: MatchedMessage;
+  /** True if a plugin replaced the message that was sent. */
+  readonly isReplaced: boolean;
   /** State that is written together with the message. */
   readonly stateDelta: Readonly<Record<string, unknown>>;
   /** The branch of a message that answers no call. */
@@ -91,7 +94,7 @@ export interface MessageToStore {
  */
 export async function storeMessage(
   { invocation, committer }: CreatedInvocation,
-  { matched, stateDelta, branch }: MessageToStore,
+  { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
   const { runConfig, session, artifactService, resumedFrom } = invocation;
   const { calls, answers } = matched;
@@ -104,6 +107,8 @@ export async function storeMessage(
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
   if (!resumedFrom && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
+  if (isReplaced && runConfig.requestId !== undefined)
+    actions = { ...actions, agentState: { ...actions.agentState, [IS_REPLACED]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
   for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {
     const event = { author: 'user', content: { ...content, parts }, actions };

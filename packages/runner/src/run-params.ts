@@ -13,7 +13,9 @@ import {
 } from '@eventloom/core';
 
 /** What to do with a request that is known: see `RunAsyncParams.ifKnown`. */
-export type IfKnown = 'follow' | 'reject';
+export type IfKnown = 'follow' | 'resume' | 'reject';
+
+const IF_KNOWN: readonly unknown[] = ['follow', 'resume', 'reject'] satisfies IfKnown[];
 
 /** What one run is given. */
 export interface RunAsyncParams {
@@ -35,8 +37,11 @@ export interface RunAsyncParams {
    */
   readonly requestId?: string | undefined;
   /**
-   * What to do when a run was begun with this `requestId` before: it is never begun twice. `follow` (default) yields the stored events of that
-   * run from the request's message on, and waits for its end; a run that was left is taken up. `reject` throws RequestKnownError.
+   * What to do when this `requestId` was sent before, and its message is stored: no message is run twice. `follow` (default) yields the stored
+   * events of its run from the message on, and waits for the run's end; a run that its process left is brought to its end meanwhile. `resume`
+   * does the same, except that this stream itself takes up a run that was left, with the options given here: its chunks are streamed too.
+   * `reject` throws RequestKnownError. In any case another message under the same id is refused with RequestReusedError; a message that a
+   * plugin replaced, credentials and files that are saved as artifacts are not compared.
    */
   readonly ifKnown?: IfKnown | undefined;
   /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
@@ -97,8 +102,8 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     throw new ConfigurationError(`runAsync: ${name} must be ${type === 'object' ? 'an object' : `a ${type}`}`);
   }
   const { invocationId, newMessage, stateDelta, ifKnown = 'follow' } = params;
-  if (ifKnown !== 'follow' && ifKnown !== 'reject')
-    throw new ConfigurationError(`runAsync: ifKnown must be follow or reject, is ${JSON.stringify(ifKnown)}`);
+  if (!IF_KNOWN.includes(ifKnown))
+    throw new ConfigurationError(`runAsync: ifKnown must be follow, resume or reject, is ${JSON.stringify(ifKnown)}`);
   if (params.abortSignal !== undefined && typeof params.abortSignal?.aborted !== 'boolean')
     throw new ConfigurationError(
       'runAsync: abortSignal must be an AbortSignal, such as the `signal` of an AbortController',
@@ -115,7 +120,7 @@ const NO_CONFIG: RunConfig = {};
 
 /**
  * The config that a run is given, checked, with copies of the client tools and of the metadata: the caller may go on changing its own.
- * @throws ConfigurationError
+ * @throws ConfigurationError @throws InvalidRequestError
  */
 export function toGivenConfig({
   runConfig: given = NO_CONFIG,
@@ -125,6 +130,8 @@ export function toGivenConfig({
   checkRunConfig(given);
   let runConfig = given.clientTools ? { ...given, clientTools: structuredClone(given.clientTools) } : given;
   if (requestId !== undefined) runConfig = { ...runConfig, requestId };
+  if (runConfig.requestId?.trim() === '')
+    throw new InvalidRequestError('requestId: is blank; leave it out, or give the request an id of its own');
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });
   if ('fault' in copied) throw new ConfigurationError(`customMetadata.${copied.fault.path}: ${copied.fault.reason}`);

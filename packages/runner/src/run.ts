@@ -5,7 +5,7 @@ import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-stream.ts';
 import { completionEvent, isStopped, notifyPlugins, storeFailure, toRunError } from './run-failure.ts';
-import { type LockedRun, lockForRun, replayedEvents } from './lock-run.ts';
+import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { matchContent, replaceMessage, storeMessage } from './run-message.ts';
 import { followRun } from './resume/follow-run.ts';
@@ -33,11 +33,11 @@ export async function* run(
   let request: RunRequest | undefined;
   try {
     request = parseRunRequest(runner, input); // message, answers, resume or live: decided here and nowhere else
-    const { start } = request;
     config = request.config;
-    if (start.kind === 'live') control.live = start.live;
+    if (request.start.kind === 'live') control.live = request.start.live;
     control.watchSignal();
     locked = await lockForRun(runner, request, control);
+    const { start } = locked;
     control.locate(locked.session.lease, locked.loaded.session.lastSeq, locked.firstSeq);
     if (locked.isMessageStored) control.start(locked.invocationId);
     config = locked.config;
@@ -45,6 +45,7 @@ export async function* run(
 
     const matching = start.message && matchContent(runner, locked, start.message);
     let matched = matching instanceof Promise ? await matching : matching;
+    let isReplaced = false;
     const created = createInvocation(runner, start, locked, control, matched?.message);
     const { invocation, context, committer } = created;
     const { plugins } = context;
@@ -55,7 +56,9 @@ export async function* run(
       const rewinding = locked.session.finishRewind(locked.loaded);
       if (rewinding) await rewinding;
       if (matched && plugins.has('onUserMessageCallback')) {
-        matched = await replaceMessage(runner, locked, matched, context);
+        const sent = matched;
+        matched = await replaceMessage(runner, locked, sent, context);
+        isReplaced = matched !== sent;
         if (!locked.resumed) invocation.userContent = matched.message;
       }
       const picked = pickAgent(runner, locked, matched);
@@ -63,11 +66,11 @@ export async function* run(
       control.live?.checkAgent(first.agent, runner.agent);
       committer.agentName = first.agent.name;
       if (matched && !locked.isMessageStored) {
-        await storeMessage(created, { matched, stateDelta: request.stateDelta, branch: first.branch });
+        await storeMessage(created, { matched, isReplaced, stateDelta: request.stateDelta, branch: first.branch });
         control.locate(locked.session.lease, context.session.lastSeq, locked.firstSeq);
       }
       control.start(locked.invocationId);
-      if (request.replay) yield* replayedEvents(locked);
+      yield* locked.replayed;
 
       driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
       const answer = plugins.has('beforeRunCallback')
@@ -128,7 +131,7 @@ export async function* run(
     if (config.completionEvent) yield completionEvent(runner, config, control.invocationId, failure);
     if (failure) throw failure;
   } catch (thrown) {
-    if (RequestKnownError.isInstance(thrown) && request?.ifKnown === 'follow') {
+    if (RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
       yield* followRun(runner, request, control, thrown);
       isEnded = true;
       return;

@@ -1,4 +1,5 @@
 import type { RunBounds } from '@eventloom/core';
+import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
 /** How much the server takes on, and for how long it keeps it. */
 export interface ServerLimits {
@@ -98,7 +99,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxReadersPerRun: 64,
   heartbeatMs: 15_000,
   answerAfterMs: 1000,
-  maxRunAttempts: 3,
+  maxRunAttempts: MAX_RUN_ATTEMPTS,
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,
   maxLiveCalls: 1000,
@@ -115,10 +116,12 @@ export function limitsOver<T extends Partial<ServerLimits>>(limits: T, given: Pa
 }
 
 /** The bounds of every run of a server; undefined when its limits bound none. */
-export function boundsOf({ maxLlmCalls, maxParallelToolCalls }: ServerLimits): RunBounds | undefined {
-  if (maxLlmCalls === Infinity && maxParallelToolCalls === Infinity) return undefined;
+export function boundsOf({ maxLlmCalls, maxParallelToolCalls, maxRunAttempts }: ServerLimits): RunBounds | undefined {
+  const isDefault = maxRunAttempts === MAX_RUN_ATTEMPTS;
+  if (maxLlmCalls === Infinity && maxParallelToolCalls === Infinity && isDefault) return undefined;
   return {
     maxLlmCalls: maxLlmCalls === Infinity ? undefined : maxLlmCalls,
     maxParallelToolCalls: maxParallelToolCalls === Infinity ? undefined : maxParallelToolCalls,
+    maxRunAttempts: isDefault ? undefined : Math.min(Math.max(maxRunAttempts, 1), Number.MAX_SAFE_INTEGER),
   };
 }

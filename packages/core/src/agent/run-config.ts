@@ -71,7 +71,12 @@ export interface RunBounds {
   /** A run with a higher `maxLlmCalls`, or without a limit, gets this one. */
   readonly maxLlmCalls?: number | undefined;
   readonly maxParallelToolCalls?: number | undefined;
+  /** Attempts at an unfinished run that a message finishes first; after as many it is closed. Default 3. */
+  readonly maxRunAttempts?: number | undefined;
 }
+
+/** Attempts at a run, the first one included, after which it is not resumed any more. */
+export const MAX_RUN_ATTEMPTS = 3;
 
 /** The defaults of what is not given. */
 export const RUN_CONFIG_DEFAULTS = {
@@ -107,7 +112,11 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
 /** The names of all options of a run config. */
 export const RUN_CONFIG_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(Object.keys(CHECKS));
 
-const BOUND_CHECKS: Checks<RunBounds> = { maxLlmCalls: integer(1), maxParallelToolCalls: integer(1) };
+const BOUND_CHECKS: Checks<RunBounds> = {
+  maxLlmCalls: integer(1),
+  maxParallelToolCalls: integer(1),
+  maxRunAttempts: integer(1),
+};
 
 const SESSION_CHECKS: Checks<GetSessionConfig> = {
   numRecentEvents: integer(0),

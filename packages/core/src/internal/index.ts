@@ -2,8 +2,9 @@
 
 export { type AnswerableCalls, type Call, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
-export { checkRunConfigDefaults, RUN_CONFIG_OPTIONS, runConfigOver } from '../agent/run-config.ts';
+export { checkRunConfigDefaults, MAX_RUN_ATTEMPTS, RUN_CONFIG_OPTIONS, runConfigOver } from '../agent/run-config.ts';
 export { sealJson } from '../content/copy-json.ts';
+export { isSameJson } from '../content/json.ts';
 export { afterCovered } from '../event/event-actions.ts';
 export { sealContent } from '../event/seal-event.ts';
 export { nameFault } from '../session/check-name.ts';

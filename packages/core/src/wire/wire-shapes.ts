@@ -29,6 +29,7 @@ export interface RunRequest {
   readonly stateDelta?: Record<string, unknown>;
   readonly invocationId?: string;
   readonly requestId?: string;
+  readonly ifKnown?: 'follow' | 'resume' | 'reject';
   readonly customMetadata?: Record<string, unknown>;
   readonly completionEvent?: boolean;
   readonly onBusy?: OnBusy;
@@ -74,7 +75,14 @@ export const RUN_BODY: Field<RunRequest> = described(
       streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
       stateDelta: described(DATA, 'State to write with the message.'),
       invocationId: described(NAME, 'The run to resume: one that was cut off, or waits for an answer.'),
-      requestId: described(NAME, "The caller's own id for the request."),
+      requestId: described(
+        NAME,
+        "The caller's own id for the request: the same id in a session is the same run, and is refused with another message.",
+      ),
+      ifKnown: described(
+        oneOf('follow', 'resume', 'reject'),
+        'What to do when the requestId is known: answer with its run (follow, the default), take that run up first if its process left it (resume), or refuse the request (reject).',
+      ),
       customMetadata: described(DATA, 'Put on every event of the run.'),
       completionEvent: described(FLAG, 'End the stream with a runner.completion event.'),
       onBusy: ON_BUSY,

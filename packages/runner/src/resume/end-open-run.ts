@@ -2,20 +2,21 @@ import {
   ConfigurationError,
   InvalidRequestError,
   type OpenRun,
+  type OpenRunState,
   RUN_CONFIG_DEFAULTS,
+  type RunBounds,
   RunAbortedError,
   RunNotFoundError,
   ShuttingDownError,
 } from '@eventloom/core';
+import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 import type { RunAsyncParams } from '../run-params.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';
 
-/** How often a run is begun or continued before it is closed. */
-const MAX_ATTEMPTS = 3;
 /** Errors of a run that cannot be resumed. */
-const NOT_RESUMABLE = [InvalidRequestError, ConfigurationError, RunNotFoundError];
+export const NOT_RESUMABLE = [InvalidRequestError, ConfigurationError, RunNotFoundError];
 
 /**
  * Ends the run that keeps another one from beginning, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
@@ -33,7 +34,7 @@ export async function endOpenRun(
   if (onBusy === 'interrupt') reason = 'another run of the session interrupted the run';
   else if (onOpenRun === 'finish') {
     const params = { runConfig: { onBusy, busyWaitMs, onOpenRun: 'reject' }, bounds } as const;
-    const fault = isResumable(run) ? await finish(runner, run, params, abortSignal) : faultOf(run);
+    const fault = isResumable(run, bounds) ? await finish(runner, run, params, abortSignal) : faultOf(run);
     if (fault === undefined) return;
     reason = fault;
   }
@@ -41,8 +42,12 @@ export async function endOpenRun(
   await closeRun(runner, { userId, sessionId, invocationId, reason, onBusy, abortSignal });
 }
 
-function isResumable({ resumable, attempts }: OpenRun): boolean {
-  return resumable && attempts < MAX_ATTEMPTS;
+/** True for an open run that is resumed rather than closed. */
+export function isResumable(
+  { resumable, attempts }: OpenRunState,
+  { maxRunAttempts = MAX_RUN_ATTEMPTS }: RunBounds = {},
+): boolean {
+  return resumable && attempts < maxRunAttempts;
 }
 
 function faultOf({ resumable, attempts }: OpenRun): string {

@@ -16,7 +16,7 @@ test('a request that is sent again is the same run: its stored events come again
   const events = await run('hi', REQUEST);
   await run('something else');
   const before = await stored();
-  for (const again of [start('hi', REQUEST), restart().start('another text', REQUEST)]) {
+  for (const again of [start('hi', REQUEST), restart().start('hi', { ...REQUEST, ifKnown: 'resume' })]) {
     const seen: [string, number][] = [];
     for await (const event of again) seen.push([event.id, again.seq]);
     expect(seen).toEqual(events.map(({ id }, index) => [id, index + 1]));
@@ -35,7 +35,8 @@ test('a request that is known is refused when that is asked for, and an option t
     (error) => RequestKnownError.isInstance(error) && error.invocationId === event?.invocationId,
   );
   await expect(run('hi', { ...REQUEST, ifKnown: 'again' as 'reject' })).rejects.toThrow(/ifKnown/);
-  for (const requestId of ['', 'x'.repeat(257)]) await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);
+  for (const requestId of ['', ' \n', 'x'.repeat(257)])
+    await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);
 });
 
 test('a request whose run is in flight waits for its end, and a reader that gives up does not end it', async () => {

@@ -2,7 +2,6 @@ import {
   type Event,
   type RequestKnownError,
   RunAbortedError,
-  SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
@@ -11,6 +10,7 @@ import type { RunRequest } from '../run-start.ts';
 import type { RunControl } from '../run-stream.ts';
 import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
+import { untilFree } from './known-request.ts';
 
 /** So many events are read at once. */
 const PAGE = 100;
@@ -58,23 +58,8 @@ export async function* followRun(
     if (signal?.aborted) throw new RunAbortedError('aborted while the run was followed', { cause: signal.reason });
     const run = { ...key, invocationId, ...record.open };
     const config = { onOpenRun: 'finish', busyWaitMs } as const;
-    if (run.heldUntilMs > runner.platform.now()) await untilFree(runner, key, signal);
+    if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, LOOK_EVERY_MS, signal);
     else await endOpenRun(runner, run, { config, bounds }, signal);
-  }
-}
-
-/** Ends when the session is free, and after a while. */
-async function untilFree(
-  { sessionService }: Runner,
-  key: SessionKey,
-  abortSignal: AbortSignal | undefined,
-): Promise<void> {
-  try {
-    await sessionService.releaseLease(
-      await sessionService.acquireLease({ ...key, waitMs: LOOK_EVERY_MS, abortSignal }),
-    );
-  } catch (error) {
-    if (!SessionBusyError.isInstance(error)) throw error;
   }
 }
 

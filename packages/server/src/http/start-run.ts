@@ -18,8 +18,6 @@ import { checkId, runnerOf } from './check-names.ts';
 import { checkCounts } from './request-body.ts';
 import { decideRunConfig } from './run-policy.ts';
 
-const IF_KNOWN = 'is an option of runAsync; over HTTP a requestId that is known is always answered with its run';
-
 /**
  * Reads and checks the body of a request for a run: the request's user may start it.
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
@@ -37,8 +35,6 @@ export async function readRunBody<Server extends FrontContext>(call: Call<Server
 /** Fields that this body would ignore although a client relies on them, and where they belong instead. */
 const NOT_IN_BODIES = [
   ['webhook', 'is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone'],
-  ['ifKnown', IF_KNOWN],
-  ['if_known', IF_KNOWN],
 ] as const;
 
 /** Checks a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app. */
@@ -90,6 +86,10 @@ async function resume(
     runner.runConfig,
   );
   const giveUpMs = platform.now() + busyWaitMs;
+  const { requestId } = runConfig;
+  const known = requestId === undefined ? undefined : await runner.sessionService.findRun({ ...key, id: requestId });
+  // Not waited for: the run that has the message is the one in flight.
+  if (known && runs.inFlightRun(key, known.invocationId)) return runs.start(runner, params, { quota });
   for (;;) {
     const resumes = invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
     const before = newMessage && resumes !== undefined ? runs.inFlightRun(key, resumes) : undefined;

@@ -74,12 +74,12 @@ describe('a run that was left', () => {
     expect(await (await running).json()).toMatchObject({ code: 'RUN_ABORTED' });
   });
 
-  test.each(['webhook', 'ifKnown', 'if_known'])(
-    'is not started by a body with %s, which its route does not take',
+  test.each(['webhook', 'ifKnown', 'if_known', 'requestId'])(
+    'is not started by a body with %s, when its route does not take that value',
     async (field) => {
       const { post, sessionService } = await setUp([]);
       for (const path of ['/run', '/run_sse']) {
-        const answer = await post(path, { ...ASK, [field]: 'follow' });
+        const answer = await post(path, { ...ASK, [field]: ' ' });
         expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
       }
       expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);

@@ -6,13 +6,14 @@ import {
   SessionNotFoundError,
   StreamingMode,
 } from '@eventloom/core';
-import { type ErrorBody, readRunRequest } from '@eventloom/core/wire';
+import { type ErrorBody, readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
 import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { checkRunRequest, readRunBody, startRun } from '../http/start-run.ts';
+import { eventPosition } from '../runs/frame-position.ts';
 import { within } from '../runs/run-hub.ts';
 import { type FrameEncoder, NUMBERED_SSE_FRAMES, type RunLog, SSE_FRAMES } from '../runs/run-log.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
@@ -29,6 +30,7 @@ const START_BODY = {
     stateDelta: { type: 'object', additionalProperties: true },
     invocationId: { type: 'string', description: 'The run to resume: one that was cut off, or waits for an answer.' },
     requestId: { type: 'string', description: "The caller's own id for the request." },
+    ifKnown: { enum: ['follow', 'resume', 'reject'], description: 'What to do when the requestId is known.' },
     customMetadata: { type: 'object', additionalProperties: true, description: 'Put on every event of the run.' },
     onBusy: { enum: ['queue', 'reject', 'interrupt'] },
     webhook: {
@@ -42,9 +44,11 @@ const START_BODY = {
 
 async function run(call: Call): Promise<Response> {
   const { limits, platform } = call.server;
-  const log = await startRun(call, await readRunBody(call), StreamingMode.NONE);
+  const body = await readRunBody(call);
+  const log = await startRun(call, body, StreamingMode.NONE);
   await log.recording;
-  if (RequestKnownError.isInstance(log.failure)) return knownRun(call, log, log.failure);
+  const known = await knownRun(call, body, log);
+  if (known) return knownEvents(call, log, known);
   if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(log, failure);
@@ -60,9 +64,17 @@ async function runSse(call: Call): Promise<Response> {
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = call.header(EVENT_IDS_HEADER) === '1' || call.header('Last-Event-ID') !== undefined;
   const frames = hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES;
-  if (RequestKnownError.isInstance(log.failure)) {
-    const known = await runs.follow(call.runner(body.appName), log.key, log.failure.invocationId, 0, frames);
-    return sseResponse(known.invocationId, known.body ?? '');
+  const known = await knownRun(call, body, log);
+  if (known) {
+    const { invocationId, position } = known;
+    const followed = await runs.follow(
+      call.runner(body.appName),
+      log.key,
+      invocationId,
+      eventPosition(position),
+      frames,
+    );
+    return sseResponse(followed.invocationId, followed.body ?? '');
   }
   if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
   return sseResponse(log.invocationId, runs.read(log, undefined, frames));
@@ -75,11 +87,26 @@ function isChunk(json: string): boolean {
   return (JSON.parse(json) as Event).partial === true;
 }
 
-/** Answers the events of the run that a request id names already, once it is over. */
-async function knownRun(call: Call, { key }: RunLog, { invocationId }: RequestKnownError): Promise<Response> {
+/** The run that a request is answered with, because its id is known. A run that was left is taken up first where the client asks for that. */
+async function knownRun(
+  call: Call,
+  { ifKnown }: RunRequest,
+  { failure, key }: RunLog,
+): Promise<RequestKnownError | undefined> {
+  if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return undefined;
+  if (ifKnown === 'resume') await call.server.runs.takeUp(call.runner(key.appName), key, failure.invocationId);
+  return failure;
+}
+
+/** Answers the events of a run behind the message of a request, once it is over. */
+async function knownEvents(
+  call: Call,
+  { key }: RunLog,
+  { invocationId, position }: RequestKnownError,
+): Promise<Response> {
   const { runs, limits } = call.server;
   const headers = { [INVOCATION_ID_HEADER]: invocationId };
-  const { body = '' } = await runs.follow(call.runner(key.appName), key, invocationId, 0, LINES);
+  const { body = '' } = await runs.follow(call.runner(key.appName), key, invocationId, eventPosition(position), LINES);
   let text = '';
   const decoder = new TextDecoder();
   for await (const bytes of new Response(body).body ?? []) {
@@ -115,8 +142,9 @@ async function begin(call: Call): Promise<Response> {
   let state: RunState = { invocationId: log.invocationId, state: 'running' };
   // A run that finishes another one first is started again after that.
   if (!(await log.started)) await Promise.race([log.opened, log.recording]);
-  if (RequestKnownError.isInstance(log.failure)) {
-    state = await runs.state(call.runner(), key, log.failure.invocationId);
+  const known = await knownRun(call, body, log);
+  if (known) {
+    state = await runs.state(call.runner(), key, known.invocationId);
   } else {
     if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);

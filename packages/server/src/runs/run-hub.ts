@@ -289,6 +289,14 @@ export class RunHub implements LogHost {
       : this.#followStored(runner, key, invocationId, position, frames);
   }
 
+  /** Resumes a run of this session that its process left, if it can be resumed. Settles when it has its session. */
+  async takeUp({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<void> {
+    const stored = await sessionService.findRun({ ...key, id });
+    if (!stored?.open || stored.open.heldUntilMs > this.platform.now()) return;
+    const { invocationId, open } = stored;
+    if (!this.inFlightRun(key, invocationId)) await this.unfinished.resume({ ...key, invocationId, ...open });
+  }
+
   /** A run of this process. Which of the frames of a resumed run are in its session is known when the run has it. */
   async #findStarted(key: SessionKey, invocationId: string): Promise<RunLog | undefined> {
     const log = this.inFlightRun(key, invocationId);

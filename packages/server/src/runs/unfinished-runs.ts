@@ -74,6 +74,18 @@ export class UnfinishedRuns {
     if (runner) await this.#takeUp(runner, run, true);
   }
 
+  /**
+   * Resumes a run that was left, because a client asks for that: also where unfinished runs are closed or left alone. Settles when the run has
+   * its session. A run that cannot be resumed is left as it is.
+   */
+  async resume(run: OpenRun): Promise<void> {
+    const { runners, hub, limits } = this.#params;
+    const runner = runners.find(({ appName }) => appName === run.appName);
+    if (!runner || !run.resumable || run.attempts >= limits.maxRunAttempts) return;
+    void this.#resume(runner, run, 'queue');
+    await hub.inFlightRun(run, run.invocationId)?.started;
+  }
+
   /** Resumes and closes nothing any more. Settles when what was begun is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;

@@ -1,0 +1,184 @@
+import { BasePlugin, type Content, type Event, type Part, ShuttingDownError } from '@eventloom/core';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { Gate } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { KEY, runToError, scenario, textOf } from '../fixtures/scenario.ts';
+import { dying } from './fixtures/dying-service.ts';
+
+const REQUEST = { requestId: 'r-1' } as const;
+const ANSWER = { requestId: 'r-2' } as const;
+const WAIT = { calls: [{ id: 'c', name: 'wait' }] };
+const answer = (response: Record<string, unknown> = { done: true }, id = 'c'): Part => ({
+  functionResponse: { id, response },
+});
+
+const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+const tools = [wait];
+
+/** The words of a run. */
+const textsOf = (events: readonly Event[]): (string | undefined)[] =>
+  events.filter(({ content }) => content?.parts?.[0]?.text).map(textOf);
+
+test.each([true, false])(
+  'an answer that is sent again after a kill is stored and run once (resumable: %s)',
+  async (resumable) => {
+    // Killed at each commit between the begin and the end.
+    for (let commit = 1, isLast = false; !isLast; commit++) {
+      for (const isAfter of [false, true]) {
+        const first = await scenario({ model: [WAIT], agent: { tools }, resumable });
+        await first.run('hi', REQUEST);
+        const { service, commits } = dying(first.sessionService, commit, isAfter);
+        const changes = { sessionService: service, model: ['Thanks.'], agent: { tools } };
+        await first
+          .restart(changes)
+          .run(answer(), ANSWER)
+          .catch(() => undefined);
+        isLast = commits() < commit;
+        first.platform.advance(60_000);
+        const next = first.restart({ model: ['Thanks.'], agent: { tools } });
+        const again = await next.run(answer(), ANSWER);
+        expect(await next.run(answer(), ANSWER)).toEqual(again.filter(({ object }) => object !== 'runner.end'));
+        const stored = await next.stored();
+        const place = [commit, isAfter];
+        const isAbandoned = stored.some(({ errorCode }) => errorCode === 'RUN_ABANDONED');
+        expect([...place, isAbandoned && resumable]).toEqual([...place, false]);
+        const said = textsOf(stored).slice(1);
+        expect([...place, said.length === 1 || isAbandoned, said.length]).toEqual([
+          ...place,
+          true,
+          Math.min(said.length, 1),
+        ]);
+        const answers = stored.filter(
+          ({ author, content }) => author === 'user' && content?.parts?.[0]?.functionResponse,
+        );
+        expect([...place, answers.length]).toEqual([...place, 1]);
+        expect((await next.runner.listOpenRuns()).runs).toEqual([]);
+      }
+    }
+  },
+);
+
+test('an answer is known while its run goes on and while it waits for the next answer', async () => {
+  const gate = new Gate();
+  const model = [WAIT, { calls: [{ id: 'd', name: 'wait' }], gate }, 'Done.'];
+  const { run, restart, stored } = await scenario({ model, agent: { tools }, resumable: true });
+  await run('hi', REQUEST);
+  const answering = run(answer(), ANSWER);
+  await gate.reached;
+  const following = restart().run(answer(), ANSWER);
+  gate.open();
+  const answered = await answering;
+  expect(await following).toEqual(answered);
+  const before = await stored();
+  expect(await run(answer(), ANSWER)).toEqual(answered);
+  expect(await run('hi', REQUEST)).toHaveLength(answered.length + 1);
+  await expect(run(answer(), { ...ANSWER, ifKnown: 'reject' })).rejects.toMatchObject({
+    code: 'REQUEST_KNOWN',
+    position: 2,
+  });
+  expect(await stored()).toEqual(before);
+  expect(textsOf(await run(answer({}, 'd'), { requestId: 'r-3' }))).toEqual(['Done.']);
+});
+
+test('another message under a request id that is known is refused, and changes nothing', async () => {
+  const confirmed = new FunctionTool({ name: 'buy', description: '', requireConfirmation: true, execute: () => 'ok' });
+  const model = [WAIT, 'Thanks.', { calls: [{ id: 'b', name: 'buy' }] }, 'Bought.'];
+  const { run, stored, runner } = await scenario({ model, agent: { tools: [wait, confirmed] }, resumable: true });
+  const file = { inlineData: { mimeType: 'text/plain', data: 'aGk=' } };
+  await run([{ text: 'hi' }, file], REQUEST);
+  await run(answer({ a: 1, b: [{ c: 2, d: 3 }] }), ANSWER);
+  const [asking] = (await run('buy it', { requestId: 'r-3' })).filter(({ longRunningToolIds }) => longRunningToolIds);
+  const id = asking?.longRunningToolIds?.[0] ?? '';
+  await run(answer({ confirmed: true }, id), { requestId: 'r-4' });
+  const before = await stored();
+  const again: [Part | Part[] | string, string][] = [
+    [[{ text: 'hi' }, { inlineData: { data: 'aGk=', mimeType: 'text/plain' } }], 'r-1'],
+    [answer({ b: [{ d: 3, c: 2 }], a: 1 }), 'r-2'],
+    [answer({ response: '{"confirmed":true}' }, id), 'r-4'],
+  ];
+  for (const [message, requestId] of again) await run(message, { requestId });
+  const others: [Part | Part[] | string, string][] = [
+    ['ho', 'r-1'],
+    ['hi', 'r-1'],
+    [[file, { text: 'hi' }], 'r-1'],
+    [answer(), 'r-1'],
+    [answer({ a: 1 }), 'r-2'],
+    [answer({ a: 1, b: [{ c: 2, d: 3 }] }, 'e'), 'r-2'],
+    ['hi', 'r-2'],
+    [answer({ confirmed: false }, id), 'r-4'],
+    [answer({ confirmed: 'maybe' }, id), 'r-4'],
+    ['hi', before[0]?.invocationId ?? ''],
+  ];
+  for (const [message, requestId] of others)
+    for (const ifKnown of ['follow', 'resume', 'reject'] as const)
+      await expect(run(message, { requestId, ifKnown }), requestId).rejects.toMatchObject({
+        code: 'REQUEST_ID_REUSED',
+      });
+  expect(await stored()).toEqual(before);
+  expect((await runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('a message that a plugin replaced, or whose files were saved, is known by what is stored of it', async () => {
+  class Replacing extends BasePlugin {
+    constructor() {
+      super('replacing');
+    }
+    override onUserMessageCallback({ userMessage }: { userMessage: Content }): Content | undefined {
+      return userMessage.parts?.[0]?.text === 'hi' ? { role: 'user', parts: [{ text: 'HI' }] } : undefined;
+    }
+  }
+  const { run } = await scenario({ model: ['One.', 'Two.'], plugins: [new Replacing()] });
+  const first = await run('hi', REQUEST);
+  expect(await run('hi', REQUEST)).toEqual(first);
+  await run('left as it is', ANSWER);
+  await expect(run('another', ANSWER)).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED' });
+
+  const saving = await scenario({
+    model: ['Saved.'],
+    artifactService: new InMemoryArtifactService(),
+    runConfig: { saveInputBlobsAsArtifacts: true },
+  });
+  const file = { inlineData: { mimeType: 'text/plain', data: 'aGk=' } };
+  const saved = await saving.run([{ text: 'look' }, file], REQUEST);
+  expect(await saving.run([{ text: 'look' }, file], REQUEST)).toEqual(saved);
+  await expect(saving.run([{ text: 'see' }, file], REQUEST)).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED' });
+});
+
+test('a request that resumes takes up a run that was left, in its own stream, and follows any other', async () => {
+  const gate = new Gate();
+  const { start, run, restart } = await scenario({
+    model: [WAIT, { text: 'never', gate }],
+    agent: { tools },
+    resumable: true,
+  });
+  const asked = await run('hi', REQUEST);
+  const abort = new AbortController();
+  const running = runToError(start(answer(), { ...ANSWER, abortSignal: abort.signal }));
+  await gate.reached;
+  abort.abort(new ShuttingDownError('the process ends'));
+  await running;
+  const next = restart({ model: [{ chunks: ['Do', 'ne.'] }], resumable: true } as object);
+  const resumed = await next.run(answer(), { ...ANSWER, ifKnown: 'resume', runConfig: { streamingMode: 'sse' } });
+  expect(resumed.filter(({ partial }) => partial).map(textOf)).toEqual(['Do', 'ne.']);
+  const whole = (events: readonly Event[]): (string | undefined)[] =>
+    events.filter(({ partial, actions }) => !partial && !actions.endOfAgent).map(({ id }) => id);
+  expect(whole(await next.run(answer(), { ...ANSWER, ifKnown: 'resume' }))).toEqual(whole(resumed));
+  expect(whole(await next.run('hi', REQUEST))).toEqual([...whole(asked), ...whole(resumed)]);
+  expect((await next.runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('a request whose process was lost before its message was stored is run when it is sent again', async () => {
+  const { run, sessionService, stored } = await scenario({ model: ['One.', 'Two.'] });
+  for (const leaveOpen of [false, true]) {
+    const requestId = `r-${leaveOpen}`;
+    const { lease } = await sessionService.beginRun({ ...KEY, invocationId: `e-${leaveOpen}`, requestId });
+    await sessionService.releaseLease(lease, { leaveOpen });
+  }
+  for (const [requestId, text] of [
+    ['r-true', 'One.'],
+    ['r-false', 'Two.'],
+  ] as const)
+    for (let times = 0; times < 2; times++) expect((await run('hi', { requestId })).map(textOf)).toEqual([text]);
+  expect(await stored()).toHaveLength(4);
+});

@@ -1,0 +1,246 @@
+import {
+  type BaseSessionService,
+  type Content,
+  type Event,
+  type FunctionResponse,
+  getFunctionResponses,
+  InvalidMessageError,
+  isPersonRequest,
+  REQUEST_CONFIRMATION,
+  REQUEST_CREDENTIAL,
+  RequestKnownError,
+  RequestReusedError,
+  RunNotFoundError,
+  type Session,
+  SessionBusyError,
+  type SessionKey,
+} from '@eventloom/core';
+import { isSameJson } from '@eventloom/core/internal';
+import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
+import type { RunRequest } from '../run-start.ts';
+import type { Runner } from '../runner.ts';
+import type { LockedSession } from '../session-locks.ts';
+
+/** What is stored of a request. */
+interface KnownRequest {
+  readonly invocationId: string;
+  /** The position of its first event in the run, counted from the run's first event. */
+  readonly position: number;
+  /** The user's events with its message. Of a request without a message, the first event that has its id. */
+  readonly events: readonly Event[];
+}
+
+/** So many events are read at once. */
+const PAGE = 100;
+/** So often the session of a run that has not stored the message yet is looked at. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * Refuses a request that continues a run and is stored in that run already.
+ * @throws RequestKnownError @throws RequestReusedError
+ */
+export async function checkNotKnown(runner: Runner, request: RunRequest, requestId: string): Promise<void> {
+  const known = await findRequest(runner.sessionService, request.key, requestId);
+  if (known) refuseKnown(request, requestId, known);
+}
+
+/** As `checkNotKnown`, of a locked session that has the events of the run. */
+export function checkNotIn(
+  request: RunRequest,
+  requestId: string,
+  { run }: LockedSession,
+  { events, lastSeq }: Session,
+): void {
+  const search = new RequestSearch(run?.invocationId ?? '', requestId);
+  // The first of the events may not be the first of the session.
+  const first = lastSeq - events.length + 1 - (run?.firstSeq ?? 0);
+  for (const [index, event] of events.entries()) search.add(event, first + index);
+  if (search.found) refuseKnown(request, requestId, search.found);
+}
+
+/**
+ * Looks into a request that the store refused as that of another run. Returns when the request can be sent to the store again: the process of that
+ * run ended, or the run was refused, before the message was stored.
+ *
+ * @throws RequestKnownError when the message is stored; RequestReusedError when another one is
+ */
+export async function settleKnown(
+  runner: Runner,
+  request: RunRequest,
+  error: RequestKnownError,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  const { sessionService, platform } = runner;
+  const { key, start, config } = request;
+  const { requestId = '' } = config;
+  if (start.kind === 'live') throw error;
+  for (;;) {
+    const record = await sessionService.findRun({ ...key, id: requestId });
+    if (!record) return;
+    await checkNotKnown(runner, request, requestId);
+    if (requestId === record.invocationId) throw reusedError(requestId, 'is the id of a run');
+    if (!record.open || record.open.heldUntilMs <= platform.now()) break;
+    // Its process is about to store the message.
+    await untilFree(sessionService, key, LOOK_EVERY_MS, abortSignal);
+  }
+  await forget(runner, request, error.invocationId, abortSignal);
+}
+
+/** Has the session forget a request of which nothing is stored. */
+async function forget(
+  runner: Runner,
+  { key, config: { requestId, busyWaitMs } }: RunRequest,
+  invocationId: string,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    const { locked } = await runner.sessions.begin({
+      key,
+      purpose: 'a request that was sent again',
+      onBusy: 'queue',
+      busyWaitMs,
+      run: { invocationId, requestId, resumable: false, continues: true },
+      invocationId,
+      abortSignal,
+      onLost: () => undefined,
+    });
+    await locked.undo();
+  } catch (error) {
+    if (!RunNotFoundError.isInstance(error)) throw error;
+  }
+}
+
+/** Ends when the session is free, or after this time. */
+export async function untilFree(
+  sessionService: BaseSessionService,
+  key: SessionKey,
+  waitMs: number,
+  abortSignal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    await sessionService.releaseLease(await sessionService.acquireLease({ ...key, waitMs, abortSignal }));
+  } catch (error) {
+    if (!SessionBusyError.isInstance(error)) throw error;
+  }
+}
+
+/** Undefined for a request that is not known, or of which nothing is stored. */
+async function findRequest(
+  service: BaseSessionService,
+  key: SessionKey,
+  requestId: string,
+): Promise<KnownRequest | undefined> {
+  const record = await service.findRun({ ...key, id: requestId });
+  if (!record) return undefined;
+  const { invocationId, firstSeq } = record;
+  const search = new RequestSearch(invocationId, requestId);
+  for (let seq = firstSeq - 1, lastSeq = firstSeq; seq < lastSeq; seq += PAGE) {
+    const window = { ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } };
+    const session = await (service.getWithoutState?.(window) ?? service.getSession(window));
+    if (!session) return undefined;
+    ({ lastSeq } = session);
+    for (const [index, event] of session.events.entries())
+      if (search.add(event, seq + 1 + index - firstSeq)) return search.found;
+  }
+  return search.found;
+}
+
+/** Looks through the events of a session for the first of a request. */
+class RequestSearch {
+  readonly #invocationId: string;
+  readonly #requestId: string;
+  readonly #events: Event[] = [];
+  #position = 0;
+  #isComplete = false;
+
+  constructor(invocationId: string, requestId: string) {
+    this.#invocationId = invocationId;
+    this.#requestId = requestId;
+  }
+
+  get found(): KnownRequest | undefined {
+    const events = this.#events;
+    return events.length > 0 ? { invocationId: this.#invocationId, position: this.#position, events } : undefined;
+  }
+
+  /** Returns true once everything is found. A message that answers calls on several branches is several events in a row. */
+  add(event: Event, position: number): boolean {
+    if (this.#isComplete) return true;
+    const [first] = this.#events;
+    const isOwn = event.invocationId === this.#invocationId && event.requestId === this.#requestId;
+    if (!isOwn || (first && !(isUsers(first) && isUsers(event)))) return (this.#isComplete = first !== undefined);
+    if (!first) this.#position = position;
+    this.#events.push(event);
+    return false;
+  }
+}
+
+function isUsers({ author }: Event): boolean {
+  return author === 'user';
+}
+
+/** Refuses a request that is known: it is sent again, or its id is. */
+function refuseKnown({ start, config }: RunRequest, requestId: string, known: KnownRequest): void {
+  const { events, invocationId, position } = known;
+  const hasMessage = events.some(isUsers);
+  // The run's own request id may be given to resume it.
+  if (!start.message && hasMessage) return;
+  if (start.message && !(hasMessage && isSameMessage(start.message, events, config.saveInputBlobsAsArtifacts === true)))
+    throw reusedError(
+      requestId,
+      `was sent before, with another message, and began or continued the run ${invocationId}`,
+    );
+  throw new RequestKnownError(`requestId: ${JSON.stringify(requestId)} is known as that of the run ${invocationId}`, {
+    invocationId,
+    position,
+  });
+}
+
+function reusedError(requestId: string, fault: string): RequestReusedError {
+  return new RequestReusedError(
+    `requestId: ${JSON.stringify(requestId)} ${fault}; give each message an id of its own, and send the same message again with the same id`,
+  );
+}
+
+/** The key, in the `agentState` of a user event, that says that a plugin replaced what was sent. */
+export const IS_REPLACED = 'isReplaced';
+
+/** True for a message that was sent before, as far as what is stored of that one says: a message that a plugin replaced is not compared. */
+function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlobsSaved: boolean): boolean {
+  if (events.some(({ actions }) => actions.agentState?.[IS_REPLACED] === true)) return true;
+  const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
+  if (answers.length > 0) {
+    const stored = new Map(events.flatMap(getFunctionResponses).map((response) => [response.id, response]));
+    return stored.size === answers.length && answers.every((answer) => isSameAnswer(answer, stored.get(answer.id)));
+  }
+  const stored = events.flatMap(({ content }) => content?.parts ?? []);
+  const isSaved = (index: number): boolean => areBlobsSaved && parts[index]?.inlineData !== undefined;
+  return (
+    stored.length === parts.length &&
+    parts.every(
+      (part, index) => isSameJson(part, stored[index]) || (isSaved(index) && stored[index]?.text !== undefined),
+    )
+  );
+}
+
+/** Compares an answer with one in the form in which it is stored: see `RequestAnswers.read`. */
+function isSameAnswer(given: FunctionResponse, stored: FunctionResponse | undefined): boolean {
+  if (!stored) return false;
+  if (!isPersonRequest(stored))
+    return isSameJson({ response: {}, ...given, name: stored.name }, { response: {}, ...stored });
+  const { response: answer = {}, id = '' } = given;
+  const { expired, ...kept } = stored.response ?? {};
+  // Nothing is stored of a credential, and of input that came too late.
+  if (stored.name === REQUEST_CREDENTIAL || (expired === true && Object.keys(kept).length === 0)) return true;
+  if (stored.name !== REQUEST_CONFIRMATION) {
+    const { result = answer } = answer;
+    const values = [result, answer, typeof result === 'string' ? parseJson(result) : undefined];
+    return values.some((value) => isSameJson(value, kept['result']));
+  }
+  try {
+    return isSameJson(readConfirmation(unwrapAnswer(answer, id), id), kept);
+  } catch (error) {
+    if (InvalidMessageError.isInstance(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Event } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const ASK = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
+const ANSWER = {
+  newMessage: { parts: [{ functionResponse: { id: 'c', name: 'wait', response: { done: true } } }] },
+  requestId: 'r-2',
+};
+const ROUTES = ['/run', '/run_sse', '/apps/app/users/ann/sessions/s/runs'];
+
+/** A server that leaves unfinished runs alone, and does not know what others on its storage run. */
+async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService()) {
+  const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
+  const server = createServer({ runners: [runner], onUnfinishedRuns: 'leave', onError: () => undefined });
+  const send = async (path: string, body: object): Promise<Response> =>
+    server.fetch(
+      new Request(`http://localhost${path}`, {
+        method: 'POST',
+        body: JSON.stringify(path.startsWith('/run') ? { ...KEY, ...body } : body),
+      }),
+    );
+  const events = async (body: object): Promise<string[]> =>
+    ((await (await send('/run', body)).json()) as Event[]).map(({ id }) => id);
+  const stored = async () => (await sessionService.getSession(KEY))?.events;
+  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
+  return { server, runner, send, events, stored, sessionService };
+}
+
+const WAIT = { calls: [{ id: 'c', name: 'wait' }] };
+
+test('an answer that is sent again gets what came of it: in flight, over, and from a server that did not run it', async () => {
+  const gate = new Gate();
+  const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
+  const asked = await first.events(ASK);
+  const answering = first.events(ANSWER);
+  await gate.reached;
+  const following = first.events(ANSWER);
+  gate.open();
+  const answered = await answering;
+  expect(answered).toHaveLength(1);
+  expect(await following).toEqual(answered);
+  const second = await setUp([], first.sessionService);
+  for (const { events, send } of [first, second]) {
+    expect(await events(ANSWER)).toEqual(answered);
+    expect(await events(ASK)).toEqual([...asked, ...answered]);
+    const streamed = await (await send('/run_sse', ANSWER)).text();
+    expect(streamed.match(/"id":"[^"]+"/g)).toEqual(answered.map((id) => `"id":"${id}"`));
+  }
+});
+
+test('a request id that is known is refused with another message, and with its own if that is asked for', async () => {
+  const { events, send, stored } = await setUp(['Hello.']);
+  await events(ASK);
+  const before = await stored();
+  for (const path of ROUTES) {
+    const other = await send(path, { ...ASK, newMessage: { parts: [{ text: 'ho' }] } });
+    expect([other.status, await other.json()]).toMatchObject([422, { code: 'REQUEST_ID_REUSED' }]);
+    const again = await send(path, { ...ASK, ifKnown: 'reject' });
+    expect([again.status, await again.json()]).toMatchObject([409, { code: 'REQUEST_KNOWN' }]);
+    const unclear = await send(path, { ...ASK, ifKnown: 'maybe' });
+    expect([unclear.status, await unclear.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  }
+  expect(await stored()).toEqual(before);
+});
+
+test.each(ROUTES)('POST %s takes up a run that was left if the client asks for that, and only then', async (path) => {
+  const gate = new Gate();
+  const first = await setUp([{ text: 'never', gate }]);
+  const running = first.send('/run', ASK);
+  await gate.reached;
+  await first.server.drain(0);
+  expect(await (await running).json()).toMatchObject({ code: 'RUN_GOES_ON' });
+  const second = await setUp(['Hello.'], first.sessionService);
+  const left = await second.send(path, ASK);
+  expect(await left.text()).toMatch(path.endsWith('runs') ? /"running"/ : /RUN_GOES_ON/);
+  expect((await second.runner.listOpenRuns()).runs).toHaveLength(1);
+  const resumed = await second.send(path, { ...ASK, ifKnown: 'resume' });
+  expect(resumed.ok).toBe(true);
+  expect(await resumed.text()).toMatch(path.endsWith('runs') ? /"running"/ : /Hello\./);
+  expect(await (await second.send('/run', ASK)).text()).toContain('Hello.');
+  expect((await second.runner.listOpenRuns()).runs).toEqual([]);
+});
