@@ -25,7 +25,10 @@ export interface AgentToolConfig {
   readonly agent: BaseAgent;
   /** The agent's answer is the answer: the calling model does not put it into words. Default false. */
   readonly skipSummarization?: boolean;
-  /** Passes the agent's events on as they come, so that a reader sees it work. Default false: what nodes of graphs tell alone. */
+  /**
+   * True to pass the agent's events on as they come, so that a reader sees it work. The whole event of an answer that came in chunks is left
+   * out. Default false: only the events of graph nodes are passed on.
+   */
   readonly streamInner?: boolean;
   /**
    * True, or a function that says so: the agent is run when a person has confirmed the call, and the calling model is told when they
@@ -51,8 +54,8 @@ const REQUEST_SCHEMA: SchemaLike = {
  * An agent that another agent's model calls like a function and that hands back its answer; the caller keeps the conversation.
  *
  * Each call is a world of its own: the agent sees the arguments and what it does itself, and nobody else sees its events. They
- * are stored in the same session, on the branch `…agent@callId`, and its state changes with them. Who reads the run is told of these
- * changes, and of the artifacts that it saved, in the actions of the tool's response too. Its answer is the value by its
+ * are stored in the same session, on the branch `…agent@callId`, and its state changes with them. The actions of the tool's response repeat
+ * these changes and the artifacts that the agent saved for readers of the run, except for keys that another agent changed since. Its answer is the value by its
  * `outputSchema`, or else the text of its last answer; thoughts are left out. An agent that throws, or whose answer was cut off, is
  * an error that the calling model is told of.
  *
@@ -115,9 +118,7 @@ export class AgentTool extends BaseTool {
     if (!(await isConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name))) return undefined;
     const answer = new AgentAnswer(this.name, actions);
     const pass = (event: Event): Promise<void> => toolContext.emitEvent(event);
-    const stream = this.streamInner
-      ? new InnerStream(pass, (event) => invocationContext.progress.noteCommitted(event))
-      : undefined;
+    const stream = this.streamInner ? new InnerStream(pass) : undefined;
     const enclosure = enclosedBranch(invocationContext.branch, this.agent.name, functionCallId);
     const events = invocationContext.runSubInvocation({
       agent: this.agent,

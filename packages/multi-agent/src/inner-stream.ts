@@ -1,29 +1,22 @@
 import { type Event, isFinalResponse } from '@eventloom/core';
 
 /**
- * Passes on the events of an agent that is called as a tool. The text of its answer is passed on once: when it came chunk by chunk,
- * the whole event of it comes without the text, which is in the tool's response. Which answer is the last one is known at the end,
- * so an answer that came in chunks is held back until then, or until the agent says something else.
+ * Passes on the events of an agent that is called as a tool, each as it is stored. The text of its answer is passed on once: when it came
+ * chunk by chunk, the whole event of it is left out, and the text is in the tool's response as well. Which answer is the last one is known at
+ * the end, so an answer that came in chunks is held back until then, or until the agent says something else.
  */
 export class InnerStream {
   readonly #pass: (event: Event) => Promise<void>;
-  readonly #withoutText: (event: Event) => Event;
   readonly #chunked = new Set<string>();
   /** An answer, and events without content behind it. */
   #held: Event[] = [];
 
-  /** @param derive is told of each event that is made of another in order to be passed on */
-  constructor(pass: (event: Event) => Promise<void>, derive: (event: Event) => void) {
+  constructor(pass: (event: Event) => Promise<void>) {
     this.#pass = pass;
-    this.#withoutText = (event) => {
-      const shown = withoutText(event);
-      derive(shown);
-      return shown;
-    };
   }
 
   async pass(event: Event): Promise<void> {
-    // What a node tells is told at once.
+    // Node events are never held back.
     if (this.#held.length > 0 && !event.nodeEvent) {
       if (event.content === undefined && event.errorCode === undefined) {
         this.#held.push(event);
@@ -37,14 +30,13 @@ export class InnerStream {
     else await this.#pass(event);
   }
 
-  /** The agent is done: what is held back is its answer. */
+  /** Ends the stream: the agent has completed, and the event that is held back is its answer. */
   async end(): Promise<void> {
-    const [answer] = this.#held;
-    if (answer) this.#held[0] = this.#withoutText(answer);
+    this.#held.shift();
     await this.release();
   }
 
-  /** Passes on what is held back, as it is: it is not the answer. */
+  /** Passes on the events that are held back. */
   async release(): Promise<void> {
     const held = this.#held;
     this.#held = [];
@@ -52,13 +44,7 @@ export class InnerStream {
   }
 }
 
-/** True for the last words of an agent; what went wrong is never held back. */
+/** True for the last event of an answer. An event with an error is never held back. */
 function isAnswer(event: Event): boolean {
   return event.partial !== true && event.errorCode === undefined && isFinalResponse(event);
-}
-
-function withoutText(event: Event): Event {
-  const { content, ...others } = event;
-  const parts = content?.parts?.filter(({ text }) => text === undefined) ?? [];
-  return parts.length > 0 ? { ...others, content: { ...content, parts } } : others;
 }

@@ -47,7 +47,7 @@ describe('what it changes', () => {
   test('is not written a second time with its answer: what somebody wrote since stays', async () => {
     const gate = new Gate();
     const helper = new CustomAgent('helper', async function* (context) {
-      yield context.createEvent({ actions: { stateDelta: { k: 'child', gone: 1 } } });
+      yield context.createEvent({ actions: { stateDelta: { k: 'child', gone: 1, own: 1 } } });
       yield context.createEvent({ actions: { removedState: ['gone'] } });
       await gate.pass(context.abortSignal);
     });
@@ -60,11 +60,11 @@ describe('what it changes', () => {
       agent: new ParallelAgent({ name: 'par', subAgents: [caller(helper), other] }),
     });
     const events = await run();
-    const told = events.find((event) => responsesOf([event]).length > 0);
-    expect(await state()).toEqual({ k: 'newer', gone: 'back' });
-    // Who follows the stream has the state as it is.
-    expect(told?.actions.stateDelta).toEqual({ k: 'newer', gone: 'back' });
-    expect((await stored()).find((event) => event.id === told?.id)?.actions.stateDelta).toEqual({});
+    const response = events.find((event) => responsesOf([event]).length > 0);
+    expect(await state()).toEqual({ k: 'newer', gone: 'back', own: 1 });
+    // The keys that the other agent changed since are in its event, which came before.
+    expect(response?.actions.stateDelta).toEqual({ own: 1 });
+    expect(await stored()).toContainEqual(response);
   });
 
   test('of the user’s state is not written a second time over what another session wrote', async () => {
@@ -80,8 +80,9 @@ describe('what it changes', () => {
         event: createEvent({ author: 'x', actions: { stateDelta: { 'user:balance': 20 } } }),
       });
     };
-    await run();
+    const events = await run();
     expect((await sessionService.getSession(KEY))?.state).toEqual({ 'user:balance': 20 });
+    expect(events[1]?.actions.stateDelta).toEqual({ 'user:balance': 10 });
   });
 
   test('is told of an agent in an agent too', async () => {

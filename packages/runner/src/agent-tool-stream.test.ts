@@ -5,7 +5,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
-import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
+import { responsesOf, scenario, scripted, summaryOf, textOf } from './fixtures/scenario.ts';
 
 describe('streamInner', () => {
   test('passes the agent’s events on as they come, and its answer once: chunk by chunk', async () => {
@@ -13,13 +13,16 @@ describe('streamInner', () => {
     const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {
       tools: [tool],
     });
-    const { run } = await scenario({ agent: caller(helper, { streamInner: true }) });
+    const { run, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
     const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     const inner = events.filter((event) => event.author === 'helper');
     expect(inner.map(textOf).filter((text) => text !== undefined)).toEqual(['It is ', 'fine.']);
-    const [, , whole] = inner.filter((event) => event.partial !== true);
-    expect(whole?.content).toBeUndefined();
-    expect(whole?.usageMetadata?.timingInfo).toBeDefined();
+    // The whole answer is stored, and its text is in the response.
+    expect(inner.filter((event) => event.partial !== true).map(summaryOf)).toEqual([
+      'helper: calls look',
+      'helper: answers {"result":"seen"}',
+    ]);
+    expect((await stored()).filter((event) => textOf(event) === 'It is fine.')).toHaveLength(1);
     expect(responsesOf(events)).toContainEqual({ result: 'It is fine.' });
     expect(events.filter((event) => event.author === 'user')).toEqual([]);
   });
@@ -45,7 +48,7 @@ describe('streamInner', () => {
     const { run } = await scenario({ agent: caller(pair, { streamInner: true }) });
     const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     expect(events.filter(({ author }) => author !== 'lead').map((event) => `${event.author} ${textOf(event)}`)).toEqual(
-      ['first o', 'first ne', 'first one', 'second t', 'second wo', 'second undefined'],
+      ['first o', 'first ne', 'first one', 'second t', 'second wo'],
     );
     expect(responsesOf(events)).toEqual([{ result: 'two' }]);
   });
@@ -140,7 +143,7 @@ describe('streamInner', () => {
     const middle = scripted('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });
     const { run, stored } = await scenario({ agent: caller(middle, { streamInner: true }) });
     const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
-    expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2', undefined]);
+    expect(events.filter((event) => event.author === 'deep').map(textOf)).toEqual(['d1', 'd2']);
     const ids = (await stored()).map((event) => event.id);
     expect(new Set(ids).size).toBe(ids.length);
   });

@@ -7,36 +7,66 @@ function responding(...ids: string[]): Event {
   return createEvent({ branch: 'par.lead', content: { role: 'user', parts } });
 }
 
+const enclosureOfCall = (id: string): string => `par.lead.helper@${id}`;
+
 function changesOf(id: string, stateDelta: Record<string, unknown>, removedState: string[] = []): ChildChanges {
   const changes = new ChildChanges();
-  changes.note(`par.lead.helper@${id}`, createEventActions({ stateDelta, removedState }));
+  changes.note(enclosureOfCall(id), createEventActions({ stateDelta, removedState }));
   return changes;
 }
 
-test('a response has the current values of the keys that its call changed', () => {
+test('a response repeats the last change of each key in its call', () => {
   const changes = changesOf('c1', { a: 1, gone: 1 }, ['back']);
-  const { actions } = changes.applyTo(responding('c1'), { a: 2, back: 3, other: 4 });
-  expect(actions).toEqual({ stateDelta: { a: 2, back: 3 }, removedState: ['gone'], artifactDelta: {} });
+  changes.note(enclosureOfCall('c1'), createEventActions({ stateDelta: { a: 2, back: 3 }, removedState: ['gone'] }));
+  const { event, repeatedState } = changes.repeatIn(responding('c1')) ?? expect.unreachable();
+  expect(event.actions).toEqual({ stateDelta: { a: 2, back: 3 }, removedState: ['gone'], artifactDelta: {} });
+  expect([...repeatedState].toSorted()).toEqual(['a', 'back', 'gone']);
 });
 
-test('a change is applied once, and to no response of another call', () => {
+test('a change is repeated once, and in no response of another call', () => {
   const changes = changesOf('c1', { a: 1 });
-  const other = responding('c2');
-  expect(changes.applyTo(other, { a: 1 })).toBe(other);
-  expect(changes.applyTo(responding('c2', 'c1'), { a: 1 }).actions.stateDelta).toEqual({ a: 1 });
-  const again = responding('c1');
-  expect(changes.applyTo(again, { a: 1 })).toBe(again);
+  expect(changes.repeatIn(responding('c2'))).toBeUndefined();
+  expect(changes.repeatIn(createEvent({ branch: 'par.lead' }))).toBeUndefined();
+  expect(changes.repeatIn(responding('c2', 'c1'))?.event.actions.stateDelta).toEqual({ a: 1 });
+  expect(changes.repeatIn(responding('c1'))).toBeUndefined();
 });
 
-test('what the event itself changes is what it says', () => {
-  const changes = changesOf('c1', { a: 1, b: 1 });
+test('a key that another call or an agent of the run changed since is left out', () => {
+  const changes = changesOf('c1', { a: 1, b: 1, c: 1 });
+  changes.note(enclosureOfCall('c2'), createEventActions({ stateDelta: { a: 2 } }));
+  changes.note('', createEventActions({ removedState: ['b'] }));
+  expect(changes.repeatIn(responding('c1'))?.event.actions.stateDelta).toEqual({ c: 1 });
+  expect(changes.repeatIn(responding('c2'))?.event.actions.stateDelta).toEqual({ a: 2 });
+});
+
+test('a change of the response itself wins', () => {
+  const changes = changesOf('c1', { a: 1, b: 1, c: 1 });
   const event = { ...responding('c1'), actions: createEventActions({ stateDelta: { a: 'own' }, removedState: ['b'] }) };
-  expect(changes.applyTo(event, { a: 1, b: 1 }).actions).toEqual(event.actions);
+  const repeating = changes.repeatIn(event);
+  expect(repeating?.event.actions).toMatchObject({ stateDelta: { a: 'own', c: 1 }, removedState: ['b'] });
+  expect([...(repeating?.repeatedState ?? [])]).toEqual(['c']);
 });
 
-test('what is told is a copy, and keys like __proto__ are data', () => {
+test('a resumed run repeats the changes that nobody changed since, of calls without a response', () => {
+  const changing = (id: string, invocationId: string, stateDelta: Record<string, unknown>): Event =>
+    createEvent({ invocationId, branch: id && enclosureOfCall(id), actions: { stateDelta } });
+  const changes = ChildChanges.inRun('e-1', [
+    changing('c1', 'e-0', { before: 1 }),
+    changing('c0', 'e-1', { done: 1 }),
+    { ...responding('c0'), invocationId: 'e-1' },
+    changing('c1', 'e-1', { kept: 1, own: 1, other: 1, moved: 1 }),
+    changing('', 'e-1', { own: 2 }),
+    changing('c1', 'e-2', { other: 2 }),
+    changing('c2', 'e-1', { moved: 2 }),
+  ]);
+  expect(changes?.repeatIn(responding('c0'))).toBeUndefined();
+  expect(changes?.repeatIn(responding('c1'))?.event.actions.stateDelta).toEqual({ kept: 1 });
+  expect(changes?.repeatIn(responding('c2'))?.event.actions.stateDelta).toEqual({ moved: 2 });
+  expect(ChildChanges.inRun('e-1', [changing('', 'e-1', { a: 1 })])).toBeUndefined();
+});
+
+test('a key like __proto__ is data', () => {
   const state = JSON.parse('{"__proto__": {"bad": true}}') as Record<string, unknown>;
-  const { stateDelta } = changesOf('c1', state).applyTo(responding('c1'), state).actions;
+  const { stateDelta } = changesOf('c1', state).repeatIn(responding('c1'))?.event.actions ?? expect.unreachable();
   expect(Object.entries(stateDelta)).toEqual([['__proto__', { bad: true }]]);
-  expect(Object.entries(stateDelta)[0]?.[1]).not.toBe(Object.entries(state)[0]?.[1]);
 });

@@ -1,49 +1,82 @@
-import { enclosedBranch, type Event, type EventActions, getFunctionResponses } from '@eventloom/core';
+import {
+  enclosedBranch,
+  enclosureOf,
+  type Event,
+  type EventActions,
+  getFunctionResponses,
+  setOwn,
+} from '@eventloom/core';
 
-/**
- * State keys that agents changed while they ran as tools. Their changes are committed with their own events, which readers of the run
- * do not see. They must not be committed again, because the values may have changed since. So the forwarded response of the call
- * has the changes, and the stored response does not.
- */
-export class ChildChanges {
-  /** Changed keys by the branch of the call. */
-  readonly #keys = new Map<string, Set<string>>();
-
-  /** Records the keys that an event changed in the call of this branch. */
-  note(enclosure: string, { stateDelta, removedState = [] }: EventActions): void {
-    const changed = [...Object.keys(stateDelta), ...removedState];
-    if (changed.length === 0) return;
-    let keys = this.#keys.get(enclosure);
-    if (!keys) this.#keys.set(enclosure, (keys = new Set()));
-    for (const key of changed) keys.add(key);
-  }
-
-  /** Returns the event with the current values of the keys that changed in the calls it responds to; only once for each call. */
-  applyTo(event: Event, state: Readonly<Record<string, unknown>>): Event {
-    if (this.#keys.size === 0) return event;
-    const keys = new Set<string>();
-    for (const { name = '', id = '' } of getFunctionResponses(event)) {
-      const enclosure = enclosedBranch(event.branch, name, id);
-      for (const key of this.#keys.get(enclosure) ?? []) keys.add(key);
-      this.#keys.delete(enclosure);
-    }
-    return keys.size === 0 ? event : { ...event, actions: withChanges(event.actions, keys, state) };
-  }
+/** The last change of a state key: the call that an agent made it in, and the new value. */
+interface ChildChange {
+  /** The branch of the call. */
+  readonly enclosure: string;
+  /** Undefined for a key that was removed. */
+  readonly value: unknown;
 }
 
-function withChanges(
-  actions: EventActions,
-  keys: ReadonlySet<string>,
-  state: Readonly<Record<string, unknown>>,
-): EventActions {
-  // The event's own changes win.
-  const own = new Set([...Object.keys(actions.stateDelta), ...(actions.removedState ?? [])]);
-  const told = [...keys].filter((key) => !own.has(key));
-  const set = told.filter((key) => Object.hasOwn(state, key)).map((key) => [key, structuredClone(state[key])]);
-  const removed = told.filter((key) => !Object.hasOwn(state, key));
-  return {
-    ...actions,
-    stateDelta: { ...Object.fromEntries(set), ...actions.stateDelta },
-    ...(removed.length > 0 ? { removedState: [...(actions.removedState ?? []), ...removed] } : {}),
-  };
+/** The response of a call, with the state that the agent changed in it. */
+interface RepeatingResponse {
+  readonly event: Event;
+  /** The keys that were changed in the call and not by the response itself. */
+  readonly repeatedState: ReadonlySet<string>;
+}
+
+/**
+ * State keys that agents changed last while they ran as tools. Their changes are committed with their own events, which readers of the run do
+ * not see, so the response of the call repeats them. A key that somebody else in the run changed since is left out: that change is in another
+ * event, and readers that apply the events in order would lose it.
+ */
+export class ChildChanges {
+  readonly #last = new Map<string, ChildChange>();
+
+  /** The changes that no event repeats yet, of a run that is resumed; undefined without any. */
+  static inRun(invocationId: string, events: readonly Event[]): ChildChanges | undefined {
+    const changes = new ChildChanges();
+    const first = events.findIndex((event) => event.invocationId === invocationId);
+    for (const event of first < 0 ? [] : events.slice(first)) {
+      const isOfRun = event.invocationId === invocationId;
+      if (isOfRun) changes.repeatIn(event);
+      changes.note(isOfRun ? enclosureOf(event.branch) : '', event.actions);
+    }
+    return changes.#last.size > 0 ? changes : undefined;
+  }
+
+  /**
+   * Records the keys that a stored event changed.
+   * @param enclosure the branch of the call that the event is in; empty for an event of the run's own agents, which readers see
+   */
+  note(enclosure: string, { stateDelta, removedState = [] }: EventActions): void {
+    for (const key in stateDelta) this.#set(key, enclosure, stateDelta[key]);
+    for (const key of removedState) this.#set(key, enclosure, undefined);
+  }
+
+  #set(key: string, enclosure: string, value: unknown): void {
+    if (enclosure === '') this.#last.delete(key);
+    else this.#last.set(key, { enclosure, value });
+  }
+
+  /** Returns the event with the changes of the calls that it responds to; undefined if there are none. Each change is repeated once. */
+  repeatIn(event: Event): RepeatingResponse | undefined {
+    if (this.#last.size === 0) return undefined;
+    const enclosures = new Set(
+      getFunctionResponses(event).map(({ name = '', id = '' }) => enclosedBranch(event.branch, name, id)),
+    );
+    if (enclosures.size === 0) return undefined;
+    const stateDelta = { ...event.actions.stateDelta };
+    const removedState = [...(event.actions.removedState ?? [])];
+    const changedByEvent = new Set([...Object.keys(stateDelta), ...removedState]);
+    const repeatedState = new Set<string>();
+    for (const [key, { enclosure, value }] of this.#last) {
+      if (!enclosures.has(enclosure)) continue;
+      this.#last.delete(key);
+      if (changedByEvent.has(key)) continue;
+      repeatedState.add(key);
+      if (value === undefined) removedState.push(key);
+      else setOwn(stateDelta, key, value);
+    }
+    if (repeatedState.size === 0) return undefined;
+    const actions = { ...event.actions, stateDelta, ...(removedState.length > 0 && { removedState }) };
+    return { event: { ...event, actions }, repeatedState };
+  }
 }

@@ -47,8 +47,10 @@ export class EventCommitter {
   /** Events of sub-invocations that are being stored. */
   readonly #underWay = new Set<Promise<Event>>();
   #isClosed = false;
-  /** State changes of sub-invocations that no event of their caller carries yet. */
+  /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
   #childChanges: ChildChanges | undefined;
+  /** The newest append of the run. */
+  #newest: MaybePromise<Event> | undefined;
 
   constructor({ context, held, sessionService, outer }: EventCommitterParams) {
     this.#context = context;
@@ -61,12 +63,15 @@ export class EventCommitter {
     this.#asksPlugins = context.plugins.has('onEventCallback');
     this.#coveredUntil = outer ? outer.#coveredUntil : coveredUntil(context.session.events, context.invocation.derived);
     this.#outer = outer;
+    if (!outer && context.invocation.resumedFrom)
+      this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }
 
   /** Creates the committer of a sub-invocation: it stores in the same session, and the sub-invocation sees its own events only. */
   within(context: InvocationContext): EventCommitter {
     const outer = this.#outer ?? this;
+    outer.#childChanges ??= new ChildChanges();
     return new EventCommitter({
       context,
       held: this.#held,
@@ -122,30 +127,51 @@ export class EventCommitter {
   /** Stores a complete event. A transfer in it takes effect from then on. */
   append(event: Event): MaybePromise<Event> {
     if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
-    if (this.#outer) return this.#appendInner(event, this.#outer);
-    const changes = this.#childChanges;
-    const stored = this.#append(event);
-    if (!changes) return stored;
-    const { state } = this.#context.session;
-    return stored instanceof Promise
-      ? stored.then((told) => changes.applyTo(told, state))
-      : changes.applyTo(stored, state);
+    return this.#outer ? this.#appendInner(event, this.#outer) : this.#append(event, '');
   }
 
-  #append(given: Event): MaybePromise<Event> {
+  /** @param enclosure the branch of the call that the event is in; empty for an event that readers of the run see */
+  #append(given: Event, enclosure: string): MaybePromise<Event> {
     const isCovered = given.timestamp <= this.#coveredUntil;
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
+    const changes = this.#childChanges;
+    const { session } = this.#context;
+    const { lease } = this.#held;
+    this.#newest = changes
+      ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
+      : this.#write({ session, event, lease });
+    return this.#newest;
+  }
+
+  /**
+   * Appends an event, which repeats what was changed in the calls that it responds to. Waits for the append before, so that a change is
+   * repeated only while it is the newest.
+   */
+  async #appendRepeating(
+    request: AppendEventRequest,
+    changes: ChildChanges,
+    enclosure: string,
+    before: MaybePromise<Event> | undefined,
+  ): Promise<Event> {
+    // Its failure is its caller's.
+    await Promise.allSettled([before]);
+    const stored = await this.#write({ ...request, ...changes.repeatIn(request.event) });
+    changes.note(enclosure, stored.actions);
+    return stored;
+  }
+
+  #write(request: AppendEventRequest): MaybePromise<Event> {
     const held = this.#held;
     // The append renews the lease, at the earliest when the event was created.
-    held.renewedMs = event.timestamp * 1000;
-    return held.write(this.#appendEvent, { session: this.#context.session, event, lease: held.lease });
+    held.renewedMs = request.event.timestamp * 1000;
+    return held.write(this.#appendEvent, request);
   }
 
   readonly #appendEvent = (request: AppendEventRequest): MaybePromise<Event> => this.#service.appendEvent(request);
 
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
     if (outer.#isClosed) throw new RunAbortedError('the run has ended: nothing more of it is stored');
-    const appending = outer.#append(event);
+    const appending = outer.#append(event, this.#context.branch ?? '');
     if (appending instanceof Promise) {
       outer.#underWay.add(appending);
       const isDone = (): void => void outer.#underWay.delete(appending);
@@ -154,24 +180,14 @@ export class EventCommitter {
     const stored = await appending;
     this.#context.session.events.push(stored);
     this.#context.invocation.onStored?.(event);
-    const told = outer.#childChanges?.applyTo(stored, this.#context.session.state) ?? stored;
-    this.recordChildChanges(told);
-    this.#context.progress.noteCommitted(told);
-    return told;
+    this.#context.progress.noteCommitted(stored);
+    return stored;
   }
 
   /** Stores nothing more of sub-invocations, which may go on after an abort. Resolves when what is being stored is stored, or failed. */
   async closeInner(): Promise<void> {
     this.#isClosed = true;
     if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-  }
-
-  /** Records the state that an event of this sub-invocation changed: the response of its call repeats it. */
-  recordChildChanges({ actions }: Event): void {
-    const { stateDelta, removedState } = actions;
-    if (removedState === undefined && Object.keys(stateDelta).length === 0) return;
-    const outer = this.#outer ?? this;
-    (outer.#childChanges ??= new ChildChanges()).note(this.#context.branch ?? '', actions);
   }
 
   /** The session of the run, with all of its events. */

@@ -26,7 +26,6 @@ export async function* runSubInvocation(
   if (context.resumedFrom) {
     for (const event of recordedEvents(context, own.session)) {
       context.session.events.push(event);
-      own.recordChildChanges(event);
       request.onRecorded?.(event);
     }
   } else {

@@ -31,10 +31,17 @@ export const NO_WRITES: readonly StateWrite[] = [];
  * Checks an event's id, its state and the names of its artifacts, and says what is to be stored. An event that came without an id or a time
  * gets them here. The event is sealed: what is stored is an event by its type and JSON, and nobody changes it any more.
  * @param coveredUntil the end of what compactions cover, in seconds: the event is dated after it
+ * @param repeated see `AppendEventRequest.repeatedState`
  * @throws InvalidRequestError, StateKeyError, StateValueError and InvalidArtifactNameError
  * @throws InvalidEventError for what is no event, or not JSON
  */
-export function planAppend(event: Event, nowMs: number, platform: Platform, coveredUntil = -Infinity): AppendPlan {
+export function planAppend(
+  event: Event,
+  nowMs: number,
+  platform: Platform,
+  coveredUntil = -Infinity,
+  repeated?: ReadonlySet<string>,
+): AppendPlan {
   const id = event.id === '' ? platform.newEventId() : event.id;
   let timestamp = event.timestamp === 0 ? nowMs / 1000 : event.timestamp;
   // NaN is left for the seal to refuse.
@@ -43,11 +50,15 @@ export function planAppend(event: Event, nowMs: number, platform: Platform, cove
   // What is of another type than it must be is left to the seal to refuse.
   const actions: Partial<EventActions> = isRecord(event.actions) ? event.actions : NO_ACTIONS;
   for (const name in actions.artifactDelta) checkArtifactName(name);
-  const stateDelta = hasKeys(actions.stateDelta) ? checkStateDelta(actions.stateDelta) : undefined;
-  const removedState = Array.isArray(actions.removedState) ? removedKeys(actions.removedState) : undefined;
+  let stateDelta = hasKeys(actions.stateDelta) ? checkStateDelta(actions.stateDelta) : undefined;
+  let removedState = Array.isArray(actions.removedState) ? removedKeys(actions.removedState) : undefined;
   let writes = NO_WRITES;
   if (stateDelta || removedState) {
     stored = withoutTemp(stored, stateDelta, removedState);
+    if (repeated) {
+      stateDelta = stateDelta && withoutKeys(stateDelta, repeated);
+      removedState = removedState?.filter((key) => !repeated.has(key));
+    }
     writes = toStateWrites(stateDelta ?? {}, removedState);
   }
   const sealed = sealEvent(stored);
@@ -68,6 +79,12 @@ function removedKeys(keys: readonly unknown[]): readonly string[] | undefined {
   if (!isRemoving) return undefined;
   for (const key of keys) checkStateKey(key);
   return keys;
+}
+
+function withoutKeys(record: Readonly<Record<string, unknown>>, keys: ReadonlySet<string>): Record<string, unknown> {
+  const others: Record<string, unknown> = {};
+  for (const key in record) if (!keys.has(key)) setOwn(others, key, record[key]);
+  return others;
 }
 
 /** The event without its `temp:` keys; the same event when it has none. */

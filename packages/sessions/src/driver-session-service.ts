@@ -135,9 +135,9 @@ export class DriverSessionService extends BaseSessionService {
     this.#leases.wake(request);
   }
 
-  override appendEvent({ session, event, lease }: AppendEventRequest): MaybePromise<Event> {
+  override appendEvent({ session, event, lease, repeatedState }: AppendEventRequest): MaybePromise<Event> {
     if (event.partial === true) return event;
-    const append = this.#planned(session, event, lease);
+    const append = this.#planned(session, event, lease, repeatedState);
     if (!lease && this.#leases.isAwaited(append)) return this.#appendInTurn(session, append);
     const outcome = this.#driver.appendEvent(append);
     // Not `whenReady`, whose closure would cost every event more than the append itself.
@@ -248,11 +248,17 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   /** What the driver is to append, and what that changes in the session object. */
-  #planned(session: Session, event: Event, lease: SessionLease | undefined): PlannedAppend {
+  #planned(
+    session: Session,
+    event: Event,
+    lease: SessionLease | undefined,
+    repeated?: ReadonlySet<string>,
+  ): PlannedAppend {
     const { appName, userId, id: sessionId, incarnation } = session;
     this.#check(appName, userId, sessionId);
     const nowMs = this.#platform.now();
-    const { event: stored, writes, stateDelta, removedState } = planAppend(event, nowMs, this.#platform);
+    const plan = planAppend(event, nowMs, this.#platform, undefined, repeated);
+    const { event: stored, writes, stateDelta, removedState } = plan;
     if (lease && (lease.sessionId !== sessionId || lease.userId !== userId || lease.appName !== appName))
       throw staleError(lease);
     return { appName, userId, sessionId, incarnation, event: stored, writes, nowMs, lease, stateDelta, removedState };

@@ -94,6 +94,11 @@ export interface AppendEventRequest {
   readonly event: Event;
   /** The lease of a run. Without one, the append takes a lease for itself, as a run would. */
   readonly lease?: SessionLease | undefined;
+  /**
+   * Keys in the event's `stateDelta` and `removedState` that earlier events of the session changed already. They are stored in the event
+   * and not applied again: another session may have changed them since. Default: none.
+   */
+  readonly repeatedState?: ReadonlySet<string> | undefined;
 }
 
 /** Begins a run. */

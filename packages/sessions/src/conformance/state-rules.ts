@@ -161,6 +161,26 @@ export const stateRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'state.repeated',
+    title: 'repeatedState is stored in its event and not applied again, and what else the event changes is.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const session = await service.createSession(KEY);
+      const other = await service.createSession(OTHER_KEY);
+      const first = { 'user:balance': 10, own: 1, 'user:back': 1 };
+      await service.appendEvent({ session, event: stateEvent('one', first, ['user:gone']) });
+      await service.appendEvent({ session: other, event: stateEvent('other', { 'user:balance': 20, 'user:gone': 1 }) });
+      const event = stateEvent('two', { ...first, added: 2 }, ['user:gone', 'user:back']);
+      const repeatedState = new Set(['user:balance', 'own', 'user:gone']);
+      const returned = await service.appendEvent({ session, event, repeatedState });
+      expect.same('the returned event', returned.actions, event.actions);
+      const stored = await readSession(subject);
+      expect.same('the stored event', stored.events[1]?.actions, event.actions);
+      expect.same('the stored state', stored.state, { 'user:balance': 20, 'user:gone': 1, own: 1, added: 2 });
+      expect.same('the added key of the session object', session.state['added'], 2);
+    },
+  },
+  {
     id: 'state.shallow-replace',
     title: 'A key’s value is replaced as a whole, never merged.',
     async check(subject) {

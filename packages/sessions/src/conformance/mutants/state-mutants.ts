@@ -50,6 +50,17 @@ export const stateMutants: readonly Mutant[] = [
     ),
   ),
   brokenWrites('state.remove-wins', 'removes before it sets', (writes) => writes.toReversed()),
+  brokenService('state.repeated', 'applies what is repeated', (service) => ({
+    appendEvent: (request) => service.appendEvent({ ...request, repeatedState: undefined }),
+  })),
+  brokenService('state.repeated', 'stores no key that is repeated', (service) => ({
+    appendEvent({ repeatedState = new Set(), ...request }) {
+      const { event } = request;
+      const actions = { ...event.actions, stateDelta: { ...event.actions.stateDelta } };
+      for (const key of repeatedState) delete actions.stateDelta[key];
+      return service.appendEvent({ ...request, event: { ...event, actions } });
+    },
+  })),
   brokenDriver('state.shallow-replace', 'merges objects', (driver) => ({
     appendEvent(append) {
       const before = driver.readSession(append, { ...ALL_EVENTS, limit: 0 })?.state ?? [];
