@@ -1,5 +1,12 @@
 import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
-import type { SessionBackground, SessionHold, StateEntry, StoredRun, StoredSession } from '@eventloom/sessions';
+import type {
+  SessionBackground,
+  SessionHold,
+  StateEntry,
+  StoredRun,
+  StoredSession,
+  WebhookHold,
+} from '@eventloom/sessions';
 
 /** All of an app, as JSON. Its parts are lists and not objects, because names like `__proto__` are data. */
 export interface AppDocument {
@@ -10,7 +17,7 @@ export interface AppDocument {
   sessions: SessionDocument[];
 }
 
-export interface SessionDocument extends SessionKey, SessionHold {
+export interface SessionDocument extends SessionKey, SessionHold, WebhookHold {
   readonly incarnation: string;
   readonly initialState: readonly StateEntry[];
   readonly events: Event[];

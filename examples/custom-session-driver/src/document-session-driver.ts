@@ -1,9 +1,11 @@
-import type { Event, LeaveOpen, SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, LeaveOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
+import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
-import type { OpenRunPage, RunBegin, RunEnd, RunMessage } from '@eventloom/sessions';
+import type { OpenRunPage, RunBegin, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
 import { type RunTable, type StoredRun, takeRun, withdrawTicket } from '@eventloom/sessions';
+import { changeWebhook, putWebhook, selectWebhooks } from '@eventloom/sessions';
 import { type SessionHold, selectEvents, selectOpenRunPage, selectSessionPage } from '@eventloom/sessions';
 import { type AppDocument, type SessionDocument, stateOf, toStored, writeState } from './app-document.ts';
 import type { DocumentStore } from './document-store.ts';
@@ -107,6 +109,18 @@ export class DocumentSessionDriver implements SessionDriver {
 
   findRun(key: SessionKey, id: string) {
     return this.#change(key, (_, session) => session && findRecord(session, new RunList(session.runs), id));
+  }
+
+  putRunWebhook(webhook: PutRunWebhookRequest) {
+    return this.#change(webhook, (_, session) => putWebhook(session, session && new RunList(session.runs), webhook));
+  }
+
+  listRunWebhooks(page: RunWebhookPage) {
+    return this.#change(page, (app) => selectWebhooks(app.sessions, page));
+  }
+
+  changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined) {
+    return this.#change(webhook, (_, session) => changeWebhook(session, webhook, change));
   }
 
   withdrawTicket(key: SessionKey, ticketId: string) {

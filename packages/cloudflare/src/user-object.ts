@@ -32,7 +32,7 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
  * The Durable Object of one user of one app. Holds the sessions, the user's state and the runs, and serves the routes that name this
  * user. A run belongs to the object and continues when its request ends; once it has ended, its session answers for it. While a run is
  * active an alarm keeps the object in memory; after an eviction the alarm wakes the object, which continues resumable runs. The same
- * alarm retries the delivery of app state, and deletes large values that no row refers to.
+ * alarm retries the delivery of app state and of webhooks, and deletes large values that no row refers to.
  */
 export class UserObject<Env extends CloudflareBindings> {
   readonly #storage: ObjectStorage;
@@ -108,6 +108,7 @@ export class UserObject<Env extends CloudflareBindings> {
     // Keeps an alarm that is already set: it may be the one that woke the object.
     this.#alarmMs = (await this.#storage.getAlarm()) ?? Infinity;
     await this.#takeUpRuns();
+    this.#deliverWebhooks();
     this.#setAlarm();
   }
 
@@ -129,6 +130,7 @@ export class UserObject<Env extends CloudflareBindings> {
     await this.#takeUpRuns();
     await this.#sweep.sweep();
     await this.#sync.deliver();
+    await this.#server.deliverWebhooks();
     this.#setAlarm();
   }
 
@@ -154,7 +156,14 @@ export class UserObject<Env extends CloudflareBindings> {
     this.#setAlarm();
     if (this.#running === 0) this.#platform.rest();
     this.#watch();
+    if (this.#server.webhooksDueMs < Infinity) this.#deliverWebhooks();
     if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver().then(() => this.#setAlarm()));
+  }
+
+  /** Tells of the ends of runs. What is not delivered is retried by the alarm. */
+  #deliverWebhooks(): void {
+    const hasDelivered = this.#server.deliverWebhooks();
+    if (hasDelivered) this.#platform.background(hasDelivered.then(() => this.#setAlarm()));
   }
 
   /** Settles again when no run is active any more. */
@@ -166,6 +175,7 @@ export class UserObject<Env extends CloudflareBindings> {
       idle.then(() => {
         this.#isWatching = false;
         this.#settle();
+        this.#deliverWebhooks();
       }),
     );
   }
@@ -178,6 +188,7 @@ export class UserObject<Env extends CloudflareBindings> {
       this.#sync.dueMs,
       this.#sweep.dueMs,
       this.#takeUpMs,
+      this.#server.webhooksDueMs,
     );
     // Moves a future alarm of an idle object to a later time, so that it is not woken early. An alarm that is due rings, and sets the next.
     const isTooSoon = dueMs > this.#alarmMs && dueMs < Infinity && this.#alarmMs > now && !isRunning;

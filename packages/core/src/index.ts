@@ -188,6 +188,12 @@ export type {
   RunRecord,
 } from './session/open-run.ts';
 export type {
+  ListRunWebhooksRequest,
+  PutRunWebhookRequest,
+  RunWebhook,
+  RunWebhookChange,
+} from './session/run-webhook.ts';
+export type {
   AcquireLeaseRequest,
   LeaveOpen,
   OnBusy,

@@ -42,9 +42,17 @@ export interface EventloomServer {
    */
   takeUpUnfinishedRuns(): Promise<number | undefined>;
   /**
+   * Makes the attempts at messages of webhooks that are due, those that other processes left included. Settles when they are made; never
+   * rejects. Undefined without the option `webhooks`. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0.
+   */
+  deliverWebhooks(): Promise<void> | undefined;
+  /** When the next such attempt is due that is known here, in milliseconds since the epoch; `Infinity` when none is. */
+  readonly webhooksDueMs: number;
+  /**
    * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next
    * commit, and at its end at once. A call ends when the model has said its sentence. Requests that start no run are still answered.
-   * Settles at the latest a second later, and another one later if messages of webhooks are under way.
+   * Settles at the latest a second later, and another one later if messages of webhooks are to be sent; what is not sent by then is sent
+   * by the next process.
    */
   drain(timeoutMs: number): Promise<void>;
 }
@@ -69,14 +77,18 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
   const limits = limitsOver(DEFAULT_LIMITS, options.limits);
   const report = createReporter(platform, options.onError);
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
+  const runs = new RunHub({ ...options, platform, limits, report });
+  const webhooks =
+    options.webhooks &&
+    new Webhooks(options.webhooks, { runners: options.runners, hub: runs, limits, platform, report });
   const server: ServerContext = {
     runners,
-    runs: new RunHub({ ...options, platform, limits, report }),
+    runs,
     live: options.live?.createHost({ runners, limits, runConfig: options.runConfig, platform, report }),
     limits,
     quotas: new UserQuotas(limits),
     runConfig: options.runConfig,
-    webhooks: options.webhooks && new Webhooks(options.webhooks, platform, report),
+    webhooks,
     isStorageReachable: createStorageProbe(options.runners, platform),
     platform,
     trustsImportedEvents: options.trustImportedEvents === true,
@@ -95,6 +107,7 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     report,
   });
   server.runs.unfinished.start();
+  webhooks?.start();
   return {
     app,
     fetch: app.fetch,
@@ -106,9 +119,13 @@ export function createServerOn(app: Hono, options: ServerOptions): EventloomServ
     },
     whenIdle: () => server.runs.whenIdle(),
     takeUpUnfinishedRuns: () => server.runs.unfinished.look(),
+    deliverWebhooks: () => webhooks?.deliver(),
+    get webhooksDueMs() {
+      return webhooks?.dueMs ?? Infinity;
+    },
     async drain(timeoutMs) {
       await Promise.all([server.runs.drain(timeoutMs), server.live?.drain(timeoutMs)]);
-      await server.webhooks?.drain();
+      await webhooks?.drain();
     },
   };
 }

@@ -55,8 +55,8 @@ export interface ServerLimits {
   /** Runs in flight that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
   /**
-   * How often the server looks for runs that other processes left; sooner where a session is about to be free. 0: only when
-   * `EventloomServer.takeUpUnfinishedRuns` is called. Default 15,000 ms.
+   * How often the server looks for runs, and for messages of webhooks, that other processes left; sooner where a session is about to be free. 0: only when
+   * `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000 ms.
    */
   readonly unfinishedRunsEveryMs: number;
   /** Calls at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */

@@ -52,7 +52,8 @@ export interface ServerOptions {
   readonly runConfig?: RunConfigHook | undefined;
   /**
    * Lets a request for a run (`POST …/sessions/{sessionId}/runs`) say `webhook: { url }`: the server sends a signed message there when the run has
-   * ended. Default: such a request is refused.
+   * ended. The webhook is stored with the run: whatever becomes of the process, the message is sent, at least once and under one `webhook-id`,
+   * by a server with this option and the same sessions. Default: such a request is refused.
    */
   readonly webhooks?: WebhookOptions | undefined;
   /** Further ways to speak with the agents, beside the ADK's routes. Default: none. */

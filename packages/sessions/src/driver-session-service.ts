@@ -17,13 +17,17 @@ import {
   type ListEventsResponse,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
+  type ListRunWebhooksRequest,
   type ListSessionsRequest,
   type ListSessionsResponse,
   type ListToolCallsRequest,
   type MaybePromise,
   type Platform,
+  type PutRunWebhookRequest,
   type ReleaseLeaseOptions,
   type RunRecord,
+  type RunWebhook,
+  type RunWebhookChange,
   type Session,
   type SessionKey,
   sessionKeyOf,
@@ -47,7 +51,7 @@ import { ALL_EVENTS, toEventWindow } from './event-window.ts';
 import { exportSession } from './export-session.ts';
 import type { LeaseClaim } from './lease-claim.ts';
 import { planImport } from './import-plan.ts';
-import { listOpenRuns, listSessions, showEventPage, toEventPage } from './listings.ts';
+import { listOpenRuns, listSessions, showEventPage, toEventPage, toPageSize } from './listings.ts';
 import type { AppendOutcome, EventAppend, RunRefusal, SessionDriver, TakenRun } from './session-driver.ts';
 import { SessionLeases } from './session-leases.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
@@ -223,6 +227,26 @@ export class DriverSessionService extends BaseSessionService {
 
   override listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
     return listOpenRuns(this.#driver, request);
+  }
+
+  override putRunWebhook(request: PutRunWebhookRequest): MaybePromise<void> {
+    this.#check(request.appName, request.userId, request.sessionId);
+    checkName('id', request.id);
+    checkName('invocationId', request.invocationId);
+    return whenReady(this.#driver.putRunWebhook(request), (isFound) => {
+      if (!isFound) throw runNotFoundError(request, request.invocationId);
+    });
+  }
+
+  override listRunWebhooks(request: ListRunWebhooksRequest): MaybePromise<RunWebhook[]> {
+    const { appName, userId, includeOpen = false, limit } = request;
+    checkName('appName', appName);
+    if (userId !== undefined) checkName('userId', userId);
+    return this.#driver.listRunWebhooks({ appName, userId, includeOpen, limit: toPageSize(limit) });
+  }
+
+  override changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean> {
+    return this.#driver.changeRunWebhook(webhook, change);
   }
 
   override recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void> {

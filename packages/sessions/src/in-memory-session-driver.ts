@@ -2,7 +2,10 @@ import {
   type Event,
   type LeaveOpen,
   type OpenRun,
+  type PutRunWebhookRequest,
   type RunRecord,
+  type RunWebhook,
+  type RunWebhookChange,
   type SessionKey,
   type SessionLease,
   setOwn,
@@ -21,6 +24,7 @@ import type {
   OpenRunPage,
   RunBegin,
   RunEnd,
+  RunWebhookPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -42,6 +46,7 @@ import {
   takeRun,
   withdrawTicket,
 } from './session-hold.ts';
+import { changeWebhook, putWebhook, selectWebhooks, type WebhookHold } from './run-webhooks.ts';
 import { StoredEvents } from './stored-events.ts';
 
 /** An app in memory. */
@@ -50,6 +55,8 @@ interface AppRecord {
   readonly users: Map<string, UserRecord>;
   /** The sessions that have an open run. */
   readonly openRuns: Set<SessionRecord>;
+  /** The sessions that have webhooks. */
+  readonly webhooks: Set<SessionRecord>;
 }
 
 /** A user in memory. */
@@ -59,7 +66,7 @@ interface UserRecord {
 }
 
 /** A session in memory. */
-interface SessionRecord extends SessionKey, SessionHold {
+interface SessionRecord extends SessionKey, SessionHold, WebhookHold {
   readonly app: AppRecord;
   readonly user: UserRecord;
   readonly incarnation: string;
@@ -136,6 +143,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (!record) return;
     const { app, user, userId, sessionId } = record;
     app.openRuns.delete(record);
+    app.webhooks.delete(record);
     if (user.sessions.size === 1 && user.state.isEmpty) app.users.delete(userId);
     else user.sessions.delete(sessionId);
   }
@@ -210,6 +218,24 @@ export class InMemorySessionDriver implements SessionDriver {
     return selectOpenRunPage(this.#apps.get(page.appName)?.openRuns ?? [], page);
   }
 
+  putRunWebhook(webhook: PutRunWebhookRequest): boolean {
+    const record = this.#find(webhook);
+    const isPut = putWebhook(record, record?.runs, webhook);
+    if (record && isPut) record.app.webhooks.add(record);
+    return isPut;
+  }
+
+  listRunWebhooks(page: RunWebhookPage): RunWebhook[] {
+    return selectWebhooks(this.#apps.get(page.appName)?.webhooks ?? [], page);
+  }
+
+  changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): boolean {
+    const record = this.#find(webhook);
+    const isChanged = changeWebhook(record, webhook, change);
+    if (record && !record.webhooks) record.app.webhooks.delete(record);
+    return isChanged;
+  }
+
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
     const record = this.#find(lease);
     if (!isLeaseLive(record, lease)) return false;
@@ -229,7 +255,11 @@ export class InMemorySessionDriver implements SessionDriver {
   /** A new session with nothing in it, which nobody holds; undefined when its key is taken. */
   #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): SessionRecord | undefined {
     let app = this.#apps.get(appName);
-    if (!app) this.#apps.set(appName, (app = { state: new StateTable(), users: new Map(), openRuns: new Set() }));
+    if (!app)
+      this.#apps.set(
+        appName,
+        (app = { state: new StateTable(), users: new Map(), openRuns: new Set(), webhooks: new Set() }),
+      );
     let user = app.users.get(userId);
     if (!user) app.users.set(userId, (user = { state: new StateTable(), sessions: new Map() }));
     if (user.sessions.has(sessionId)) return undefined;
@@ -244,6 +274,7 @@ export class InMemorySessionDriver implements SessionDriver {
       initialState: undefined,
       events: new StoredEvents(),
       runs: new Map(),
+      webhooks: undefined,
       toolCalls: undefined,
       updatedAtMs,
       epoch: 0,

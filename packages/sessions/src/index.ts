@@ -7,6 +7,8 @@ export type { DriverSessionServiceOptions } from './driver-session-service.ts';
 export { DriverSessionService } from './driver-session-service.ts';
 export { compareText } from './compare-text.ts';
 export { selectEvents } from './select-events.ts';
+export type { WebhookHold } from './run-webhooks.ts';
+export { changeWebhook, putWebhook, selectWebhooks } from './run-webhooks.ts';
 export { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 export type { RunTable, RunTaken, SessionHold, StoredTicket } from './session-hold.ts';
 export {
@@ -34,6 +36,7 @@ export type {
   RunEnd,
   RunMessage,
   RunRefusal,
+  RunWebhookPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,

@@ -130,7 +130,7 @@ function readOpenRunPosition(cursor: string): OpenRunPosition {
 const MAX_PAGE = 1000;
 
 /** How much a page of a listing holds. @throws InvalidRequestError for a limit that is no positive integer */
-function toPageSize(limit: number = MAX_PAGE): number {
+export function toPageSize(limit: number = MAX_PAGE): number {
   if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
   return Math.min(limit, MAX_PAGE);
 }

@@ -3,7 +3,10 @@ import type {
   LeaveOpen,
   MaybePromise,
   OpenRun,
+  PutRunWebhookRequest,
   RunRecord,
+  RunWebhook,
+  RunWebhookChange,
   SessionKey,
   SessionLease,
   StateWrite,
@@ -244,7 +247,7 @@ export interface SessionDriver {
   /** Stores a session with its history, numbered from 1; undefined, with nothing changed, when its key is taken. */
   importSession(session: SessionImport): MaybePromise<CreatedSession | undefined>;
 
-  /** Removes the session with its events, state, lease, runs, tickets and tool calls. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, runs, webhooks, tickets and tool calls. Absent: a no-op. */
   deleteSession(key: SessionKey): MaybePromise<void>;
 
   /** Appends an event and writes its state. Appending under a lease renews it; appending without one ends an expired lease. */
@@ -288,11 +291,31 @@ export interface SessionDriver {
   /** A page of the app's open runs. */
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;
 
+  /** As `BaseSessionService.putRunWebhook`; false when the session does not have the run. */
+  putRunWebhook(webhook: PutRunWebhookRequest): MaybePromise<boolean>;
+
+  /** The webhooks of an app, in ascending order of `dueMs`, and of `id` by code points. */
+  listRunWebhooks(page: RunWebhookPage): MaybePromise<RunWebhook[]>;
+
+  /** Changes or removes the webhook of this key and id, if it has the same attempts and due time; false when there is none. */
+  changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
+
   /** Writes a tool call under a live lease, unless it is finished already; false when the lease is not live. */
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean>;
 
   /** An invocation's tool calls in the order in which they were first recorded. */
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
+}
+
+/** Which webhooks to list. */
+export interface RunWebhookPage {
+  readonly appName: string;
+  /** All of the app's users when undefined. */
+  readonly userId: string | undefined;
+  /** False: not those whose run is their session's open run. */
+  readonly includeOpen: boolean;
+  /** At most so many. */
+  readonly limit: number;
 }
 
 /** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */

@@ -3,6 +3,7 @@ import type { MaybePromise } from './maybe-promise.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
 import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunRecord } from './open-run.ts';
+import type { ListRunWebhooksRequest, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from './run-webhook.ts';
 import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
@@ -224,7 +225,7 @@ export abstract class BaseSessionService {
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
-  /** Removes the session with its events, state, lease, runs and ledger. The user's and the app's state stay. Absent: a no-op. */
+  /** Removes the session with its events, state, lease, runs, webhooks and ledger. The user's and the app's state stay. Absent: a no-op. */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
@@ -299,6 +300,22 @@ export abstract class BaseSessionService {
    * @throws SizeLimitError for a response that is larger than the back end stores; nothing is changed
    */
   abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void>;
+
+  /**
+   * Stores a webhook with its run, with no attempts. It takes the place of an earlier one of the same run and URL, and goes with its session.
+   * Safe to repeat with the same id.
+   * @throws RunNotFoundError when the session does not have the run, or does not exist; nothing is changed
+   */
+  abstract putRunWebhook(request: PutRunWebhookRequest): MaybePromise<void>;
+
+  /** The webhooks of an app, in the order of `dueMs`. @throws InvalidRequestError for a limit that is no positive integer */
+  abstract listRunWebhooks(request: ListRunWebhooksRequest): MaybePromise<RunWebhook[]>;
+
+  /**
+   * Changes a webhook that is still as it was listed, or removes it when `change` is undefined. False, with nothing changed, when it is
+   * gone or somebody else changed it since: so of several processes one makes an attempt.
+   */
+  abstract changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
 
   /** The tool calls of an invocation, in the order they started. */
   abstract listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]>;

@@ -4,6 +4,7 @@ import {
   RequestKnownError,
   type SessionKey,
   SessionNotFoundError,
+  StorageError,
   StreamingMode,
 } from '@eventloom/core';
 import { type ErrorBody, readRunRequest, type RunRequest } from '@eventloom/core/wire';
@@ -128,6 +129,7 @@ const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'se
  */
 async function begin(call: Call): Promise<Response> {
   const { limits, platform, runs, webhooks } = call.server;
+  const { pathname } = new URL(call.request.url);
   const key = call.sessionKey();
   const json = call.counted(await call.json());
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -137,7 +139,7 @@ async function begin(call: Call): Promise<Response> {
       throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
   }
   const body = checkRunRequest(call, readRunRequest({ ...json, ...key }));
-  const url = readWebhook(call, key, json);
+  const url = await readWebhook(call, key, json);
   const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   let state: RunState = { invocationId: log.invocationId, state: 'running' };
   // A run that finishes another one first is started again after that.
@@ -149,20 +151,35 @@ async function begin(call: Call): Promise<Response> {
     if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = { ...state, invocationId: log.invocationId };
-    if (url !== undefined && webhooks) {
-      const readState = (): Promise<RunState> => runs.state(call.runner(), key, log.invocationId);
-      platform.background(webhooks.announce({ url, key }, log.ended, readState));
-    }
   }
-  const { pathname } = new URL(call.request.url);
-  const location = `${pathname}/${encodeURIComponent(state.invocationId)}`;
-  return jsonTextResponse(JSON.stringify(state), { location, [INVOCATION_ID_HEADER]: state.invocationId }, 202);
+  const { invocationId } = state;
+  const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };
+  // A request that is known, and whose run is over, is told of its end by this answer.
+  if (url !== undefined && webhooks && state.state === 'running') {
+    try {
+      await webhooks.add(call.runner().sessionService, key, invocationId, url);
+    } catch (error) {
+      return errorResponse(withoutWebhook(invocationId, error), headers);
+    }
+    platform.background(log.ended.then(() => webhooks.look()));
+  }
+  return jsonTextResponse(JSON.stringify(state), headers, 202);
 }
 
-/** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws ServerBusyError */
-function readWebhook({ server: { webhooks } }: Call, key: SessionKey, json: object): string | undefined {
+/** The run goes on, and its end would not be told. A client that sends its request again under its `requestId` gets both. */
+function withoutWebhook(invocationId: string, error: unknown): unknown {
+  if (!StorageError.isInstance(error)) return error;
+  return new StorageError(
+    `the run ${invocationId} has begun, and its webhook could not be stored: ask for the state of the run, or send the request again with its requestId`,
+    { cause: error },
+  );
+}
+
+/** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws StorageError */
+async function readWebhook(call: Call, key: SessionKey, json: object): Promise<string | undefined> {
   if (!('webhook' in json) || json.webhook === undefined || json.webhook === null) return undefined;
-  if (webhooks) return webhooks.check(json.webhook, key);
+  const { webhooks } = call.server;
+  if (webhooks) return webhooks.check(json.webhook, call.runner().sessionService, key);
   throw new InvalidRequestError(
     'webhook: this server sends none; give createServer the option webhooks, or ask for the state of the run',
   );

@@ -63,26 +63,39 @@ const withStatus =
   (response: ServerResponse, index: number): void =>
     void response.writeHead(statuses[index] ?? 200).end('much'.repeat(10_000));
 
-async function setUp(steps: readonly ScriptedStep[], origins: readonly string[] | undefined) {
-  const sessionService = new InMemorySessionService();
-  await sessionService.createSession(sessionKey);
+async function setUp(
+  steps: readonly ScriptedStep[],
+  origins: readonly string[] | undefined,
+  sessionService = new InMemorySessionService(),
+  platform = fixedPlatform(),
+) {
+  await sessionService.getOrCreateSession(sessionKey);
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order] });
   const runner = new Runner({ appName: 'app', agent, sessionService });
-  const platform = fixedPlatform();
   const errors: unknown[] = [];
   const server = createServer({
     runners: [runner],
     platform,
     onError: (error) => errors.push(error),
-    limits: { unfinishedRunsEveryMs: 0 },
     ...(origins && { webhooks: { secret: SECRET, origins } }),
   });
-  const begin = async (webhook: unknown): Promise<Response> => {
-    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook });
+  const begin = async (webhook: unknown, requestId?: string): Promise<Response> => {
+    const body = JSON.stringify({ newMessage: { parts: [{ text: 'hi' }] }, webhook, requestId });
     return server.fetch(new Request(`http://localhost${SESSION}/runs`, { method: 'POST', body }));
   };
   return { begin, server, sessionService, platform, errors };
+}
+
+const pendingOf = (service: InMemorySessionService) =>
+  Promise.resolve(service.listRunWebhooks({ appName: 'app', includeOpen: true }));
+
+/** Ends a server, whose clock stands still otherwise. */
+async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
+  let isDrained = false;
+  const drained = server.drain(0).then(() => (isDrained = true));
+  await vi.waitUntil(() => platform.advance(1) === undefined && isDrained);
+  await drained;
 }
 
 test('the end of a run is told in a message that is signed as Standard Webhooks says', async () => {
@@ -160,6 +173,79 @@ test('a redirect is not followed', async () => {
   await begin({ url: receiver.origin });
   await vi.waitUntil(() => platform.advance(1_000) === undefined && receiver.messages.length === 2);
   expect(inner.messages).toEqual([]);
+});
+
+test('a message that one process could not deliver is delivered by the next one, under the same id', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const first = await setUp(['done'], [receiver.origin]);
+  await first.begin({ url: receiver.origin });
+  await receiver.received(1);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined);
+  await endOf(first);
+  const second = await setUp([], [receiver.origin], first.sessionService, first.platform);
+  await vi.waitUntil(() => second.platform.advance(7_500) === undefined && receiver.messages.length === 2);
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService)).length === 0);
+});
+
+test('an attempt whose process ended before it knew what came of it is made again', async () => {
+  const hanging = Promise.withResolvers<ServerResponse>();
+  const receiver = await startReceiver((response, index) => (index === 0 ? hanging.resolve(response) : response.end()));
+  const first = await setUp(['done'], [receiver.origin]);
+  await first.begin({ url: receiver.origin });
+  await hanging.promise;
+  const second = await setUp([], [receiver.origin], first.sessionService, fixedPlatform());
+  second.platform.advance(first.platform.now() - second.platform.now() + 20_000);
+  await receiver.received(2);
+  expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+test('of several processes with one store, one makes an attempt', async () => {
+  const receiver = await startReceiver(withStatus(500, 500, 200));
+  const first = await setUp(['done'], [receiver.origin]);
+  const others = await Promise.all(
+    [1, 2, 3].map(() => setUp([], [receiver.origin], first.sessionService, first.platform)),
+  );
+  await first.begin({ url: receiver.origin });
+  await receiver.received(1);
+  await vi.waitUntil(async () => {
+    first.platform.advance(2_500);
+    return (await pendingOf(first.sessionService)).length === 0;
+  });
+  expect(receiver.messages).toHaveLength(3);
+  expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
+});
+
+test('a request that is sent again while its run is under way is told of once', async () => {
+  const gate = new Gate();
+  const receiver = await startReceiver(withStatus());
+  const { begin, sessionService, platform } = await setUp([{ gate, text: 'done' }], [receiver.origin]);
+  const runs = [await begin({ url: receiver.origin }, 'r-1'), await begin({ url: receiver.origin }, 'r-1')];
+  const ids = await Promise.all(runs.map(async (run) => ((await run.json()) as { invocationId: string }).invocationId));
+  expect(ids[0]).toBe(ids[1]);
+  gate.open();
+  await receiver.received(1);
+  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0);
+  const again = await begin({ url: receiver.origin }, 'r-1');
+  expect([again.status, await again.json()]).toEqual([202, { invocationId: ids[0], state: 'completed' }]);
+  platform.advance(15_000);
+  await vi.waitUntil(async () => (await pendingOf(sessionService)).length === 0);
+  expect(receiver.messages).toHaveLength(1);
+});
+
+test('a message to an origin that is not listed any more is not sent', async () => {
+  const receiver = await startReceiver(withStatus(500));
+  const first = await setUp(['done'], [receiver.origin]);
+  await first.begin({ url: receiver.origin });
+  await receiver.received(1);
+  await vi.waitUntil(async () => (await pendingOf(first.sessionService))[0]?.dueMs !== undefined);
+  await endOf(first);
+  const second = await setUp([], ['https://hooks.example'], first.sessionService, first.platform);
+  await vi.waitUntil(() => second.platform.advance(5_000) === undefined && second.errors.length > 0, {
+    timeout: 10_000,
+  });
+  expect(String(second.errors[0])).toContain('not in webhooks.origins any more');
+  expect(receiver.messages).toHaveLength(1);
 });
 
 test('the end of the server waits for a message that is under way', async () => {

@@ -1,14 +1,19 @@
 import {
+  type BaseSessionService,
   ConfigurationError,
   decodeBase64,
   encodeBase64,
   InvalidRequestError,
   type Platform,
+  type RunWebhook,
+  RunNotFoundError,
   type SessionKey,
+  SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { ForbiddenError, ServerBusyError, UserLimitError, WebhookError } from '../errors.ts';
-import { within } from './run-hub.ts';
+import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
+import type { ServerLimits } from '../server-limits.ts';
+import { type HostedRunner, type RunHub, within } from './run-hub.ts';
 import type { RunState } from './run-state.ts';
 
 /** How a server tells others of the ends of runs. */
@@ -22,54 +27,77 @@ export interface WebhookOptions {
   readonly origins: readonly string[];
 }
 
-/** A message that is about to be sent. */
-export interface WebhookTarget {
-  readonly url: string;
-  /** The session of the run. */
-  readonly key: SessionKey;
+/** What webhooks are delivered with. */
+export interface WebhooksParams {
+  readonly runners: readonly HostedRunner[];
+  readonly hub: Pick<RunHub, 'state'>;
+  readonly limits: Pick<ServerLimits, 'unfinishedRunsEveryMs'>;
+  readonly platform: Platform;
+  /** Told of messages that could not be delivered, and of a storage that cannot be read, once until it can. */
+  readonly report: (error: unknown) => void;
 }
 
 /** Milliseconds before each attempt behind the first; each is made up to half as long again, so that receivers are not called all at once. */
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
 const ATTEMPT_MS = 10_000;
+/** How long an attempt is left alone: one whose process ended meanwhile is made again after that. */
+const CLAIM_MS = 2 * ATTEMPT_MS;
 /** How long the end of the server waits for attempts that are under way. */
 const DRAIN_MS = 1_000;
 const MAX_URL_CHARS = 2048;
-/** Runs whose messages are not delivered yet: of all users, and of one. */
-const MAX_PENDING = 1_000;
+/** Messages of one user that are not delivered yet, those of runs in flight included. */
 const MAX_PENDING_OF_USER = 50;
+/** Attempts under way in this process: of all users, and of one, whose receiver may be slow. */
+const MAX_ATTEMPTS = 64;
+const MAX_ATTEMPTS_OF_USER = 8;
+/** More than the messages of one user, so that those of others are seen behind them. */
+const MAX_LISTED = 500;
 
 /**
  * Tells of the ends of runs by signed messages, as Standard Webhooks 1.0 writes them. A message is sent again until the receiver answers with
- * a status from 200 to 299 or with 410, at most six times in about three minutes. It is sent by the process in which the run ended: one that ends or is
- * killed before leaves the message unsent, so a receiver that must know asks for the state of the run.
+ * a status from 200 to 299 or with 410, at most six times in about three minutes.
+ *
+ * A webhook is stored with its run, and each attempt is stored before it is made. A message that one process did not deliver is therefore
+ * delivered by the next one, or by another one with the same sessions: at least once, under the same `webhook-id`.
  */
 export class Webhooks {
   readonly #secret: Uint8Array<ArrayBuffer>;
   readonly #origins: ReadonlySet<string>;
-  readonly #platform: Platform;
-  readonly #report: (error: unknown) => void;
-  /** Messages that are not delivered yet, by user. */
-  readonly #pending = new Map<string, number>();
-  #pendingCount = 0;
-  /** Attempts under way. */
-  readonly #attempts = new Set<Promise<unknown>>();
+  readonly #params: WebhooksParams;
+  /** Attempts under way, by the ids of their webhooks. */
+  readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
+  #looking: Promise<void> | undefined;
+  #isAsked = false;
+  /** When the next attempt is due; `Infinity` when nothing waits. */
+  #dueMs = Infinity;
+  #callOff: (() => void) | undefined;
+  #hasFailed = false;
+  #isStopped = false;
 
   /** @throws ConfigurationError */
-  constructor(options: WebhookOptions, platform: Platform, report: (error: unknown) => void) {
+  constructor(options: WebhookOptions, params: WebhooksParams) {
     this.#secret = checkWebhookOptions(options);
     this.#origins = new Set(options.origins);
-    this.#platform = platform;
-    this.#report = report;
+    this.#params = params;
+  }
+
+  /** When the next attempt is due that is known here, in milliseconds since the epoch; `Infinity` when none is. */
+  get dueMs(): number {
+    return this.#dueMs;
+  }
+
+  /** Looks for messages that are to be sent, now and then again and again. Keeps no process alive. */
+  start(): void {
+    if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.look();
   }
 
   /**
    * Checks what a request says as `webhook`.
    * @returns its url
    * @throws InvalidRequestError @throws ForbiddenError for an origin that is not listed
-   * @throws UserLimitError @throws ServerBusyError while too many messages wait
+   * @throws UserLimitError while too many messages of the user wait
    */
-  check(webhook: unknown, { userId }: SessionKey): string {
+  async check(webhook: unknown, service: BaseSessionService, { appName, userId }: SessionKey): Promise<string> {
     const { url, ...others } =
       typeof webhook === 'object' && webhook !== null ? (webhook as Record<string, unknown>) : {};
     const [other] = Object.keys(others);
@@ -84,78 +112,142 @@ export class Webhooks {
       throw new ForbiddenError(
         `webhook.url: this server sends nothing to ${origin}; name it in webhooks.origins to allow it`,
       );
-    if ((this.#pending.get(userId) ?? 0) >= MAX_PENDING_OF_USER)
+    const pending = await service.listRunWebhooks({ appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER });
+    if (pending.length >= MAX_PENDING_OF_USER)
       throw new UserLimitError(`webhook: the user has ${MAX_PENDING_OF_USER} that are not delivered yet; try again`);
-    if (this.#pendingCount >= MAX_PENDING)
-      throw new ServerBusyError(`webhook: ${MAX_PENDING} are not delivered yet; try again`);
     return url;
   }
 
   /**
-   * Tells of the end of a run. Never rejects; what cannot be delivered is reported as a WebhookError.
-   * @param readState asked once the run is over; a run that goes on elsewhere is not told of
+   * Stores a webhook with a run that has begun. From then on the run's end is told, by this process or another one.
+   * @throws StorageError
    */
-  async announce(
-    { url, key }: WebhookTarget,
-    ended: Promise<unknown>,
-    readState: () => Promise<RunState>,
-  ): Promise<void> {
-    const { userId } = key;
-    this.#pendingCount++;
-    this.#pending.set(userId, (this.#pending.get(userId) ?? 0) + 1);
-    try {
-      await ended;
-      const state = await this.#during(readState());
-      if (state.state !== 'running') await this.#deliver(url, { ...key, ...state });
-    } catch (error) {
-      this.#report(error);
-    } finally {
-      this.#pendingCount--;
-      const left = (this.#pending.get(userId) ?? 1) - 1;
-      if (left > 0) this.#pending.set(userId, left);
-      else this.#pending.delete(userId);
-    }
+  async add(service: BaseSessionService, key: SessionKey, invocationId: string, url: string): Promise<void> {
+    await service.putRunWebhook({ ...key, id: `msg_${this.#params.platform.newUuid()}`, invocationId, url });
+    this.#dueMs = Math.min(this.#dueMs, this.#params.platform.now());
   }
 
-  /** Waits a short while for attempts that are under way. */
+  /**
+   * Begins the attempts that are due, which go on behind it. Never rejects. The next look is by itself, unless
+   * `limits.unfinishedRunsEveryMs` is 0.
+   */
+  look(): Promise<void> {
+    this.#isAsked = true;
+    this.#looking ??= this.#lookAsAsked().finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  /** Makes the attempts that are due. Settles when they are made. Never rejects. */
+  async deliver(): Promise<void> {
+    await this.look();
+    while (this.#attempts.size > 0) await Promise.all(Array.from(this.#attempts.values(), ({ settled }) => settled));
+  }
+
+  /** Waits a short while for the messages of runs that ended just now, and begins no attempt behind that. */
   async drain(): Promise<void> {
-    if (this.#pendingCount === 0) return;
-    const settle = async (): Promise<void> => {
-      do {
-        // What comes behind the end of a run has its turn first.
-        await new Promise<void>((resolve) => this.#platform.schedule(0, resolve));
-        await Promise.all(this.#attempts);
-      } while (this.#attempts.size > 0);
-    };
-    await within(this.#platform, settle(), DRAIN_MS);
+    await within(this.#params.platform, this.deliver(), DRAIN_MS);
+    this.#isStopped = true;
+    this.#callOff?.();
   }
 
-  async #deliver(url: string, data: SessionKey & RunState): Promise<void> {
-    const platform = this.#platform;
-    const id = `msg_${platform.newUuid()}`;
-    const timestamp = new Date(platform.now()).toISOString();
-    const body = JSON.stringify({ type: `run.${data.state}`, timestamp, data });
-    let failure: string | undefined;
-    for (const waitMs of [0, ...RETRY_AFTER_MS]) {
-      if (waitMs > 0) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        platform.schedule(waitMs * (1 + Math.random() / 2), resolve, { idle: true });
-        await promise;
+  /** A look that is asked for while one is under way may be for what that one did not see. */
+  async #lookAsAsked(): Promise<void> {
+    while (this.#isAsked && !this.#isStopped) {
+      this.#isAsked = false;
+      this.#callOff?.();
+      try {
+        this.#dueMs = await this.#beginDue();
+        this.#hasFailed = false;
+      } catch (error) {
+        if (!this.#hasFailed) this.#params.report(error);
+        this.#hasFailed = true;
       }
-      failure = await this.#during(this.#attempt(url, id, body));
-      if (failure === undefined) return;
     }
-    throw new WebhookError(
-      `the end of run ${data.invocationId} could not be told to ${new URL(url).origin}: ${failure}`,
-    );
+    const { platform, limits } = this.#params;
+    if (this.#isStopped || limits.unfinishedRunsEveryMs === 0) return;
+    const delayMs = Math.max(0, Math.min(this.#dueMs - platform.now(), limits.unfinishedRunsEveryMs));
+    this.#callOff = platform.schedule(delayMs, () => void this.look(), { idle: true });
+  }
+
+  /** Returns when the next attempt is due. */
+  async #beginDue(): Promise<number> {
+    const nowMs = this.#params.platform.now();
+    let dueMs = Infinity;
+    for (const runner of this.#params.runners) {
+      const { appName, sessionService } = runner;
+      for (const webhook of await sessionService.listRunWebhooks({ appName, limit: MAX_LISTED })) {
+        if (this.#isStopped) return dueMs;
+        if (webhook.dueMs > nowMs) {
+          dueMs = Math.min(dueMs, webhook.dueMs);
+          break;
+        }
+        // Behind each attempt it is looked again.
+        if (this.#mayAttempt(webhook)) dueMs = Math.min(dueMs, await this.#begin(runner, webhook));
+      }
+    }
+    return dueMs;
+  }
+
+  #mayAttempt({ id, userId }: RunWebhook): boolean {
+    if (this.#attempts.has(id) || this.#attempts.size >= MAX_ATTEMPTS) return false;
+    let ofUser = 0;
+    for (const attempt of this.#attempts.values()) if (attempt.userId === userId) ofUser++;
+    return ofUser < MAX_ATTEMPTS_OF_USER;
+  }
+
+  /** Begins an attempt, unless another process has begun it, or the run goes on. Returns when there may be another one. */
+  async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
+    const { platform, report, hub } = this.#params;
+    const service = runner.sessionService;
+    const { appName, userId, sessionId, id, invocationId } = webhook;
+    const key = { appName, userId, sessionId };
+    let state: RunState;
+    try {
+      state = await hub.state(runner, key, invocationId);
+    } catch (error) {
+      if (!RunNotFoundError.isInstance(error) && !SessionNotFoundError.isInstance(error)) throw error;
+      await service.changeRunWebhook(webhook, undefined);
+      return Infinity;
+    }
+    // It is looked again when the run ends here, and in a while.
+    if (state.state === 'running') return Infinity;
+    const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
+    if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
+    const attempt = this.#attempt(service, claimed, { ...key, ...state })
+      .catch(report)
+      .then(() => {
+        this.#attempts.delete(id);
+        if (!this.#isStopped) void this.look();
+      });
+    this.#attempts.set(id, { userId, settled: attempt });
+    return claimed.dueMs;
+  }
+
+  /** Makes one attempt, and stores what came of it. @throws WebhookError when it was the last one */
+  async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
+    const { url, id, attempts, invocationId } = webhook;
+    const nowMs = this.#params.platform.now();
+    const body = JSON.stringify({ type: `run.${data.state}`, timestamp: new Date(nowMs).toISOString(), data });
+    const failure = await this.#send(url, id, body);
+    const waitMs = RETRY_AFTER_MS[attempts - 1];
+    if (failure === undefined || waitMs === undefined) {
+      await service.changeRunWebhook(webhook, undefined);
+      if (failure === undefined) return;
+      throw new WebhookError(`the end of run ${invocationId} could not be told to ${new URL(url).origin}: ${failure}`);
+    }
+    const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
+    await service.changeRunWebhook(webhook, { attempts, dueMs });
   }
 
   /** @returns why the message was not taken */
-  async #attempt(url: string, id: string, body: string): Promise<string | undefined> {
+  async #send(url: string, id: string, body: string): Promise<string | undefined> {
+    // The option may have changed since the request was checked.
+    if (!this.#origins.has(new URL(url).origin)) return 'its origin is not in webhooks.origins any more';
+    const { platform } = this.#params;
     const timeout = new AbortController();
-    const callOff = this.#platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });
+    const callOff = platform.schedule(ATTEMPT_MS, () => timeout.abort(), { idle: true });
     try {
-      const timestamp = String(Math.floor(this.#platform.now() / 1000));
+      const timestamp = String(Math.floor(platform.now() / 1000));
       const signature = await sign(this.#secret, `${id}.${timestamp}.${body}`);
       const response = await fetch(url, {
         method: 'POST',
@@ -179,19 +271,6 @@ export class Webhooks {
       return cause === undefined ? message : `${message}: ${toError(cause).message}`;
     } finally {
       callOff();
-    }
-  }
-
-  async #during<T>(attempt: Promise<T>): Promise<T> {
-    const settled = attempt.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#attempts.add(settled);
-    try {
-      return await attempt;
-    } finally {
-      this.#attempts.delete(settled);
     }
   }
 }

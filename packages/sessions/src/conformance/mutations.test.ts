@@ -26,6 +26,7 @@ import { openRunMutants } from './mutants/open-run-mutants.ts';
 import { queueMutants } from './mutants/queue-mutants.ts';
 import { runMutants } from './mutants/run-mutants.ts';
 import { runRecordMutants } from './mutants/run-record-mutants.ts';
+import { runWebhookMutants } from './mutants/run-webhook-mutants.ts';
 import { sessionMutants } from './mutants/session-mutants.ts';
 import { sizeMutants } from './mutants/size-mutants.ts';
 import { stateMutants } from './mutants/state-mutants.ts';
@@ -48,6 +49,7 @@ const mutants: readonly Mutant[] = [
   ...openRunListMutants,
   ...runMutants,
   ...runRecordMutants,
+  ...runWebhookMutants,
   ...ledgerMutants,
   ...exportMutants,
   ...importMutants,

@@ -10,6 +10,9 @@ const RUN_PATH = [
   'renewLease',
   'releaseLease',
   'findRun',
+  'putRunWebhook',
+  'listRunWebhooks',
+  'changeRunWebhook',
   'recordToolCall',
   'listToolCalls',
 ] as const satisfies (keyof BaseSessionService)[];

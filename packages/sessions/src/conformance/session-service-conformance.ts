@@ -28,6 +28,7 @@ import { listRules } from './list-rules.ts';
 import { promisedMaker } from './session-rule.ts';
 import { runRecordRules } from './run-record-rules.ts';
 import { runRules } from './run-rules.ts';
+import { runWebhookRules } from './run-webhook-rules.ts';
 import { sessionRules } from './session-rules.ts';
 import { sizeRules } from './size-rules.ts';
 import { stateKeyRules } from './state-key-rules.ts';
@@ -69,6 +70,7 @@ export function sessionServiceConformance(
     ...openRunListRules,
     ...runRules,
     ...runRecordRules,
+    ...runWebhookRules,
     ...ledgerRules,
     ...exportRules,
     ...importRules,

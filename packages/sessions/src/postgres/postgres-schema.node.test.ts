@@ -33,7 +33,17 @@ test('the tables are made by the first call, in the first schema of the connecti
   await pool.query('CREATE TABLE notes (id integer)');
   await new PostgresSessionService({ pool }).createSession(KEY);
   expect(await rowsOf(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)).toEqual(
-    ['events', 'initial_state', 'lease_tickets', 'meta', 'session_runs', 'sessions', 'state', 'tool_calls']
+    [
+      'events',
+      'initial_state',
+      'lease_tickets',
+      'meta',
+      'run_webhooks',
+      'session_runs',
+      'sessions',
+      'state',
+      'tool_calls',
+    ]
       .map((name) => ({ tablename: `eventloom_${name}` }))
       .concat({ tablename: 'notes' }),
   );
@@ -59,13 +69,13 @@ test('tables of a newer version are refused by both versions, and left as they a
   const newer = new PostgresSessionService({ pool });
   for (const attempt of [newer.migrate(), newer.getSession(KEY)]) {
     await expect(attempt).rejects.toThrow(ConfigurationError);
-    await expect(attempt).rejects.toThrow(/version 99.*up to 5\b/);
+    await expect(attempt).rejects.toThrow(/version 99.*up to 6\b/);
   }
   expect(await rowsOf('SELECT key, value::integer FROM eventloom_meta')).toEqual([
     { key: 'sessions.schema', value: 99 },
   ]);
   expect(await rowsOf('SELECT session_id FROM eventloom_sessions')).toEqual([{ session_id: 'session' }]);
-  await pool.query(`UPDATE eventloom_meta SET value = 5 WHERE key = 'sessions.schema'`);
+  await pool.query(`UPDATE eventloom_meta SET value = 6 WHERE key = 'sessions.schema'`);
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 

@@ -2,7 +2,10 @@ import type {
   LeaveOpen,
   OpenRun,
   OpenRunState,
+  PutRunWebhookRequest,
   RunRecord,
+  RunWebhook,
+  RunWebhookChange,
   SessionKey,
   SessionLease,
   ToolLedgerEntry,
@@ -18,6 +21,7 @@ import type {
   RunBegin,
   RunEnd,
   RunRefusal,
+  RunWebhookPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -47,6 +51,7 @@ import { type CreatedRow, sessionStatements, type SessionStatements } from './se
 import type { Statement } from './statement.ts';
 import { actionsJson, responseJson, toStateLists } from './stored-json.ts';
 import { StoredRows } from './stored-rows.ts';
+import { webhookStatements, type WebhookRow, type WebhookStatements } from './webhook-statements.ts';
 import { WriterPositions } from './writer-positions.ts';
 
 type RunOutcome = ClaimRefusal | RunRefusal | RunTaken;
@@ -66,6 +71,7 @@ export class PostgresSessionDriver implements SessionDriver {
   readonly #leases: LeaseStatements;
   readonly #reads: ReadStatements;
   readonly #sessions: SessionStatements;
+  readonly #webhooks: WebhookStatements;
 
   constructor(database: PostgresDatabase) {
     const { tables, run } = database;
@@ -81,6 +87,7 @@ export class PostgresSessionDriver implements SessionDriver {
     this.#leases = leaseStatements(tables);
     this.#reads = readStatements(tables);
     this.#sessions = sessionStatements(tables);
+    this.#webhooks = webhookStatements(tables);
     this.#importer = new SessionImporter(database, this.#sessions, this.#reads);
   }
 
@@ -207,6 +214,36 @@ export class PostgresSessionDriver implements SessionDriver {
       invocationId: row.open_run,
       ...openStateOf(row, nowMs),
     }));
+  }
+
+  async putRunWebhook({ id, invocationId, url, ...key }: PutRunWebhookRequest): Promise<boolean> {
+    const rows = await this.#run(this.#webhooks.put, [...keyOf(key), id, invocationId, url]);
+    if (rows.length === 0) await this.#refused();
+    return rows.length > 0;
+  }
+
+  async listRunWebhooks({ appName, userId, includeOpen, limit }: RunWebhookPage): Promise<RunWebhook[]> {
+    const values = [appName, userId ?? null, includeOpen, limit];
+    const rows = (await this.#run(this.#webhooks.list, values)) as readonly WebhookRow[];
+    return rows.map((row) => ({
+      appName,
+      userId: row.user_id,
+      sessionId: row.session_id,
+      id: row.id,
+      invocationId: row.invocation_id,
+      url: row.url,
+      attempts: row.attempts,
+      dueMs: Number(row.due_at),
+    }));
+  }
+
+  async changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): Promise<boolean> {
+    const values = [...keyOf(webhook), webhook.id, webhook.attempts, webhook.dueMs];
+    const rows = change
+      ? await this.#run(this.#webhooks.change, [...values, change.attempts, change.dueMs])
+      : await this.#run(this.#webhooks.remove, values);
+    if (rows.length === 0) await this.#refused();
+    return rows.length > 0;
   }
 
   async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {

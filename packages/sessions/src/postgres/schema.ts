@@ -170,5 +170,32 @@ const fourth = ({ sessions, events, runs }: Tables): string[] => [
 /** When an append renewed its lease, by the clock that leases are measured with. */
 const fifth = ({ events }: Tables): string[] => [`ALTER TABLE ${events} ADD COLUMN renewed_at double precision`];
 
+/**
+ * Who is to be told of the end of a run. A webhook goes when it is delivered or given up, so there are few; it names its session, because
+ * that has no index on `pk`.
+ */
+const sixth = ({ webhooks }: Tables): string[] => [
+  `CREATE TABLE ${webhooks} (
+    id text COLLATE "C" PRIMARY KEY,
+    session bigint NOT NULL,
+    app_name text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    session_id text COLLATE "C" NOT NULL,
+    invocation_id text COLLATE "C" NOT NULL,
+    url text COLLATE "C" NOT NULL,
+    attempts integer NOT NULL,
+    due_at double precision NOT NULL
+  ) WITH (fillfactor = 70)`,
+  `CREATE INDEX eventloom_webhooks_of ON ${webhooks} (session)`,
+  `CREATE INDEX eventloom_webhooks_due ON ${webhooks} (app_name, due_at, id)`,
+];
+
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
-export const migrations: readonly ((tables: Tables) => readonly string[])[] = [first, second, third, fourth, fifth];
+export const migrations: readonly ((tables: Tables) => readonly string[])[] = [
+  first,
+  second,
+  third,
+  fourth,
+  fifth,
+  sixth,
+];

@@ -16,7 +16,7 @@ export interface CreatedRow {
 export type SessionStatements = ReturnType<typeof sessionStatements>;
 
 export function sessionStatements(tables: Tables) {
-  const { sessions, events, state, initialState, toolCalls, tickets, runs } = tables;
+  const { sessions, events, state, initialState, toolCalls, tickets, runs, webhooks } = tables;
   const current = isCurrentSql(tables);
   const initial = (from: string): string => `INSERT INTO ${initialState} (session, key, value) ${from}`;
   return {
@@ -64,6 +64,7 @@ export function sessionStatements(tables: Tables) {
         four AS (DELETE FROM ${toolCalls} WHERE session = $4),
         five AS (DELETE FROM ${tickets} WHERE ${THIS_SESSION}),
         six AS (DELETE FROM ${runs} WHERE session = $4),
+        seven AS (DELETE FROM ${webhooks} WHERE session = $4),
         gone AS (DELETE FROM ${sessions} WHERE ${THIS_SESSION} RETURNING 1),
         ${sweepRemoved(tables, '(SELECT count(*) FROM gone) >= 0')}
       SELECT`),

@@ -10,6 +10,7 @@ export interface Tables {
   readonly toolCalls: string;
   readonly tickets: string;
   readonly runs: string;
+  readonly webhooks: string;
   readonly epochs: string;
   /** The time that leases are measured with, in milliseconds: that of the database, or a parameter with that of the platform. */
   readonly clock: (parameter: string) => string;
@@ -35,6 +36,7 @@ export function tablesOf(schema: string | undefined, clock: LeaseClock = 'databa
     toolCalls: `${place}eventloom_tool_calls`,
     tickets: `${place}eventloom_lease_tickets`,
     runs: `${place}eventloom_session_runs`,
+    webhooks: `${place}eventloom_run_webhooks`,
     epochs: `${place}eventloom_epochs`,
     clock: (parameter) => (clock === 'database' ? DATABASE_CLOCK : `${parameter}::double precision`),
   };

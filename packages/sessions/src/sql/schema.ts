@@ -156,8 +156,22 @@ const FIFTH = `
     ) WHERE run <> '' GROUP BY session, run;
 `;
 
+/** Who is to be told of the end of a run. A webhook goes when it is delivered or given up, so there are few. */
+const SIXTH = `
+  CREATE TABLE eventloom_run_webhooks (
+    id TEXT PRIMARY KEY,
+    session INTEGER NOT NULL,
+    invocation_id TEXT NOT NULL,
+    url TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX eventloom_webhooks_of ON eventloom_run_webhooks (session);
+  CREATE INDEX eventloom_webhooks_due ON eventloom_run_webhooks (due_at, id);
+`;
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 /** The version of the tables that this program makes and works on. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

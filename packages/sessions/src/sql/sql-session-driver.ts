@@ -2,7 +2,10 @@ import type {
   LeaveOpen,
   MaybePromise,
   OpenRun,
+  PutRunWebhookRequest,
   RunRecord,
+  RunWebhook,
+  RunWebhookChange,
   SessionKey,
   SessionLease,
   ToolLedgerEntry,
@@ -18,6 +21,7 @@ import type {
   OpenRunPage,
   RunBegin,
   RunEnd,
+  RunWebhookPage,
   SessionBackground,
   SessionCreation,
   SessionDriver,
@@ -33,6 +37,7 @@ import type { SqlConnection, SqlWork } from './sql-connection.ts';
 import { nextHighTimestamp, SqlEvents } from './sql-events.ts';
 import { SqlLeases } from './sql-leases.ts';
 import { SqlListing } from './sql-listing.ts';
+import { SqlRunWebhooks } from './sql-run-webhooks.ts';
 import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
@@ -55,6 +60,7 @@ export class SqlSessionDriver implements SessionDriver {
   readonly #leases: SqlLeases;
   readonly #appends: SqlAppends;
   readonly #toolCalls: SqlToolCalls;
+  readonly #webhooks: SqlRunWebhooks;
 
   /**
    * Makes the tables where they are missing.
@@ -74,6 +80,7 @@ export class SqlSessionDriver implements SessionDriver {
     const parts = { events: this.#events, state: this.#state, listing: this.#listing, leases: this.#leases };
     this.#appends = new SqlAppends(connection, this.#sql, parts);
     this.#toolCalls = new SqlToolCalls(this.#sql, connection.texts);
+    this.#webhooks = new SqlRunWebhooks(this.#sql);
   }
 
   createSession({
@@ -173,6 +180,7 @@ export class SqlSessionDriver implements SessionDriver {
       this.#sql.deleteState.run(row.pk);
       this.#sql.deleteInitialState.run(row.pk);
       this.#sql.deleteRuns.run(row.pk);
+      this.#sql.deleteWebhooks.run(row.pk);
       this.#sql.deleteToolCalls.run(row.pk);
       this.#sql.deleteTickets.run(row.pk);
       this.#sql.deleteSession.run(row.pk);
@@ -220,6 +228,21 @@ export class SqlSessionDriver implements SessionDriver {
       checkVersion(this.#sql);
       return this.#leases.listOpenRuns(page);
     });
+  }
+
+  putRunWebhook(webhook: PutRunWebhookRequest): MaybePromise<boolean> {
+    return this.#write(() => this.#webhooks.put(webhook));
+  }
+
+  listRunWebhooks(page: RunWebhookPage): MaybePromise<RunWebhook[]> {
+    return this.#read(() => {
+      checkVersion(this.#sql);
+      return this.#webhooks.list(page);
+    });
+  }
+
+  changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean> {
+    return this.#work.write(() => this.#webhooks.change(webhook, change));
   }
 
   recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<boolean> {

@@ -92,6 +92,7 @@ const SQL = {
   deleteInitialState: 'DELETE FROM eventloom_initial_state WHERE session = ?1',
   deleteTickets: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1',
   deleteRuns: 'DELETE FROM eventloom_session_runs WHERE session = ?1',
+  deleteWebhooks: 'DELETE FROM eventloom_run_webhooks WHERE session = ?1',
   deleteToolCalls: 'DELETE FROM eventloom_tool_calls WHERE session = ?1',
   raiseEpoch: "UPDATE eventloom_meta SET value = max(value, ?1) WHERE key = 'sessions.epoch'",
 
@@ -230,6 +231,29 @@ const SQL = {
     WHERE app_name = ?1 AND open_run IS NOT NULL AND (user_id, session_id) > (?2, ?3)
     ORDER BY user_id, session_id LIMIT ?4`,
   liveLease: `SELECT 1 FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+
+  replaceWebhook: `
+    DELETE FROM eventloom_run_webhooks WHERE id <> ?4 AND invocation_id = ?5 AND url = ?6
+      AND session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION})`,
+  putWebhook: `
+    INSERT INTO eventloom_run_webhooks (id, session, invocation_id, url, attempts, due_at)
+    SELECT ?4, session.pk, ?5, ?6, 0, 0 FROM eventloom_sessions AS session
+    JOIN eventloom_session_runs AS run ON run.session = session.pk AND run.id = ?5 AND run.invocation_id = ?5
+    WHERE ${THIS_SESSION}
+    ON CONFLICT DO UPDATE SET attempts = 0, due_at = 0`,
+  /** Those of ?1 app, of ?2 user or of all; also those of open runs if ?3; at most ?4. */
+  webhooks: `
+    SELECT webhook.id, user_id, session_id, invocation_id, url, attempts, due_at
+    FROM eventloom_run_webhooks AS webhook CROSS JOIN eventloom_sessions AS session ON session.pk = webhook.session
+    WHERE app_name = ?1 AND (?2 IS NULL OR user_id = ?2) AND (?3 OR open_run IS NULL OR open_run <> invocation_id)
+    ORDER BY due_at, webhook.id LIMIT ?4`,
+  /** ?5 and ?6 are how it was. */
+  changeWebhook: `
+    UPDATE eventloom_run_webhooks SET attempts = ?7, due_at = ?8 WHERE id = ?4 AND attempts = ?5 AND due_at = ?6
+      AND session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION})`,
+  removeWebhook: `
+    DELETE FROM eventloom_run_webhooks WHERE id = ?4 AND attempts = ?5 AND due_at = ?6
+      AND session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION})`,
 
   recordToolCall: `
     INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response, actions)

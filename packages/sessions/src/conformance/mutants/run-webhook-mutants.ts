@@ -1,0 +1,78 @@
+import type { RunWebhook } from '@eventloom/core';
+import type { RunWebhookPage } from '../../session-driver.ts';
+import { brokenDriver, type Mutant } from './mutant.ts';
+
+export const runWebhookMutants: readonly Mutant[] = [
+  brokenDriver('webhook.listed', 'lists webhooks of open runs', (driver) => ({
+    listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, includeOpen: true }),
+  })),
+  brokenDriver('webhook.listed', 'never lists webhooks of open runs', (driver) => ({
+    listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, includeOpen: false }),
+  })),
+  brokenList('webhook.listed', 'loses what is behind the path', (webhooks) =>
+    webhooks.map((webhook) => ({ ...webhook, url: webhook.url.split('?')[0] ?? '' })),
+  ),
+  brokenDriver('webhook.of-run', 'takes a webhook of anything', (driver) => ({
+    putRunWebhook: (webhook) => driver.putRunWebhook(webhook) || true,
+  })),
+  brokenDriver('webhook.of-run', 'takes the id of a request', (driver) => ({
+    putRunWebhook(webhook) {
+      const run = driver.findRun(webhook, webhook.invocationId);
+      return driver.putRunWebhook({ ...webhook, invocationId: run?.invocationId ?? '' });
+    },
+  })),
+  brokenDriver('webhook.replaced', 'keeps the webhook that a run has', (driver) => ({
+    putRunWebhook(webhook) {
+      const page = { ...webhook, includeOpen: true, limit: 1000 };
+      const isSame = (one: RunWebhook): boolean =>
+        one.sessionId === webhook.sessionId && one.invocationId === webhook.invocationId && one.url === webhook.url;
+      return driver.listRunWebhooks(page).some(isSame) || driver.putRunWebhook(webhook);
+    },
+  })),
+  brokenDriver('webhook.replaced', 'has one webhook for a run', (driver) => ({
+    putRunWebhook: (webhook) => driver.putRunWebhook({ ...webhook, url: 'https://hooks.example/' }),
+  })),
+  brokenList('webhook.order', 'lists by id', (webhooks) => webhooks.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
+  brokenList('webhook.order', 'cuts the list before it is in order', (webhooks, { limit }) =>
+    limit < webhooks.length + 1 ? webhooks.slice(-limit + 1) : webhooks,
+  ),
+  brokenDriver('webhook.order', 'lists those of all users', (driver) => ({
+    listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, userId: undefined }),
+  })),
+  brokenDriver('webhook.changed-once', 'changes a webhook that somebody changed', (driver) => ({
+    changeRunWebhook(webhook, change) {
+      const page = { ...webhook, includeOpen: true, limit: 1000 };
+      const now = driver.listRunWebhooks(page).find(({ id }) => id === webhook.id);
+      return now !== undefined && driver.changeRunWebhook(now, change);
+    },
+  })),
+  brokenDriver('webhook.changed-once', 'compares attempts alone', (driver) => ({
+    changeRunWebhook(webhook, change) {
+      const page = { ...webhook, includeOpen: true, limit: 1000 };
+      const now = driver.listRunWebhooks(page).find(({ id }) => id === webhook.id);
+      return now?.attempts === webhook.attempts && driver.changeRunWebhook(now, change);
+    },
+  })),
+  brokenDriver('webhook.deleted', 'keeps the webhooks of a deleted session', (driver) => {
+    const kept: RunWebhook[] = [];
+    return {
+      deleteSession(key) {
+        const page = { ...key, includeOpen: true, limit: 1000 };
+        kept.push(...driver.listRunWebhooks(page).filter(({ sessionId }) => sessionId === key.sessionId));
+        driver.deleteSession(key);
+      },
+      listRunWebhooks: (page) => [...kept, ...driver.listRunWebhooks(page)],
+    };
+  }),
+];
+
+/** A mutant that lists other webhooks than it should. */
+function brokenList(
+  breaks: string,
+  how: string,
+  change: (webhooks: RunWebhook[], page: RunWebhookPage) => RunWebhook[],
+): Mutant {
+  return brokenDriver(breaks, how, (driver) => ({
+    listRunWebhooks: (page) => change(driver.listRunWebhooks(page), page),
+  }));
+}

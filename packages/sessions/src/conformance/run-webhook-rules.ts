@@ -1,0 +1,140 @@
+import { InvalidRequestError, RunNotFoundError, type RunWebhook } from '@eventloom/core';
+import { openRun } from './open-runs.ts';
+import { KEY, OTHER_KEY } from './samples.ts';
+import type { SessionRule, Subject } from './session-rule.ts';
+
+const URL_1 = 'https://hooks.example/one?of=ends';
+const URL_2 = 'https://hooks.example/two';
+const { appName } = KEY;
+
+/** Begins a run and ends it, with a webhook. */
+async function endedRun({ service }: Subject, invocationId: string, id: string, key = KEY): Promise<void> {
+  await service.getOrCreateSession(key);
+  const { lease } = await service.beginRun({ ...key, invocationId, onBusy: 'reject' });
+  await service.releaseLease(lease);
+  await service.putRunWebhook({ ...key, id, invocationId, url: URL_1 });
+}
+
+async function idsOf(
+  { service }: Subject,
+  request: { readonly userId?: string; readonly includeOpen?: boolean; readonly limit?: number } = {},
+): Promise<string[]> {
+  return (await service.listRunWebhooks({ appName, ...request })).map(({ id }) => id);
+}
+
+async function only({ service, expect }: Subject): Promise<RunWebhook> {
+  const [webhook] = await service.listRunWebhooks({ appName });
+  return expect.present('the webhook', webhook);
+}
+
+/** Who is to be told of the ends of runs. */
+export const runWebhookRules: readonly SessionRule[] = [
+  {
+    id: 'webhook.listed',
+    title: 'A webhook is listed as it was stored, with no attempts, once its run has ended.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const lease = await openRun(subject, 'e-1');
+      await service.putRunWebhook({ ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1 });
+      expect.same('those listed while the run is open', await idsOf(subject), []);
+      expect.same('those with the open ones', await idsOf(subject, { includeOpen: true }), ['msg 1']);
+      await service.releaseLease(lease, { leaveOpen: true });
+      expect.same('those listed while the run is left open', await idsOf(subject), []);
+      await service.releaseLease(await openRun(subject, 'e-1', { continues: true }));
+      const expected = { ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1, attempts: 0, dueMs: 0 };
+      expect.same('the webhook', await only(subject), expected);
+      const next = await openRun(subject, 'e-2');
+      expect.same('those listed while another run is open', await idsOf(subject), ['msg 1']);
+      await service.releaseLease(next);
+    },
+  },
+  {
+    id: 'webhook.of-run',
+    title: 'A webhook of a run that the session does not have is RunNotFoundError, and is not stored.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const put = (invocationId: string, key = KEY) =>
+        service.putRunWebhook({ ...key, id: 'msg', invocationId, url: URL_1 });
+      await expect.rejects('one of a session that is not there', put('e-1'), RunNotFoundError);
+      await service.createSession(KEY);
+      await service.createSession(OTHER_KEY);
+      await service.releaseLease(await openRun(subject, 'e-1', { requestId: 'r-1' }));
+      await expect.rejects('one of an unknown run', put('e-2'), RunNotFoundError);
+      await expect.rejects('one of a request', put('r-1'), RunNotFoundError);
+      await expect.rejects('one of another session', put('e-1', OTHER_KEY), RunNotFoundError);
+      expect.same('what is listed', await idsOf(subject, { includeOpen: true }), []);
+    },
+  },
+  {
+    id: 'webhook.replaced',
+    title: 'A run has one webhook for each URL: the last one that was stored, with no attempts.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await endedRun(subject, 'e-1', 'msg 1');
+      await service.changeRunWebhook(await only(subject), { attempts: 2, dueMs: 5 });
+      await service.putRunWebhook({ ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1 });
+      expect.same('its attempts, stored again', (await only(subject)).attempts, 0);
+      await service.putRunWebhook({ ...KEY, id: 'msg 2', invocationId: 'e-1', url: URL_1 });
+      await service.putRunWebhook({ ...KEY, id: 'msg 3', invocationId: 'e-1', url: URL_2 });
+      await endedRun(subject, 'e-2', 'msg 4');
+      await endedRun(subject, 'e-1', 'msg 5', OTHER_KEY);
+      expect.same('what is listed', await idsOf(subject), ['msg 2', 'msg 3', 'msg 4', 'msg 5']);
+    },
+  },
+  {
+    id: 'webhook.order',
+    title: 'Webhooks are listed by when they are due, then by id, up to the limit; of one user when that is asked.',
+    async check(subject) {
+      const { service, expect } = subject;
+      for (const id of ['c', 'a', 'b', 'd']) await endedRun(subject, `e-${id}`, id);
+      await endedRun(subject, 'e-1', 'x', { ...KEY, userId: 'stranger' });
+      await endedRun(subject, 'e-1', 'y', { ...KEY, appName: 'other app' });
+      for (const webhook of await service.listRunWebhooks({ appName })) {
+        if (webhook.id === 'a') await service.changeRunWebhook(webhook, { attempts: 1, dueMs: 2000 });
+        if (webhook.id === 'b') await service.changeRunWebhook(webhook, { attempts: 1, dueMs: 1000 });
+      }
+      expect.same('all', await idsOf(subject), ['c', 'd', 'x', 'b', 'a']);
+      expect.same('the first', await idsOf(subject, { limit: 3 }), ['c', 'd', 'x']);
+      expect.same('those of a user', await idsOf(subject, { userId: 'stranger' }), ['x']);
+      const none = async () => service.listRunWebhooks({ appName, limit: 0 });
+      await expect.rejects('a limit of 0', none(), InvalidRequestError);
+    },
+  },
+  {
+    id: 'webhook.changed-once',
+    title: 'A webhook is changed or removed only by one who knows how it is: of two, one does it.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await endedRun(subject, 'e-1', 'msg');
+      const before = await only(subject);
+      const change = { attempts: 1, dueMs: 1000 };
+      const both = await Promise.all([1, 2].map(async () => service.changeRunWebhook(before, change)));
+      expect.same('how many changed it', both.filter(Boolean).length, 1);
+      expect.same('the webhook', await only(subject), { ...before, ...change });
+      expect.same('removing it as it was', await service.changeRunWebhook(before, undefined), false);
+      const now = await only(subject);
+      expect.same('changing only when it is due', await service.changeRunWebhook(now, { attempts: 1, dueMs: 7 }), true);
+      expect.same('a change by one who is late', await service.changeRunWebhook(now, change), false);
+      expect.same('removing it', await service.changeRunWebhook(await only(subject), undefined), true);
+      expect.same('what is left', await idsOf(subject), []);
+      expect.same('changing what is gone', await service.changeRunWebhook({ ...now, dueMs: 7 }, change), false);
+    },
+  },
+  {
+    id: 'webhook.deleted',
+    title: 'The webhooks of a session go with it, and those of others stay.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await endedRun(subject, 'e-1', 'msg 1');
+      await endedRun(subject, 'e-1', 'msg 2', OTHER_KEY);
+      const webhook = expect.present('the webhook', (await service.listRunWebhooks({ appName }))[0]);
+      await service.deleteSession(KEY);
+      expect.same('what is listed', await idsOf(subject, { includeOpen: true }), ['msg 2']);
+      await service.createSession(KEY);
+      expect.same('what is listed of the new session', await idsOf(subject, { includeOpen: true }), ['msg 2']);
+      const changed = await service.changeRunWebhook(webhook, { attempts: 1, dueMs: 1 });
+      expect.same('changing one of the old session', changed, false);
+    },
+  },
+];

@@ -1,0 +1,56 @@
+import { isCurrentSql } from './schema-version.ts';
+import { THIS_SESSION } from './session-sql.ts';
+import { type Statement, toStatement } from './statement.ts';
+import type { Tables } from './tables.ts';
+
+/** A webhook. */
+export interface WebhookRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly invocation_id: string;
+  readonly url: string;
+  readonly attempts: number;
+  readonly due_at: unknown;
+}
+
+/** The statements about who is to be told of the ends of runs. */
+export type WebhookStatements = ReturnType<typeof webhookStatements>;
+
+export function webhookStatements(tables: Tables) {
+  const { sessions, runs, webhooks } = tables;
+  const current = isCurrentSql(tables);
+  /** $4 is the id, $5 and $6 are how it was. */
+  const sameWebhook = `${THIS_SESSION} AND id = $4 AND attempts = $5 AND due_at = $6`;
+  return {
+    /**
+     * $1 app, $2 user, $3 session, $4 id, $5 run, $6 URL. Gives no row when the session does not have the run. The lock keeps the session from
+     * being deleted before the webhook is written.
+     */
+    put: toStatement(`
+      WITH target AS (
+        SELECT pk FROM ${sessions} WHERE ${THIS_SESSION} AND ${current} FOR NO KEY UPDATE
+      ), replaced AS (
+        DELETE FROM ${webhooks} USING target WHERE session = pk AND invocation_id = $5 AND url = $6 AND ${webhooks}.id <> $4
+      )
+      INSERT INTO ${webhooks} (id, session, app_name, user_id, session_id, invocation_id, url, attempts, due_at)
+      SELECT $4, pk, $1, $2, $3, $5, $6, 0, 0 FROM target JOIN ${runs} AS run ON run.session = pk AND run.id = $5 AND run.invocation_id = $5
+      ON CONFLICT (id) DO UPDATE SET attempts = 0, due_at = 0 RETURNING 1`),
+
+    /** $1 app, $2 user or null, $3 whether those of open runs as well, $4 how many. */
+    list: toStatement(`
+      SELECT webhook.id, webhook.user_id, webhook.session_id, invocation_id, url, webhook.attempts, due_at
+      FROM ${webhooks} AS webhook JOIN ${sessions} AS session
+        ON session.app_name = webhook.app_name AND session.user_id = webhook.user_id
+        AND session.session_id = webhook.session_id AND session.pk = webhook.session
+      WHERE webhook.app_name = $1 AND ($2::text IS NULL OR webhook.user_id = $2)
+        AND ($3::boolean OR open_run IS DISTINCT FROM invocation_id)
+      ORDER BY due_at, webhook.id LIMIT $4::bigint`),
+
+    /** $7 attempts, $8 when it is due. */
+    change: toStatement(
+      `UPDATE ${webhooks} SET attempts = $7, due_at = $8 WHERE ${sameWebhook} AND ${current} RETURNING 1`,
+    ),
+    remove: toStatement(`DELETE FROM ${webhooks} WHERE ${sameWebhook} RETURNING 1`),
+  } satisfies Readonly<Record<string, Statement>>;
+}

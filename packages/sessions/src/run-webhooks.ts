@@ -1,0 +1,56 @@
+import type { PutRunWebhookRequest, RunWebhook, RunWebhookChange, SessionKey } from '@eventloom/core';
+import { compareText } from './compare-text.ts';
+import type { RunWebhookPage } from './session-driver.ts';
+import type { RunTable, SessionHold } from './session-hold.ts';
+
+/**
+ * The webhooks of a session, in a driver that keeps sessions as objects: plain data. The functions for it do what the driver's methods
+ * promise; to them undefined is a session that is not there.
+ */
+export interface WebhookHold {
+  /** Undefined for none. */
+  webhooks?: readonly RunWebhook[] | undefined;
+}
+
+/** As `SessionDriver.putRunWebhook`. */
+export function putWebhook(
+  hold: WebhookHold | undefined,
+  runs: Pick<RunTable, 'get'> | undefined,
+  webhook: PutRunWebhookRequest,
+): boolean {
+  const { appName, userId, sessionId, id, invocationId, url } = webhook;
+  if (!hold || runs?.get(invocationId)?.invocationId !== invocationId) return false;
+  const others = (hold.webhooks ?? []).filter(
+    (one) => one.id !== id && (one.invocationId !== invocationId || one.url !== url),
+  );
+  hold.webhooks = [...others, { appName, userId, sessionId, id, invocationId, url, attempts: 0, dueMs: 0 }];
+  return true;
+}
+
+/** As `SessionDriver.changeRunWebhook`. */
+export function changeWebhook(
+  hold: WebhookHold | undefined,
+  { id, attempts, dueMs }: RunWebhook,
+  change: RunWebhookChange | undefined,
+): boolean {
+  const stored = hold?.webhooks?.find((one) => one.id === id && one.attempts === attempts && one.dueMs === dueMs);
+  if (!hold?.webhooks || !stored) return false;
+  const others = hold.webhooks.filter((one) => one !== stored);
+  if (change) others.push({ ...stored, attempts: change.attempts, dueMs: change.dueMs });
+  hold.webhooks = others.length > 0 ? others : undefined;
+  return true;
+}
+
+/** As `SessionDriver.listRunWebhooks`, out of any of the app's sessions that hold all that have webhooks. */
+export function selectWebhooks(
+  sessions: Iterable<SessionKey & SessionHold & WebhookHold>,
+  { userId, includeOpen, limit }: Omit<RunWebhookPage, 'appName'>,
+): RunWebhook[] {
+  const found: RunWebhook[] = [];
+  for (const { openRun, webhooks = [], ...session } of sessions) {
+    if (userId !== undefined && session.userId !== userId) continue;
+    for (const webhook of webhooks)
+      if (includeOpen || webhook.invocationId !== openRun?.invocationId) found.push({ ...webhook });
+  }
+  return found.sort((one, other) => one.dueMs - other.dueMs || compareText(one.id, other.id)).slice(0, limit);
+}

@@ -1,0 +1,40 @@
+import type { PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
+import type { RunWebhookPage } from '../session-driver.ts';
+import type { Statements } from './statements.ts';
+
+/** Who is to be told of the ends of runs. */
+export class SqlRunWebhooks {
+  readonly #sql: Statements;
+
+  constructor(sql: Statements) {
+    this.#sql = sql;
+  }
+
+  /** Called inside a transaction. */
+  put({ appName, userId, sessionId, id, invocationId, url }: PutRunWebhookRequest): boolean {
+    const values = [appName, userId, sessionId, id, invocationId, url] as const;
+    this.#sql.replaceWebhook.run(...values);
+    return this.#sql.putWebhook.run(...values).changes > 0;
+  }
+
+  list({ appName, userId, includeOpen, limit }: RunWebhookPage): RunWebhook[] {
+    return this.#sql.webhooks.all(appName, userId ?? null, includeOpen ? 1 : 0, limit).map((row) => ({
+      appName,
+      userId: String(row['user_id']),
+      sessionId: String(row['session_id']),
+      id: String(row['id']),
+      invocationId: String(row['invocation_id']),
+      url: String(row['url']),
+      attempts: Number(row['attempts']),
+      dueMs: Number(row['due_at']),
+    }));
+  }
+
+  change({ appName, userId, sessionId, id, ...before }: RunWebhook, change: RunWebhookChange | undefined): boolean {
+    const values = [appName, userId, sessionId, id, before.attempts, before.dueMs] as const;
+    const { changes } = change
+      ? this.#sql.changeWebhook.run(...values, change.attempts, change.dueMs)
+      : this.#sql.removeWebhook.run(...values);
+    return changes > 0;
+  }
+}
