@@ -3,20 +3,20 @@ import type { Part } from '@eventloom/core';
 /** An answer given at once, or later. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Whose artifacts: a session's, or the user's own when there is no session. */
+/** The owner of artifacts: a session, or the user when `sessionId` is undefined. */
 export interface ArtifactOwner {
   readonly appName: string;
   readonly userId: string;
   readonly sessionId: string | undefined;
 }
 
-/** Where the versions of one artifact are. */
+/** The address of one artifact: its owner and its file name. All versions of the artifact share it. */
 export interface ArtifactPlace extends ArtifactOwner {
   /** Without `user:`. May hold slashes. */
   readonly name: string;
 }
 
-/** What is stored of a version beside its bytes: JSON. */
+/** The JSON that is stored beside the bytes of a version. */
 export interface ArtifactRecord {
   /** The part as it was saved, but for the data of `inlineData`, which is an empty string here. */
   readonly part: Part;
@@ -26,7 +26,7 @@ export interface ArtifactRecord {
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }
 
-/** What is known of a version beside its part. */
+/** The metadata of a version, without its part. */
 export interface ArtifactVersionRecord extends Omit<ArtifactRecord, 'part'> {
   readonly version: number;
 }
@@ -38,7 +38,7 @@ export interface StoredArtifact {
   readonly data: string | undefined;
 }
 
-/** Which version to read, and how much of it. */
+/** Options of a read: the version, and whether its bytes are needed. */
 export interface ArtifactRead {
   /** The latest when undefined. */
   readonly version: number | undefined;
@@ -68,8 +68,8 @@ export interface ArtifactDriver {
   versions(place: ArtifactPlace): MaybePromise<number[]>;
 
   /**
-   * What is known of every version that is there, in any order. For a back end that can tell without a read for each; without
-   * this method each is read.
+   * Returns the metadata of all existing versions, in any order. Implement it if the back end can list metadata without
+   * one read per version; otherwise the service reads every version.
    */
   versionRecords?(place: ArtifactPlace): MaybePromise<ArtifactVersionRecord[]>;
 

@@ -5,8 +5,8 @@ const TEXT = 'text/plain';
 const BYTES = 'application/octet-stream';
 
 /**
- * What is stored of a part: its bytes apart from the rest.
- * @throws InvalidRequestError when it holds nothing to save, or something that cannot be saved
+ * Splits a part into its bytes and the JSON that is stored beside them.
+ * @throws InvalidRequestError when the part is empty or of a kind that cannot be saved
  */
 export function toStored({ artifact, customMetadata }: SaveArtifactRequest, createTime: number): StoredArtifact {
   const { inlineData, fileData, text } = artifact;

@@ -2,7 +2,7 @@ import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase
 import { readCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 
-/** What AES-GCM wants: a number that is used once. It stands before the ciphertext. */
+/** Length of the AES-GCM nonce. Each nonce is used once and stored before the ciphertext. */
 const NONCE_BYTES = 12;
 
 /** A key as WebCrypto has it, and what tells it from others. */

@@ -2,18 +2,22 @@ import { type CredentialKey, type AuthCredential, copyJson, checkName, InvalidRe
 
 /** A credential as a store sees it. */
 export interface SealedCredential {
-  /** Which key it was sealed with: to find what is left of a former one. */
+  /** Id of the key that sealed the credential. It finds credentials that an earlier key sealed. */
   readonly keyId: string;
   /** The nonce and the ciphertext: some tens of bytes more than the credential as JSON. */
   readonly sealed: Uint8Array;
 }
 
 /**
- * Where `EncryptedCredentialService` keeps what it has sealed. Keys were checked: three texts without NUL, of 256 bytes at most,
- * which are compared byte by byte. Calls may come at once, and from several processes if they share the storage.
+ * Storage of `EncryptedCredentialService` for sealed credentials. The service has checked the keys: three strings
+ * without NUL, each at most 256 bytes, compared byte by byte. Calls may run concurrently, also from several processes
+ * that share the storage.
  */
 export interface CredentialStore {
-  /** What was saved last, as soon as it was acknowledged, in any process; undefined when there is nothing. */
+  /**
+   * Returns the credential that was saved last, or undefined. A save is visible to all processes as soon as it
+   * resolves.
+   */
   load(key: CredentialKey): Promise<SealedCredential | undefined>;
   /** Keeps it in place of what was there: one of several that are saved at once, whole. */
   save(key: CredentialKey, credential: SealedCredential): Promise<void>;
@@ -32,7 +36,7 @@ export function copyCredential(credential: AuthCredential): AuthCredential {
   return found;
 }
 
-/** What was kept, as a credential; undefined when it is none. */
+/** Parses a stored credential. Returns undefined if the value is not a credential. */
 export function readCredential(kept: unknown): AuthCredential | undefined {
   if (typeof kept !== 'object' || kept === null || !('authType' in kept)) return undefined;
   const { authType } = kept;

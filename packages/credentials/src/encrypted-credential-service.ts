@@ -8,7 +8,7 @@ import { storageFailure } from '@eventloom/core/internal';
 import { CredentialCipher } from './credential-cipher.ts';
 import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
-/** What credentials are encrypted with. */
+/** The keys that credentials are encrypted with. */
 export interface EncryptionOptions {
   /**
    * Keys of 32 random bytes; `createEncryptionKey` makes one, `parseEncryptionKey` reads one. The first seals what is saved from

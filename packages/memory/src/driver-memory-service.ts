@@ -140,8 +140,8 @@ function parseMemoryId(id: string): { readonly sessionId: string; readonly event
 }
 
 /**
- * What a word of a query counts, the more the fewer of a user's memories have it: a thousandth of BM25's inverse document
- * frequency, at least 1. An integer, so that a sum is the same in whatever order a back end adds it up.
+ * Returns the weight of a query word: the fewer of the user's memories have it, the higher. A thousandth of BM25's
+ * inverse document frequency, at least 1. It is an integer, so that a sum does not depend on the order of addition.
  */
 function wordWeight(count: number, memories: number): number {
   const rarity = Math.log(1 + (memories - count + 0.5) / (count + 0.5));

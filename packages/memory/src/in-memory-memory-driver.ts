@@ -16,14 +16,14 @@ interface KeptMemory {
   readonly memory: NewMemory;
 }
 
-/** What is remembered of one session. */
+/** The memories of one session. */
 interface SessionMemories {
   readonly memories: Map<string, KeptMemory>;
   /** Ids of events that are not to be remembered. */
   readonly deleted: Set<string>;
 }
 
-/** What is remembered of one user: by session, and by word. */
+/** The memories of one user, by session and by word. */
 interface UserMemories {
   readonly sessions: Map<string, SessionMemories>;
   readonly words: Map<string, Set<KeptMemory>>;

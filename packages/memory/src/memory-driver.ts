@@ -4,7 +4,7 @@ import type { MemoryRewind } from './rewound-events.ts';
 /** An answer given at once, or later. */
 export type MaybePromise<T> = T | Promise<T>;
 
-/** Whose memories. */
+/** The user who owns memories. */
 export interface MemoryOwner {
   readonly appName: string;
   readonly userId: string;
@@ -18,7 +18,10 @@ export interface NewMemory {
   readonly timestamp: number;
   readonly author: string;
   readonly content: Content;
-  /** What it is found by: each once, well-formed Unicode, never empty. They are of MEMORY_WORDS_VERSION. */
+  /**
+   * The words that a search finds the memory by: unique, well-formed Unicode, never empty, as split by
+   * MEMORY_WORDS_VERSION.
+   */
   readonly words: ReadonlySet<string>;
 }
 
@@ -31,7 +34,7 @@ export interface StoredMemory {
   readonly content: Content;
 }
 
-/** What a rewind leaves nothing of. */
+/** The memories that a rewind removes. */
 export interface MemoryRetreat {
   readonly rewinds: readonly MemoryRewind[];
   /** Ids of events that are known to be covered. */
@@ -40,13 +43,13 @@ export interface MemoryRetreat {
 
 /** In how many of a user's memories words are. */
 export interface WordCounts {
-  /** How many memories the user has. */
+  /** Number of memories that the user has. */
   readonly memories: number;
   /** Words that no memory has may be left out. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Which memories to read. */
+/** Parameters of a search in a driver. */
 export interface MemorySearch {
   /** Words with a positive integer each: a memory's rank is the sum of those it has. */
   readonly weights: ReadonlyMap<string, number>;

@@ -3,7 +3,7 @@ import type { Event } from '@eventloom/core';
 /** A session was taken back to before an invocation. */
 export interface MemoryRewind {
   readonly invocationId: string;
-  /** When, in seconds since the epoch: what was said later is not meant. */
+  /** Time of the rewind in seconds since the epoch; events after it are not affected. */
   readonly timestamp: number;
 }
 

@@ -77,7 +77,7 @@ function fold(text: string): string {
   return small.replace(ALIKE_LETTERS, (letter) => ALIKE.get(letter) ?? letter).normalize('NFC');
 }
 
-/** What may be joined to the front of a word, in the order in which it is, each at most once. */
+/** Prefixes that can be joined to the front of a word, in this order, each at most once. */
 type Joints = readonly RegExp[];
 
 /** "And" or "so"; then a preposition, the article, or both. What remains is long enough to be a word. */
@@ -107,8 +107,9 @@ function withoutJoined(word: string): string[] {
 }
 
 /**
- * Changes with what a word is. A back end stores it with its index, and where it finds an older one it gives each memory the words
- * of `memoryWords` anew: a query asks for words of this version.
+ * Version of the word splitting; it changes whenever `memoryWords` returns other words for a text. A back end stores it
+ * with its index and rebuilds the index with `memoryWords` if the stored version is older, because queries use words of
+ * this version.
  */
 export const MEMORY_WORDS_VERSION = 2;
 

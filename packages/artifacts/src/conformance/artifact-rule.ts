@@ -1,7 +1,7 @@
 import type { BaseArtifactService } from '@eventloom/core';
 import type { ConformanceRule, ConformanceSubject } from '@eventloom/core/conformance';
 
-/** What a case works with. */
+/** The service under test and the tools that a test case works with. */
 export type Subject = ConformanceSubject<BaseArtifactService>;
 /** A case before it is bound to a service. */
 export type ArtifactRule = ConformanceRule<BaseArtifactService>;

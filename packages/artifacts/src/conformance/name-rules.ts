@@ -47,7 +47,7 @@ const ODD_NAMES: readonly string[] = [
   '€'.repeat(170),
 ];
 
-/** Which names there are, and who sees them. */
+/** Rules about artifact names and about who can see them. */
 export const nameRules: readonly ArtifactRule[] = [
   {
     id: 'name.odd-names',

@@ -2,7 +2,7 @@ import { artifactUri } from '@eventloom/core';
 import type { ArtifactRule } from './artifact-rule.ts';
 import { bytes, KEY, SESSION, text } from './samples.ts';
 
-/** What is known of versions, and deleting them. */
+/** Rules about the metadata of versions, and about deletion. */
 export const versionRules: readonly ArtifactRule[] = [
   {
     id: 'versions.listed',

@@ -132,7 +132,7 @@ function bindingsOf({ appName, userId, sessionId = '' }: ArtifactOwner): readonl
   return [appName, userId, sessionId];
 }
 
-/** How many bytes standard, padded base64 is of. */
+/** Returns the number of bytes that a standard, padded base64 string encodes. */
 function sizeOf(data = ''): number {
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
   return (data.length / 4) * 3 - padding;

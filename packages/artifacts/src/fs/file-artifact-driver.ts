@@ -2,10 +2,10 @@ import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 
 import { join } from 'node:path';
 import type { ArtifactDriver, ArtifactOwner, ArtifactPlace, ArtifactRead, StoredArtifact } from '../artifact-driver.ts';
 
-/** What a version's `.json` file holds. */
+/** The content of a version's `.json` file. */
 interface VersionFile {
   readonly record: StoredArtifact['record'];
-  /** How many bytes its `.data` file has; absent for a part without bytes. */
+  /** Size of the `.data` file in bytes; absent for a part without bytes. */
   readonly size?: number;
 }
 
@@ -64,7 +64,10 @@ export class FileArtifactDriver implements ArtifactDriver {
     }
   }
 
-  /** Makes the file with the bytes in it; false when it exists, made by whoever has that number. */
+  /**
+   * Creates the file and writes the bytes. Returns false if the file exists because another writer took this version
+   * number.
+   */
   async #claim(path: string, bytes: Uint8Array | undefined): Promise<boolean> {
     const file = await open(path, 'wx', 0o600).catch(ifCode('EEXIST', undefined));
     if (!file) return false;
@@ -101,7 +104,7 @@ async function namesBelow(folder: string, parents: readonly string[]): Promise<s
   return found.flat();
 }
 
-/** What is in a folder; nothing when it is not there, or is a stray file. */
+/** Lists the entries of a folder. Returns an empty list if the folder does not exist or is a file. */
 function entriesOf(folder: string): Promise<string[]> {
   return readdir(folder).catch(ifCode('ENOENT', [])).catch(ifCode('ENOTDIR', []));
 }

@@ -26,7 +26,7 @@ async function save(name: string, count: number, killAfter = Infinity): Promise<
   return output.split('\n').filter(Boolean).map(Number);
 }
 
-/** What a version says it is, when it is whole. */
+/** Returns the text of a version after checking that the version is complete. */
 async function contentOf(service: FileArtifactService, version: number): Promise<string | undefined> {
   const part = await service.loadArtifact({ ...KEY, version });
   const text = Buffer.from(part?.inlineData?.data ?? '', 'base64').toString();

@@ -8,8 +8,8 @@ export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions
   /** The folder that everything is stored below; made with the first save. */
   readonly rootDir: string;
   /**
-   * What a saved version survives. `process` (default): the death of this process in any way. `power`: a power failure as well,
-   * at the price of a flush to the disk with every save.
+   * The failures that a saved version survives. `process` (default): any end of this process. `power`: also a power
+   * failure; every save then flushes to the disk, which is slower.
    */
   readonly durability?: 'process' | 'power';
 }

@@ -1,4 +1,4 @@
-/** What is used of an R2 bucket: the binding of a Worker. */
+/** The part of a Worker's R2 bucket binding that the service uses. */
 export interface R2ArtifactBucket {
   head(key: string): Promise<R2ArtifactObject | null>;
   get(key: string): Promise<R2ArtifactBody | null>;
@@ -19,13 +19,13 @@ export interface R2ArtifactBody extends R2ArtifactObject {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** What an object is stored with. A condition that does not hold makes the write give null. */
+/** Options of a write. If the condition does not hold, the write returns null. */
 export interface R2ArtifactWrite {
   customMetadata: Record<string, string>;
   onlyIf: { etagMatches: string } | { etagDoesNotMatch: string };
 }
 
-/** Which keys to list. */
+/** Options of a listing: the prefix of the keys, and the cursor to continue at. */
 export interface R2ArtifactListing {
   prefix: string;
   limit?: number;

@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64 } from '@eventloom/core';
 import type { ArtifactOwner } from '../artifact-driver.ts';
 
-/** So many versions can a name have. */
+/** The largest number of versions that one artifact can have. */
 const MAX_VERSION = 9_999_999_999;
 /** An encoded app, user or session name that is longer is put by its hash, which takes 44 characters. */
 const MAX_OWNER_SEGMENT = 64;
@@ -15,15 +15,15 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 /** The longest prefix, in bytes, with which every key fits into the 1,024 bytes that R2 takes. */
 export const MAX_PREFIX_BYTES = 100;
 
-/** What the keys of an owner's artifacts begin with. */
+/** Key prefixes of one owner's artifacts. */
 export interface OwnerKeys {
   readonly versions: string;
   readonly deleted: string;
 }
 
-/** Where one artifact is. */
+/** Keys of one artifact. */
 export interface ArtifactKeys {
-  /** What the keys of its versions begin with. */
+  /** Prefix of the keys of the artifact's versions. */
   readonly versions: string;
   /** The key of the object that says which versions are deleted. */
   readonly deleted: string;

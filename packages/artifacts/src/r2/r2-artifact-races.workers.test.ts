@@ -27,7 +27,9 @@ function disturbed(changes: Partial<R2ArtifactBucket>): R2ArtifactService {
   return new R2ArtifactService({ bucket, prefix, platform: impatient });
 }
 
-/** Stops whoever passes the first time: `reached` is when, `open` lets them go on. */
+/**
+ * Makes a gate that stops the first caller that passes: `reached` resolves when it arrives, `open` lets it continue.
+ */
 function gate() {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();

@@ -8,7 +8,10 @@ import { MAX_PREFIX_BYTES } from './r2-artifact-keys.ts';
 export interface R2ArtifactServiceOptions extends DriverArtifactServiceOptions {
   /** The binding of the bucket. */
   readonly bucket: R2ArtifactBucket;
-  /** What all keys begin with, as it is: `artifacts/`. At most 100 bytes; default empty. Services apart need prefixes apart. */
+  /**
+   * Prefix of all keys, used unchanged, such as `artifacts/`. At most 100 bytes; default empty. Give services that
+   * share a bucket different prefixes.
+   */
   readonly prefix?: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import { type AuthCredential, InvalidRequestError } from '@eventloom/core';
 import type { CredentialRule } from './credential-rule.ts';
 import { CREDENTIALS, KEY, token } from './samples.ts';
 
-/** What is kept, for how long, and that it is the service's own. */
+/** Rules about what the service stores, how long, and that callers cannot modify the stored credential. */
 export const keepRules: readonly CredentialRule[] = [
   {
     id: 'keep.whole',

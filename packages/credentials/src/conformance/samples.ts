@@ -1,6 +1,6 @@
 import type { AuthCredential, CredentialKey } from '@eventloom/core';
 
-/** Whose credential most cases work on. */
+/** The key that most test cases use. */
 export const KEY: CredentialKey = { appName: 'app', userId: 'user', credentialKey: 'calendar' };
 
 /** A credential that tells which one it is. */

@@ -24,7 +24,7 @@ const KEYS: readonly CredentialKey[] = [
   { appName: 'n'.repeat(256), userId: '€'.repeat(85), credentialKey: "it's 🔑" },
 ];
 
-/** Whose credentials are found. */
+/** Rules about whose credentials a load finds. */
 export const scopeRules: readonly CredentialRule[] = [
   {
     id: 'scope.keys-apart',

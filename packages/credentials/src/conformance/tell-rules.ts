@@ -30,7 +30,7 @@ const CONFIG: AuthConfig = {
   credentialKey: 'calendar',
 };
 
-/** What a client is told, and what is taken for its answer. */
+/** Rules about the credential request that a client receives, and about the answers that are accepted. */
 export const tellRules: readonly CredentialRule[] = [
   {
     id: 'tell.public',

@@ -27,7 +27,7 @@ const NOT_SAID: Readonly<Record<string, Event>> = {
   }),
 };
 
-/** What of a session is remembered. */
+/** Rules about the events of a session that are remembered. */
 export const addRules: readonly MemoryRule[] = [
   {
     id: 'add.session',

@@ -11,7 +11,7 @@ async function findOne({ service, expect }: Subject, query: string): Promise<Mem
   return { ...memory, id: expect.present('its id', memory.id) };
 }
 
-/** What is forgotten on demand. */
+/** Rules about deleting memories. */
 export const deleteRules: readonly MemoryRule[] = [
   {
     id: 'delete.one',

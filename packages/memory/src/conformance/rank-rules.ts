@@ -2,7 +2,7 @@ import { InvalidRequestError } from '@eventloom/core';
 import type { MemoryRule } from './memory-rule.ts';
 import { find, KEY, OWNER, said, sessionWith, TIME } from './samples.ts';
 
-/** Which memories come first, and how many. */
+/** Rules about the order and the number of memories that a search returns. */
 export const rankRules: readonly MemoryRule[] = [
   {
     id: 'rank.more-words',

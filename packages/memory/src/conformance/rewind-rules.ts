@@ -7,7 +7,7 @@ const THIRD = said('three', 'owl three', { invocationId: 'e-third', timestamp: T
 const BACK = rewind('back', 'e-second', TIME + 3);
 const AFTER = said('after', 'owl after', { invocationId: 'e-after', timestamp: TIME + 4 });
 
-/** What a rewind takes back. */
+/** Rules about memories of events that a rewind removed. */
 export const rewindRules: readonly MemoryRule[] = [
   {
     id: 'rewind.never-added',

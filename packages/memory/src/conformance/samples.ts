@@ -1,14 +1,14 @@
 import { createEvent, type Event, type EventParams, type SearchMemoryRequest, type Session } from '@eventloom/core';
 import type { Subject } from './memory-rule.ts';
 
-/** Whose memories most cases work on. */
+/** The user that most test cases work on. */
 export const OWNER = { appName: 'app', userId: 'user' };
 /** The session that most cases add. */
 export const KEY = { ...OWNER, sessionId: 'session' };
-/** When most events are said, in seconds. */
+/** The timestamp of most events, in seconds. */
 export const TIME = 1_767_323_045;
 
-/** What an agent says. */
+/** Makes an event of the agent with this text. */
 export function said(id: string, text: string, params: EventParams = {}): Event {
   const content = { role: 'model', parts: [{ text }] };
   return createEvent({ invocationId: `e-${id}`, author: 'agent', timestamp: TIME, content, ...params, id });

@@ -18,7 +18,7 @@ const OWNERS = [
   { appName: 'n'.repeat(256), userId: '€'.repeat(85) },
 ];
 
-/** Whose memories are found. */
+/** Rules about whose memories a search finds. */
 export const scopeRules: readonly MemoryRule[] = [
   {
     id: 'scope.sessions-together',

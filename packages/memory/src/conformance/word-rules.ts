@@ -83,7 +83,7 @@ function wordRule(id: string, title: string, samples: readonly Sample[]): Memory
   };
 }
 
-/** What a word is. */
+/** Rules about how a text is split into words. */
 export const wordRules: readonly MemoryRule[] = [
   wordRule(
     'word.whole',

@@ -55,7 +55,7 @@ const FIRST = `
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
 const MIGRATIONS: readonly string[] = [FIRST];
 
-/** What `eventloom_meta` says, and what of it this program knows. */
+/** The versions in `eventloom_meta` that this program supports. */
 const VERSIONS = { 'memory.schema': MIGRATIONS.length, 'memory.words': MEMORY_WORDS_VERSION };
 type VersionKey = keyof typeof VERSIONS;
 
@@ -94,7 +94,7 @@ function versionOf(database: DatabaseSync, key: VersionKey): number {
   return Number(row?.['value'] ?? 0);
 }
 
-/** Writes the index of words anew, of all memories. Called inside a transaction. */
+/** Rebuilds the word index of all memories. Must be called inside a transaction. */
 function indexAllWords(database: DatabaseSync): void {
   database.exec('DELETE FROM eventloom_memory_words');
   const insert = database.prepare('INSERT INTO eventloom_memory_words (user, word, memory) VALUES (?1, ?2, ?3)');

@@ -21,7 +21,7 @@ function said(id: string, text: string) {
   return createEvent({ id, invocationId: `e-${id}`, author: 'agent', timestamp: 1, content });
 }
 
-/** How many rows each of the tables has. */
+/** Counts the rows of every table. */
 function rowCounts(database: DatabaseSync): Record<string, unknown> {
   const tables = database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'")

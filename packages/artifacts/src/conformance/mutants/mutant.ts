@@ -8,7 +8,7 @@ import type { ArtifactDriver } from '../../artifact-driver.ts';
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** What it does wrong, after "a service that". */
+  /** The fault of this mutant: completes the sentence "a service that …". */
   readonly how: string;
   readonly make: MakeService<BaseArtifactService>;
 }

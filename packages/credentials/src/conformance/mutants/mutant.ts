@@ -6,7 +6,7 @@ import { InMemoryCredentialService } from '../../in-memory-credential-service.ts
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** What it does wrong, after "a service that". */
+  /** The fault of this mutant: completes the sentence "a service that …". */
   readonly how: string;
   readonly make: MakeService<BaseCredentialService>;
 }
