@@ -1,4 +1,5 @@
-import { applyStateDelta, createEvent, type Session, type SessionLease, StaleWriterError } from '@eventloom/core';
+import { createEvent, type Session, type SessionLease, StaleWriterError } from '@eventloom/core';
+import { applyStateDelta } from '@eventloom/core/internal';
 import { PostgresSessionService } from '@eventloom/sessions/postgres';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import {
   allowedEdges,
   forbiddenEdges,
+  internalImports,
   packageGraph,
   packageOf,
   packagesInCycles,
   unlistedPackages,
   type PackageGraph,
 } from './package-graph.ts';
-import { readPackages, type Workspace } from './repository.ts';
+import { readPackages, readWorkspaces, type Workspace } from './repository.ts';
 
 const graphOf = (edges: Record<string, string[]>): PackageGraph =>
   new Map(Object.entries(edges).map(([from, targets]) => [from, new Set(targets)]));
@@ -32,6 +33,10 @@ describe('this repository', () => {
 
   test('lists every package', () => {
     expect(unlistedPackages(graph, allowedEdges)).toEqual([]);
+  });
+
+  test('imports ./internal only in packages', () => {
+    expect(internalImports(readWorkspaces())).toEqual([]);
   });
 
   test('imports along allowed edges only', () => {
@@ -94,5 +99,21 @@ describe('the rules', () => {
       'hono',
       'zod',
     ]);
+  });
+});
+
+describe('an import of ./internal', () => {
+  const workspace = (folder: string): Workspace => ({
+    folder,
+    manifest: { version: '0.1.0', name: 'sample' },
+    files: [{ path: `${folder}/a.ts`, text: "import { isRecord } from '@eventloom/core/internal';" }],
+  });
+
+  test.each(['apps/sample', 'examples', 'examples/sample'])('is reported in %s', (folder) => {
+    expect(internalImports([workspace(folder)])).toEqual([`${folder}/a.ts: @eventloom/core/internal`]);
+  });
+
+  test('is allowed in a package', () => {
+    expect(internalImports([workspace('packages/sample')])).toEqual([]);
   });
 });

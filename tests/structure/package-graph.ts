@@ -83,3 +83,15 @@ export function packageOf(specifier: string): string {
 function shortName(folder: string): string {
   return folder.replace('packages/', '');
 }
+
+/** Imports of a `./internal`, which only packages may use: `file: specifier`. */
+export function internalImports(workspaces: readonly Workspace[]): string[] {
+  const outside = workspaces.filter(({ folder }) => /^(apps|examples)(\/|$)/.test(folder));
+  return outside.flatMap(({ files }) =>
+    files.flatMap((file) =>
+      importedSpecifiers(file)
+        .filter((specifier) => /^@eventloom\/[^/]+\/internal$/.test(specifier))
+        .map((specifier) => `${file.path}: ${specifier}`),
+    ),
+  );
+}

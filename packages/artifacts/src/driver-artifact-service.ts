@@ -1,20 +1,22 @@
 import {
   type ArtifactKey,
-  artifactUri,
   type ArtifactVersion,
   BaseArtifactService,
-  checkArtifactName,
-  isUserArtifact,
   type LoadArtifactRequest,
   type Part,
   type Platform,
   type SaveArtifactRequest,
   type SessionKey,
   systemPlatform,
-  USER_PREFIX,
-  checkName,
 } from '@eventloom/core';
-import { storageFailure } from '@eventloom/core/internal';
+import {
+  artifactUri,
+  checkArtifactName,
+  checkName,
+  isUserArtifact,
+  storageFailure,
+  USER_PREFIX,
+} from '@eventloom/core/internal';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
 import { toPart, toStored } from './stored-part.ts';
 

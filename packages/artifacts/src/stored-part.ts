@@ -1,4 +1,5 @@
-import { copyJson, InvalidRequestError, type Part, type SaveArtifactRequest } from '@eventloom/core';
+import { InvalidRequestError, type Part, type SaveArtifactRequest } from '@eventloom/core';
+import { copyJson } from '@eventloom/core/internal';
 import type { StoredArtifact } from './artifact-driver.ts';
 
 const TEXT = 'text/plain';

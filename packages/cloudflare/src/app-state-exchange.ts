@@ -1,4 +1,4 @@
-import { isRecord } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import type { AppStateChange, PendingAppState } from '@eventloom/sessions/durable-object';
 
 /** The request that a user's object sends to its app's object: changes to store, and the version it already has. */

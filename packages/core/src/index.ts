@@ -14,15 +14,12 @@ export type {
   PartialArg,
   VendorValue,
 } from './content/content.ts';
-export { callsToRun, contentText } from './content/content.ts';
-export { decodeBase64, encodeBase64, isBase64, joinBytes } from './content/bytes.ts';
-export type { CopiedJson, CopyJsonOptions, JsonFault } from './content/copy-json.ts';
+export { contentText } from './content/content.ts';
+export { decodeBase64, encodeBase64 } from './content/bytes.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
-export { copyJson } from './content/copy-json.ts';
-export { getOwn, setOwn, isRecord } from './content/json.ts';
 
 export type { Event, NodeEvent } from './event/event.ts';
-export { getStructuredOutput, ObjectType, objectTypeOf, stringifyContent, STRUCTURED_OUTPUT } from './event/event.ts';
+export { getStructuredOutput, ObjectType, objectTypeOf, stringifyContent } from './event/event.ts';
 export type {
   EventActions,
   EventCompaction,
@@ -30,57 +27,30 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions, isEmptyActions, leavesAgent, mergeEventActions } from './event/event-actions.ts';
+export { createEventActions, mergeEventActions } from './event/event-actions.ts';
 export type { EventParams } from './event/create-event.ts';
-export { cloneEvent, createErrorEvent, createEvent, createResponseEvent } from './event/create-event.ts';
+export { createEvent } from './event/create-event.ts';
 export {
   getFunctionCalls,
   getFunctionResponses,
   hasTrailingCodeExecutionResult,
   isDoneResponse,
   isFinalResponse,
-  isOutputMismatch,
   isRunnerCompletion,
 } from './event/event-predicates.ts';
 export { EventTag, hasTag, withTag } from './event/event-tags.ts';
-export { beginsResumableRun, hasBeginOfRun, RUN_ABANDONED } from './event/run-events.ts';
-export { newestEntries, newestFirst } from './event/newest-first.ts';
-export type { SealEventOptions } from './event/seal-event.ts';
-export { sealEvent } from './event/seal-event.ts';
+export { RUN_ABANDONED } from './event/run-events.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
 export { serializeEvent } from './event/serialize-event.ts';
 export { parseContent, parseEvent } from './event/parse-event.ts';
 export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
-export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './event/branch.ts';
 export { hideTransfers, isTransfer, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
-export {
-  INTERRUPTED_CALL,
-  SET_MODEL_RESPONSE,
-  askedCallId,
-  isPersonRequest,
-  REQUEST_CONFIRMATION,
-  REQUEST_CREDENTIAL,
-  REQUEST_INPUT,
-  TASK_COMPLETED,
-} from './tool/reserved-calls.ts';
+export { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, SET_MODEL_RESPONSE } from './tool/reserved-calls.ts';
 
-export type { OptionNames } from './agent/options.ts';
-export { checkKnown } from './agent/options.ts';
-export { firstAnswer, toList } from './agent/agent-callbacks.ts';
-export { checkStateDelta, State } from './state/state.ts';
+export { State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
-export {
-  APP_PREFIX,
-  applyStateDelta,
-  checkStateKey,
-  prefixedKey,
-  stateScopeOf,
-  TEMP_PREFIX,
-  toStateWrites,
-  USER_PREFIX,
-} from './state/state-scope.ts';
 
 export type {
   AfterAgentCallback,
@@ -90,29 +60,18 @@ export type {
   SingleAgentErrorCallback,
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
-export { BASE_AGENT_OPTIONS, BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
+export { BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
 export type { OnOpenRun, RunBounds, RunConfig, RunConfigDefaults } from './agent/run-config.ts';
-export { checkRunConfig, RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
+export { RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
 
 export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
 export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
-export { AbortGuard } from './context/abort-guard.ts';
-export type { Invocation, MessageAnswers, MessageWithAnswers } from './context/invocation.ts';
-export type { AgentPlace } from './context/invocation-context.ts';
+export type { Invocation } from './context/invocation.ts';
 export { InvocationContext } from './context/invocation-context.ts';
-export { recordedActions } from './context/recorded-actions.ts';
 export { requestInput } from './context/request-input.ts';
-export type { InvocationProgress } from './context/invocation-progress.ts';
-export {
-  type RecordedExecution,
-  type RecordedInvocation,
-  LOOP_COUNT,
-  type ExecutionQuery,
-} from './context/recorded-invocation.ts';
-export type { InTurn, SubInvocation } from './context/sub-invocation.ts';
 export type { ReadonlyState } from './context/readonly-context.ts';
 export { ReadonlyContext } from './context/readonly-context.ts';
-export type { ToolContextParams, ToolListener } from './context/tool-context.ts';
+export type { ToolContextParams } from './context/tool-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 
 export type {
@@ -123,12 +82,10 @@ export type {
 } from './tool/base-tool.ts';
 export { BaseTool, isBaseTool } from './tool/base-tool.ts';
 export type { ToolResult, ToolResultParams } from './tool/tool-result.ts';
-export { isToolResult, toolResult } from './tool/tool-result.ts';
+export { toolResult } from './tool/tool-result.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
-export type { InputRequestParams, ToolRequest } from './tool/input-request.ts';
-export { inputOf, inputRequestOf, inputRequestPart, toInputRequest } from './tool/input-request.ts';
-export { jsonSchemaSource, standardToJson } from './tool/standard-schema.ts';
+export type { ToolRequest } from './tool/input-request.ts';
 
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';
 export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
@@ -144,10 +101,9 @@ export type {
   CodeFile,
   ExecuteCodeParams,
 } from './code-execution/base-code-executor.ts';
-export { BaseCodeExecutor, isBaseCodeExecutor, languageOf } from './code-execution/base-code-executor.ts';
+export { BaseCodeExecutor, isBaseCodeExecutor } from './code-execution/base-code-executor.ts';
 
 export type { CacheMetadata, ContextCacheConfig } from './model/context-cache.ts';
-export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from './model/context-cache.ts';
 
 export { BasePlanner, isBasePlanner } from './planner/base-planner.ts';
 
@@ -156,10 +112,9 @@ export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
 export type { ActiveOperation, Instrumentation, Operation, OperationEnd } from './instrumentation/instrumentation.ts';
 export type { BaseLiveRequestQueue, LiveRequest } from './live/live-request-queue.ts';
-export type { LiveRun, LiveRunHost, LiveSupport, RunLiveParams } from './live/live-run.ts';
-export { Fifo } from './live/fifo.ts';
+export type { LiveRun, LiveSupport, RunLiveParams } from './live/live-run.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
-export { checkLiveRunConfig, Modality } from './live/live-run-config.ts';
+export { Modality } from './live/live-run-config.ts';
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
 export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
 export type {
@@ -172,13 +127,8 @@ export type {
 } from './model/llm-response.ts';
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
-export { checkName } from './session/check-name.ts';
-export { checkToolCall } from './session/check-tool-call.ts';
-export { checkStoredKeys, inField, toStoredEvent } from './session/stored-checks.ts';
 export type { MaybePromise } from './session/maybe-promise.ts';
-export { readNewest } from './session/read-newest.ts';
 export type { Session, SessionJson, SessionKey } from './session/session.ts';
-export { sessionKeyOf, toSessionJson } from './session/session.ts';
 export type {
   FindRunRequest,
   ListOpenRunsRequest,
@@ -232,8 +182,7 @@ export type {
   LoadArtifactRequest,
   SaveArtifactRequest,
 } from './artifact/artifact-service.ts';
-export { ARTIFACTS_TO_RESTORE, BaseArtifactService } from './artifact/artifact-service.ts';
-export { artifactUri, checkArtifactName, isUserArtifact } from './artifact/artifact-name.ts';
+export { BaseArtifactService } from './artifact/artifact-service.ts';
 export type {
   AddEventsToMemoryRequest,
   DeleteMemoriesRequest,
@@ -249,7 +198,7 @@ export type { PluginHook } from './plugin/plugin-manager.ts';
 export { PluginManager } from './plugin/plugin-manager.ts';
 
 export type { DurableObjectStorage, Platform } from './platform/platform.ts';
-export { reportTo, reportUnlessStopped, systemPlatform } from './platform/platform.ts';
+export { systemPlatform } from './platform/platform.ts';
 
 export type { EventloomErrorOptions, LiveConnectionErrorOptions, ModelErrorOptions } from './errors.ts';
 export {

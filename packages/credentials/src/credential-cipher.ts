@@ -1,4 +1,5 @@
-import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase64, isBase64 } from '@eventloom/core';
+import { type AuthCredential, ConfigurationError, type CredentialKey, decodeBase64 } from '@eventloom/core';
+import { isBase64 } from '@eventloom/core/internal';
 import { readCredential, type SealedCredential } from './credential-store.ts';
 import { SealedCredentialError } from './errors.ts';
 

@@ -1,4 +1,5 @@
-import { type CredentialKey, type AuthCredential, copyJson, checkName, InvalidRequestError } from '@eventloom/core';
+import { type AuthCredential, type CredentialKey, InvalidRequestError } from '@eventloom/core';
+import { checkName, copyJson } from '@eventloom/core/internal';
 
 /** A credential as a store sees it. */
 export interface SealedCredential {

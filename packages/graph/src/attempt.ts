@@ -1,16 +1,14 @@
 import {
-  type AbortGuard,
   type BaseAgent,
   type BaseTool,
   ConfigurationError,
   type InputRequest,
-  type InputRequestParams,
   type InvocationContext,
   type JsonValue,
-  RunAbortedError,
-  toInputRequest,
   type Platform,
+  RunAbortedError,
 } from '@eventloom/core';
+import { type AbortGuard, type InputRequestParams, toInputRequest } from '@eventloom/core/internal';
 import { NodeInterrupt } from './errors.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { NodeOutcome } from './node-outcome.ts';

@@ -1,4 +1,5 @@
-import { type Event, type JsonValue, setOwn } from '@eventloom/core';
+import type { Event, JsonValue } from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
 import type { Checkpoint } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { listAdditions } from './json-values.ts';

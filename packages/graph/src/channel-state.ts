@@ -1,7 +1,7 @@
-import { ConfigurationError, copyJson, type InvocationContext, type JsonValue } from '@eventloom/core';
+import { ConfigurationError, type InvocationContext, type JsonValue } from '@eventloom/core';
+import { copyJson, isSameJson } from '@eventloom/core/internal';
 import type { AnyChannel } from './channel.ts';
 import { type Checkpoint, outermostRun } from './checkpoint.ts';
-import { isSameJson } from '@eventloom/core/internal';
 import { describeFault, frozen, listAdditions } from './json-values.ts';
 import { NodeError } from './errors.ts';
 import type { GraphPlan } from './graph-plan.ts';

@@ -1,4 +1,5 @@
-import { ConfigurationError, type OptionNames } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
+import type { OptionNames } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 

@@ -1,10 +1,5 @@
-import {
-  type BaseArtifactService,
-  ConfigurationError,
-  type Event,
-  type SessionKey,
-  USER_PREFIX,
-} from '@eventloom/core';
+import { type BaseArtifactService, ConfigurationError, type Event, type SessionKey } from '@eventloom/core';
+import { USER_PREFIX } from '@eventloom/core/internal';
 
 /** The artifacts of a session as events left them: the last version of each, by its name. Those of the user are left out. */
 export function artifactsOf(events: readonly Event[]): Map<string, number> {

@@ -1,9 +1,6 @@
 import {
-  APP_PREFIX,
-  beginsResumableRun,
   type BaseArtifactService,
   type BaseSessionService,
-  copyJson,
   createEvent,
   type Event,
   InvalidRequestError,
@@ -12,8 +9,8 @@ import {
   type SessionHeaderRecord,
   type SessionRecord,
   type ToolCallRecord,
-  USER_PREFIX,
 } from '@eventloom/core';
+import { APP_PREFIX, beginsResumableRun, copyJson, USER_PREFIX } from '@eventloom/core/internal';
 import { checkpointOf, toAgentState, UPDATE } from './checkpoint.ts';
 import { addUnnamed, artifactsOf, checkCopied, copyArtifacts } from './fork-artifacts.ts';
 import { graphHistories } from './graph-history.ts';

@@ -1,13 +1,5 @@
-import {
-  enclosedBranch,
-  enclosureOf,
-  type Event,
-  isBaseAgent,
-  type JsonValue,
-  ObjectType,
-  inputRequestOf,
-} from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import { type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
+import { type Call, Calls, enclosedBranch, enclosureOf, inputRequestOf } from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { NodeWork } from './graph-node.ts';

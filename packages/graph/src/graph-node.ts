@@ -1,11 +1,5 @@
-import {
-  type BaseAgent,
-  type BaseTool,
-  ConfigurationError,
-  isBaseAgent,
-  isBaseTool,
-  type OptionNames,
-} from '@eventloom/core';
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import type { OptionNames } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';

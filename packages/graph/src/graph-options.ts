@@ -1,10 +1,5 @@
-import {
-  type BaseAgentConfig,
-  ConfigurationError,
-  isRecord,
-  BASE_AGENT_OPTIONS,
-  type OptionNames,
-} from '@eventloom/core';
+import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, isRecord, type OptionNames } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
 import { checkOptions } from './check-options.ts';

@@ -1,14 +1,12 @@
 import {
-  askedCallId,
   type Event,
   type FunctionCall,
   getFunctionCalls,
-  inputRequestOf,
   type InvocationContext,
   type JsonObject,
   type JsonValue,
 } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { askedCallId, Calls, inputRequestOf } from '@eventloom/core/internal';
 import {
   askingRun,
   BEGIN,

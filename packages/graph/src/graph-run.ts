@@ -1,14 +1,12 @@
 import {
-  type AbortGuard,
   ConfigurationError,
   type Event,
   type InvocationContext,
   type JsonValue,
-  reportUnlessStopped,
   RunAbortedError,
-  STRUCTURED_OUTPUT,
   type ToolLedgerEntry,
 } from '@eventloom/core';
+import { type AbortGuard, reportUnlessStopped, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
 import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';

@@ -1,4 +1,5 @@
-import { BaseAgent, createErrorEvent, type Event, type InvocationContext } from '@eventloom/core';
+import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import { createErrorEvent } from '@eventloom/core/internal';
 import { LoopAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';

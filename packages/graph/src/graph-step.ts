@@ -1,4 +1,5 @@
-import type { AbortGuard, Event, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
+import type { Event, InvocationContext, ToolLedgerEntry } from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
 import type { GraphRecord } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';

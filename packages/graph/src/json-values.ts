@@ -1,5 +1,5 @@
-import { type JsonValue, type JsonFault, copyJson } from '@eventloom/core';
-import { isSameJson } from '@eventloom/core/internal';
+import type { JsonValue } from '@eventloom/core';
+import { copyJson, isSameJson, type JsonFault } from '@eventloom/core/internal';
 import type { ValueSchema } from '@eventloom/tools';
 import { NodeError } from './errors.ts';
 

@@ -3,12 +3,11 @@ import {
   type BaseTool,
   type CallbackContext,
   ConfigurationError,
-  copyJson,
-  type InputRequestParams,
   InvalidEventError,
   type JsonValue,
   type NodeEvent,
 } from '@eventloom/core';
+import { copyJson, type InputRequestParams } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
 import { AttemptCallbackContext } from './attempt-context.ts';

@@ -3,9 +3,9 @@ import {
   type EventActions,
   type JsonObject,
   type JsonValue,
-  recordedActions,
   type ToolLedgerEntry,
 } from '@eventloom/core';
+import { recordedActions } from '@eventloom/core/internal';
 import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { toOutput } from './json-values.ts';

@@ -1,18 +1,16 @@
 import {
-  type AbortGuard,
   type BaseAgent,
   type BaseTool,
   ConfigurationError,
   type Event,
-  type InTurn,
   type InvocationContext,
   isBaseAgent,
   isBaseTool,
   type JsonValue,
   ObjectType,
   RunAbortedError,
-  applyStateDelta,
 } from '@eventloom/core';
+import { type AbortGuard, applyStateDelta, type InTurn } from '@eventloom/core/internal';
 import { type Attempt, AttemptTimer } from './attempt.ts';
 import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError, toNodeError } from './errors.ts';

@@ -1,11 +1,5 @@
-import {
-  type AbortGuard,
-  ConfigurationError,
-  type Platform,
-  RunAbortedError,
-  toError,
-  type OptionNames,
-} from '@eventloom/core';
+import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import type { AbortGuard, OptionNames } from '@eventloom/core/internal';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors.ts';
 

@@ -1,15 +1,13 @@
 import {
-  type AbortGuard,
   type BaseAgent,
   contentText,
-  enclosedBranch,
-  enclosureOf,
   type Event,
   getFunctionCalls,
   getStructuredOutput,
   isFinalResponse,
   type JsonValue,
 } from '@eventloom/core';
+import { type AbortGuard, enclosedBranch, enclosureOf } from '@eventloom/core/internal';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors.ts';
 import { jsonOrText, toOutput } from './json-values.ts';

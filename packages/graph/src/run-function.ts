@@ -1,4 +1,5 @@
-import { type AbortGuard, inputRequestPart, isEmptyActions, type JsonValue } from '@eventloom/core';
+import type { JsonValue } from '@eventloom/core';
+import { type AbortGuard, inputRequestPart, isEmptyActions } from '@eventloom/core/internal';
 import { Attempt } from './attempt.ts';
 import type { NodeFunction } from './graph-node.ts';
 import { NodeContext } from './node-context.ts';

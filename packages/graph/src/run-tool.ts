@@ -1,11 +1,9 @@
 import {
-  type AbortGuard,
   type BaseTool,
   type Event,
   type EventActions,
   type FunctionCall,
   type InvocationContext,
-  isEmptyActions,
   type JsonObject,
   type JsonValue,
   type Part,
@@ -14,7 +12,14 @@ import {
   toError,
   type ToolContext,
 } from '@eventloom/core';
-import { confirmationOf, personRequests, refusalOf, startOperation } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  confirmationOf,
+  isEmptyActions,
+  personRequests,
+  refusalOf,
+  startOperation,
+} from '@eventloom/core/internal';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
 import { frozen, toOutput } from './json-values.ts';

@@ -1,4 +1,4 @@
-import { AbortGuard } from '@eventloom/core';
+import { AbortGuard } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { Seat } from './seat.ts';
 import { Turns } from './turns.ts';

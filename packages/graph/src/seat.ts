@@ -1,4 +1,4 @@
-import type { AbortGuard, InTurn } from '@eventloom/core';
+import type { AbortGuard, InTurn } from '@eventloom/core/internal';
 import type { Lane, Turns } from './turns.ts';
 
 /** A node's place among those that commit in turn. Nodes that it runs commit within its turns. */

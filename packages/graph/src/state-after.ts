@@ -1,4 +1,5 @@
-import { InvalidRequestError, type JsonValue, setOwn } from '@eventloom/core';
+import { InvalidRequestError, type JsonValue } from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
 import type { GraphHistory } from './graph-history.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool, isRecord } from '@eventloom/core';
+import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';

@@ -1,12 +1,11 @@
 import {
   type Content,
-  createErrorEvent,
   type Event,
   InvalidMessageError,
   type InvocationContext,
   type LiveRequest,
-  sessionKeyOf,
 } from '@eventloom/core';
+import { createErrorEvent, sessionKeyOf } from '@eventloom/core/internal';
 import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 
 /** A written request: a turn, or responses to calls. */

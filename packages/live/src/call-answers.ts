@@ -4,9 +4,9 @@ import {
   type FunctionCall,
   type FunctionResponse,
   getFunctionResponses,
-  INTERRUPTED_CALL,
   RunAbortedError,
 } from '@eventloom/core';
+import { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveCallsParams } from './live-calls.ts';
 

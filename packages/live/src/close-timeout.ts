@@ -1,9 +1,5 @@
-import {
-  type AbortGuard,
-  type BaseLiveRequestQueue,
-  ConfigurationError,
-  type InvocationContext,
-} from '@eventloom/core';
+import { type BaseLiveRequestQueue, ConfigurationError, type InvocationContext } from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
 
 export interface CloseTimeoutParams {
   readonly context: InvocationContext;

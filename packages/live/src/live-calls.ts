@@ -1,17 +1,15 @@
 import {
-  type AbortGuard,
   type BaseLiveRequestQueue,
   type Content,
   type Event,
   type FunctionCall,
   type FunctionResponse,
-  getOwn,
   type InvocationContext,
   isTransfer,
   type LlmRequest,
   RUN_CONFIG_DEFAULTS,
-  TASK_COMPLETED,
 } from '@eventloom/core';
+import { type AbortGuard, getOwn, TASK_COMPLETED } from '@eventloom/core/internal';
 import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';

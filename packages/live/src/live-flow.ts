@@ -1,6 +1,4 @@
 import {
-  type AbortGuard,
-  createErrorEvent,
   createEventActions,
   type Event,
   type FunctionResponsePart,
@@ -10,7 +8,7 @@ import {
   type LlmRequest,
   RunAbortedError,
 } from '@eventloom/core';
-import { moveResponseParts } from '@eventloom/core/internal';
+import { type AbortGuard, createErrorEvent, moveResponseParts } from '@eventloom/core/internal';
 import type { LlmAgent } from '@eventloom/llm-agent';
 import {
   createTurn,

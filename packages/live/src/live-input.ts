@@ -1,16 +1,15 @@
 import {
   type BaseLiveRequestQueue,
   type Content,
-  createErrorEvent,
   type Event,
   type EventloomError,
-  Fifo,
   type FunctionCall,
   type FunctionResponse,
   InvalidRequestError,
   type InvocationContext,
   type LiveRequest,
 } from '@eventloom/core';
+import { createErrorEvent, Fifo } from '@eventloom/core/internal';
 import { withoutClientId } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';

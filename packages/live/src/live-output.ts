@@ -1,15 +1,14 @@
 import {
-  callsToRun,
   type Content,
   contentText,
   createEventActions,
   type Event,
   type FunctionCall,
   type InvocationContext,
-  isEmptyActions,
   type LiveLlmResponse,
   type LlmResponse,
 } from '@eventloom/core';
+import { callsToRun, isEmptyActions } from '@eventloom/core/internal';
 import { type AgentTurn, type ModelCall, saveOutput, withoutDeepArgs } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';

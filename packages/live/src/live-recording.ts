@@ -5,8 +5,8 @@ import {
   encodeBase64,
   type Event,
   type InvocationContext,
-  sessionKeyOf,
 } from '@eventloom/core';
+import { sessionKeyOf } from '@eventloom/core/internal';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
 /** The most audio of one side that is kept in memory, in seconds: more becomes a file at once. */

@@ -1,11 +1,5 @@
-import {
-  type Blob,
-  createErrorEvent,
-  type Event,
-  type InvocationContext,
-  RunAbortedError,
-  toError,
-} from '@eventloom/core';
+import { type Blob, type Event, type InvocationContext, RunAbortedError, toError } from '@eventloom/core';
+import { createErrorEvent } from '@eventloom/core/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import { LiveRecording } from './live-recording.ts';
 

@@ -3,12 +3,12 @@ import {
   type Blob,
   ConfigurationError,
   type Content,
-  Fifo,
   type FunctionResponse,
   InvalidMessageError,
   LiveQueueFullError,
   type LiveRequest,
 } from '@eventloom/core';
+import { Fifo } from '@eventloom/core/internal';
 
 /** Options of a live request queue. */
 export interface LiveRequestQueueOptions {

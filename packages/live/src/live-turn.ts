@@ -1,6 +1,5 @@
 import {
   type Content,
-  createErrorEvent,
   type Event,
   type EventParams,
   type FunctionCall,
@@ -10,6 +9,7 @@ import {
   ResponseAggregator,
   type Transcription,
 } from '@eventloom/core';
+import { createErrorEvent } from '@eventloom/core/internal';
 
 /** Creates the event of a model's calls. */
 export type CallEventMaker = (content: Content) => Event;

@@ -1,13 +1,5 @@
-import {
-  type BaseLiveRequestQueue,
-  checkKnown,
-  checkLiveRunConfig,
-  ConfigurationError,
-  type LiveRunHost,
-  type LiveSupport,
-  type OptionNames,
-  type RunLiveParams,
-} from '@eventloom/core';
+import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
+import { checkKnown, checkLiveRunConfig, type LiveRunHost, type OptionNames } from '@eventloom/core/internal';
 import { QueueLiveRun } from './queue-live-run.ts';
 
 const PARAMS: OptionNames<RunLiveParams> = {

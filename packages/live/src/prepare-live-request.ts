@@ -3,11 +3,11 @@ import {
   ConfigurationError,
   type EventActions,
   type FunctionDeclaration,
-  getOwn,
   type LlmRequest,
   Modality,
   type ResponseScheduling,
 } from '@eventloom/core';
+import { getOwn } from '@eventloom/core/internal';
 import { prepareRequest, type AgentTurn } from '@eventloom/llm-agent/internal';
 import type { LiveCalls } from './live-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';

@@ -1,4 +1,5 @@
-import { type AbortGuard, type InvocationContext, LiveConnectionError, type LiveLlmResponse } from '@eventloom/core';
+import { type InvocationContext, LiveConnectionError, type LiveLlmResponse } from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
 import type { LiveEnding } from './live-ending.ts';
 import type { ServiceSession } from './service-session.ts';
 

@@ -1,4 +1,5 @@
-import { type Event, isEmptyActions } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
+import { isEmptyActions } from '@eventloom/core/internal';
 
 /** True for an event of raw audio, video or images and nothing else: a live run streams it and does not store it. */
 export function isLiveMedia({ content }: Event): boolean {

@@ -1,4 +1,5 @@
-import { type Content, type FunctionCall, isRecord, type LlmResponse, type Part } from '@eventloom/core';
+import type { Content, FunctionCall, LlmResponse, Part } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 
 /** The deepest arguments that an event can hold. */

@@ -1,13 +1,12 @@
 import {
   contentText,
   decodeBase64,
-  getOwn,
   type InvocationContext,
   MissingStateKeyError,
   type Part,
   type ReadonlyContext,
-  sessionKeyOf,
 } from '@eventloom/core';
+import { getOwn, sessionKeyOf } from '@eventloom/core/internal';
 
 /** Text without braces, and all the braces around it. A match begins at the first brace of a run, which keeps the search linear. */
 const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;

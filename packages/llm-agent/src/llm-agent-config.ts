@@ -1,19 +1,18 @@
-import {
-  BASE_AGENT_OPTIONS,
-  type BaseAgentConfig,
-  type BaseCodeExecutor,
-  type BaseLlm,
-  type BasePlanner,
-  type BaseTool,
-  type BaseToolset,
-  type CallbackContext,
-  type GenerateContentConfig,
-  type LlmRequest,
-  type LlmResponse,
-  type OptionNames,
-  type ReadonlyContext,
-  type ToolContext,
+import type {
+  BaseAgentConfig,
+  BaseCodeExecutor,
+  BaseLlm,
+  BasePlanner,
+  BaseTool,
+  BaseToolset,
+  CallbackContext,
+  GenerateContentConfig,
+  LlmRequest,
+  LlmResponse,
+  ReadonlyContext,
+  ToolContext,
 } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, type OptionNames } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import type { LlmAgent } from './llm-agent.ts';
 

@@ -3,8 +3,6 @@ import {
   type BaseCodeExecutor,
   type BaseLlm,
   type BasePlanner,
-  checkKnown,
-  checkStateKey,
   closeAll,
   ConfigurationError,
   type Event,
@@ -13,9 +11,9 @@ import {
   isBasePlanner,
   isBaseTool,
   isBaseToolset,
-  toList,
   type TransferRules,
 } from '@eventloom/core';
+import { checkKnown, checkStateKey, toList } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 import {
   type InstructionProvider,

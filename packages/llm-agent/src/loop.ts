@@ -1,18 +1,15 @@
 import {
   AgentError,
-  callsToRun,
-  createErrorEvent,
   createEventActions,
   type Event,
   type InvocationContext,
-  isOutputMismatch,
   type LlmResponse,
   ModelError,
   OutputSchemaError,
   ResponseAggregator,
   SET_MODEL_RESPONSE,
-  STRUCTURED_OUTPUT,
 } from '@eventloom/core';
+import { callsToRun, createErrorEvent, isOutputMismatch, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';

@@ -1,16 +1,16 @@
 import {
+  BaseTool,
   contentText,
   type Event,
   type EventActions,
-  type LlmResponse,
-  State,
-  STRUCTURED_OUTPUT,
-  toError,
-  BaseTool,
   type FunctionDeclaration,
+  type LlmResponse,
   type RunAsyncToolRequest,
   SET_MODEL_RESPONSE,
+  State,
+  toError,
 } from '@eventloom/core';
+import { STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';

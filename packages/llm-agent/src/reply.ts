@@ -1,22 +1,26 @@
 import {
-  callsToRun,
+  CallbackContext,
   type Event,
   type EventActions,
   type FunctionCall,
-  getOwn,
   isTransfer,
   type LlmRequest,
   type LlmResponse,
   type Part,
   ResponseAggregator,
   type TimingInfo,
-  TRANSFER_TAG,
-  CallbackContext,
-  firstAnswer,
   toError,
-  setOwn,
+  TRANSFER_TAG,
 } from '@eventloom/core';
-import { Calls, observeGenerator, startOperation } from '@eventloom/core/internal';
+import {
+  Calls,
+  callsToRun,
+  firstAnswer,
+  getOwn,
+  observeGenerator,
+  setOwn,
+  startOperation,
+} from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 

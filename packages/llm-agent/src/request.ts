@@ -8,13 +8,11 @@ import {
   type Event,
   type EventActions,
   type InvocationContext,
-  isCacheMetadata,
-  isEmptyActions,
-  isVisibleOn,
   type LlmRequest,
   type MaybePromise,
   ReadonlyContext,
 } from '@eventloom/core';
+import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
 import { currentTurnContents, sessionContents } from './contents/session-contents.ts';
 import { injectSessionState } from './instruction-template.ts';

@@ -1,15 +1,5 @@
-import {
-  type BaseAgent,
-  type BaseTool,
-  copyJson,
-  enclosureOf,
-  type EventActions,
-  type FunctionResponsePart,
-  type InvocationContext,
-  isRecord,
-  isToolResult,
-} from '@eventloom/core';
-import { sealJson } from '@eventloom/core/internal';
+import type { BaseAgent, BaseTool, EventActions, FunctionResponsePart, InvocationContext } from '@eventloom/core';
+import { copyJson, enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
 /** What the model is told of a call: a function response, and its media. */

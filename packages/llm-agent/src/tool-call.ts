@@ -1,28 +1,33 @@
 import {
   type BaseTool,
   ConfigurationError,
-  copyJson,
   createEventActions,
   type Event,
   type EventActions,
-  firstAnswer,
   type FunctionCall,
-  getOwn,
-  INTERRUPTED_CALL,
   InvalidRequestError,
-  isEmptyActions,
   type JsonValue,
   type MaybePromise,
   ObjectType,
-  recordedActions,
   type ResponseScheduling,
   StorageError,
   toError,
   ToolContext,
   type ToolLedgerEntry,
-  type ToolListener,
 } from '@eventloom/core';
-import { isPromiseLike, ledgerCallId, type ObservedOperation, startOperation } from '@eventloom/core/internal';
+import {
+  copyJson,
+  firstAnswer,
+  getOwn,
+  INTERRUPTED_CALL,
+  isEmptyActions,
+  isPromiseLike,
+  ledgerCallId,
+  type ObservedOperation,
+  recordedActions,
+  startOperation,
+  type ToolListener,
+} from '@eventloom/core/internal';
 import { deepArgsError } from './deep-args.ts';
 import type { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCall } from './resume.ts';

@@ -1,22 +1,19 @@
 import {
-  askedCallId,
   type BaseTool,
   createEventActions,
   type Event,
   type EventActions,
   type FunctionCall,
   type FunctionResponse,
-  inputRequestOf,
   type InvocationContext,
   isTransfer,
-  leavesAgent,
   mergeEventActions,
   type Part,
   RUN_CONFIG_DEFAULTS,
   type ToolLedgerEntry,
   TRANSFER_TAG,
 } from '@eventloom/core';
-import { personRequests } from '@eventloom/core/internal';
+import { askedCallId, inputRequestOf, leavesAgent, personRequests } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resume.ts';

@@ -5,13 +5,13 @@ import {
   CallbackContext,
   ConfigurationError,
   type EventActions,
+  type FunctionDeclaration,
   type InvocationContext,
   isBaseTool,
   type LlmRequest,
   ToolContext,
-  enclosureOf,
-  type FunctionDeclaration,
 } from '@eventloom/core';
+import { enclosureOf } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import type { RequestProcessor } from './request.ts';
 import { isPlainTool } from './static-request.ts';

@@ -1,7 +1,6 @@
 import {
   type AddEventsToMemoryRequest,
   BaseMemoryService,
-  checkName,
   type DeleteMemoriesRequest,
   type DeleteMemoryRequest,
   type Event,
@@ -11,9 +10,8 @@ import {
   type SearchMemoryResponse,
   type Session,
   type SessionKey,
-  sessionKeyOf,
 } from '@eventloom/core';
-import { storageFailure } from '@eventloom/core/internal';
+import { checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
 import { applyRewinds } from './rewound-events.ts';

@@ -1,4 +1,5 @@
-import { checkName, type Content, enclosureOf, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+import { type Content, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+import { checkName, enclosureOf } from '@eventloom/core/internal';
 
 /** Of a longer text this much is kept. */
 const MAX_CHARACTERS = 10_000;

@@ -1,4 +1,5 @@
-import { createEvent, createEventActions, type Event, type EventParams, STRUCTURED_OUTPUT } from '@eventloom/core';
+import { createEvent, createEventActions, type Event, type EventParams } from '@eventloom/core';
+import { STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import { describe, expect, test } from 'vitest';
 import { AgentAnswer } from './agent-answer.ts';
 

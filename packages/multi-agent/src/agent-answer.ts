@@ -6,8 +6,8 @@ import {
   getFunctionResponses,
   getStructuredOutput,
   isFinalResponse,
-  setOwn,
 } from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
 
 /** What an agent that was called as a tool answered, gathered from its events, and the artifacts that it saved. */
 export class AgentAnswer {

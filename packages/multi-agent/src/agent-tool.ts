@@ -4,17 +4,13 @@ import {
   ConfigurationError,
   type Content,
   contentText,
-  enclosedBranch,
-  enclosureOf,
   type Event,
   type FunctionDeclaration,
   isBaseAgent,
   isFinalResponse,
   type RunAsyncToolRequest,
-  STRUCTURED_OUTPUT,
-  checkKnown,
-  type OptionNames,
 } from '@eventloom/core';
+import { checkKnown, enclosedBranch, enclosureOf, type OptionNames, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
 import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';

@@ -1,12 +1,5 @@
-import {
-  type AbortGuard,
-  type AgentPlace,
-  type BaseAgent,
-  type Event,
-  type InvocationContext,
-  reportUnlessStopped,
-  RunAbortedError,
-} from '@eventloom/core';
+import { type BaseAgent, type Event, type InvocationContext, RunAbortedError } from '@eventloom/core';
+import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
 
 /** How long agents that were told to stop may take. */
 const GRACE_MS = 5000;

@@ -1,17 +1,13 @@
 import {
   BaseAgent,
   type BaseAgentConfig,
-  enclosureOf,
-  type Event,
-  type InvocationContext,
-  LOOP_COUNT,
   BaseTool,
+  type Event,
   type FunctionDeclaration,
+  type InvocationContext,
   type RunAsyncToolRequest,
-  BASE_AGENT_OPTIONS,
-  checkKnown,
-  type OptionNames,
 } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, checkKnown, enclosureOf, LOOP_COUNT, type OptionNames } from '@eventloom/core/internal';
 import { checkCount } from './check-count.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 

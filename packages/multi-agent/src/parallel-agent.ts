@@ -1,13 +1,5 @@
-import {
-  BaseAgent,
-  type BaseAgentConfig,
-  branchBelow,
-  type Event,
-  type InvocationContext,
-  BASE_AGENT_OPTIONS,
-  checkKnown,
-  type OptionNames,
-} from '@eventloom/core';
+import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, branchBelow, checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { checkCount } from './check-count.ts';
 import { Lanes } from './lanes.ts';
 

@@ -2,14 +2,12 @@ import {
   BaseAgent,
   type BaseAgentConfig,
   type BaseLiveRequestQueue,
-  type Event,
-  type InvocationContext,
   BaseTool,
+  type Event,
   type FunctionDeclaration,
-  TASK_COMPLETED,
-  BASE_AGENT_OPTIONS,
-  checkKnown,
+  type InvocationContext,
 } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, checkKnown, TASK_COMPLETED } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
 /** What a sequential agent is made of. */

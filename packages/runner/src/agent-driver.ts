@@ -4,11 +4,10 @@ import {
   type EventloomError,
   type InvocationContext,
   ObjectType,
-  reportUnlessStopped,
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core';
-import { observeGenerator, startOperation } from '@eventloom/core/internal';
+import { observeGenerator, reportUnlessStopped, startOperation } from '@eventloom/core/internal';
 
 type Events = AsyncGenerator<Event, void, void>;
 type Step = IteratorResult<Event, void>;

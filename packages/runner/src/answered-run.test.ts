@@ -1,12 +1,5 @@
-import {
-  type Content,
-  type Event,
-  getFunctionCalls,
-  hasBeginOfRun,
-  type ListEventsRequest,
-  readNewest,
-  SessionBusyError,
-} from '@eventloom/core';
+import { type Content, type Event, getFunctionCalls, type ListEventsRequest, SessionBusyError } from '@eventloom/core';
+import { hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel } from '@eventloom/testing';

@@ -2,13 +2,11 @@ import {
   type BaseSessionService,
   type Content,
   type Event,
-  hasBeginOfRun,
   InvalidMessageError,
-  readNewest,
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { Calls, hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 
 /** A message that may answer calls. */
 export interface FindAnsweredRunParams {

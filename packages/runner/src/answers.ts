@@ -1,5 +1,4 @@
 import {
-  askedCallId,
   type AuthCredential,
   type BaseCredentialService,
   ConfigurationError,
@@ -8,16 +7,21 @@ import {
   type FunctionResponse,
   type InputRequest,
   InvalidMessageError,
-  inputRequestOf,
-  isPersonRequest,
-  isRecord,
-  newestFirst,
   type Part,
   type Platform,
   REQUEST_CONFIRMATION,
   type SessionKey,
 } from '@eventloom/core';
-import { type Call, Calls, isSettled } from '@eventloom/core/internal';
+import {
+  askedCallId,
+  type Call,
+  Calls,
+  inputRequestOf,
+  isPersonRequest,
+  isRecord,
+  isSettled,
+  newestFirst,
+} from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 
 type JsonRecord = Readonly<Record<string, unknown>>;

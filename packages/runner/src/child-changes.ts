@@ -1,11 +1,5 @@
-import {
-  enclosedBranch,
-  enclosureOf,
-  type Event,
-  type EventActions,
-  getFunctionResponses,
-  setOwn,
-} from '@eventloom/core';
+import { type Event, type EventActions, getFunctionResponses } from '@eventloom/core';
+import { enclosedBranch, enclosureOf, setOwn } from '@eventloom/core/internal';
 
 /** The last change of a state key: the call that an agent made it in, and the new value. */
 interface ChildChange {

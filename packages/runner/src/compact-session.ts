@@ -3,9 +3,9 @@ import {
   type Event,
   type HistoryPointer,
   type InvocationContext,
-  reportTo,
   RunAbortedError,
 } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
 import type { EventCommitter } from './event-committer.ts';
 import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './history-reader.ts';

@@ -2,12 +2,10 @@ import {
   type Content,
   type Invocation,
   InvocationContext,
-  type MessageAnswers,
-  type MessageWithAnswers,
   type MaybePromise,
-  sessionKeyOf,
   type ToolLedgerEntry,
 } from '@eventloom/core';
+import { type MessageAnswers, type MessageWithAnswers, sessionKeyOf } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';

@@ -3,10 +3,10 @@ import {
   type EventCompaction,
   getFunctionCalls,
   type GetSessionConfig,
-  hasBeginOfRun,
   type HistoryPointer,
   type Session,
 } from '@eventloom/core';
+import { hasBeginOfRun } from '@eventloom/core/internal';
 
 /** A session with at least the events that count, and their places. */
 interface ReadHistory {

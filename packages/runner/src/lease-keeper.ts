@@ -1,5 +1,4 @@
 import {
-  type AbortGuard,
   type BaseSessionService,
   type EventloomError,
   type MaybePromise,
@@ -8,6 +7,7 @@ import {
   StaleWriterError,
   StorageError,
 } from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
 
 /** Who holds a lease. */
 export interface LeaseHolder {

@@ -1,5 +1,4 @@
 import {
-  enclosureOf,
   type Event,
   type GetSessionConfig,
   ObjectType,
@@ -7,7 +6,7 @@ import {
   type RunConfig,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { Calls, runConfigOver } from '@eventloom/core/internal';
+import { Calls, enclosureOf, runConfigOver } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';

@@ -1,4 +1,5 @@
-import { type Content, createEvent, type Event, InvalidMessageError, sealEvent } from '@eventloom/core';
+import { type Content, createEvent, type Event, InvalidMessageError } from '@eventloom/core';
+import { sealEvent } from '@eventloom/core/internal';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';

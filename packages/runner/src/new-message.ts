@@ -1,5 +1,5 @@
-import { type Content, InvalidEventError, InvalidMessageError, isBase64, type Part } from '@eventloom/core';
-import { sealContent } from '@eventloom/core/internal';
+import { type Content, InvalidEventError, InvalidMessageError, type Part } from '@eventloom/core';
+import { isBase64, sealContent } from '@eventloom/core/internal';
 
 /**
  * Returns the message of a new run, checked, with its role: a sealed copy, which its event and the model requests share.

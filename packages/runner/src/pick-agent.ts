@@ -1,15 +1,11 @@
 import {
   type BaseAgent,
   type BaseSessionService,
-  enclosureOf,
   type Event,
   InvalidMessageError,
   type MaybePromise,
-  newestEntries,
-  readNewest,
-  sessionKeyOf,
 } from '@eventloom/core';
-import type { Call } from '@eventloom/core/internal';
+import { type Call, enclosureOf, newestEntries, readNewest, sessionKeyOf } from '@eventloom/core/internal';
 import type { MatchedMessage } from './answers.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';

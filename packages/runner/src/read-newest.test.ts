@@ -1,4 +1,5 @@
-import { createEvent, type Event, type ListEventsRequest, type ListEventsResponse, readNewest } from '@eventloom/core';
+import { createEvent, type Event, type ListEventsRequest, type ListEventsResponse } from '@eventloom/core';
+import { readNewest } from '@eventloom/core/internal';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';

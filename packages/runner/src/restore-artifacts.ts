@@ -1,5 +1,4 @@
 import {
-  ARTIFACTS_TO_RESTORE,
   type BaseArtifactService,
   ConfigurationError,
   createEvent,
@@ -7,11 +6,9 @@ import {
   InvalidRequestError,
   type Session,
   type SessionKey,
-  sessionKeyOf,
   type SessionLease,
-  setOwn,
 } from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
+import { afterCovered, ARTIFACTS_TO_RESTORE, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import type { Runner } from './runner.ts';
 
 /** A locked session, and the data of the event to append. */

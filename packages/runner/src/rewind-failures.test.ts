@@ -1,4 +1,4 @@
-import { ARTIFACTS_TO_RESTORE } from '@eventloom/core';
+import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { AFTER, BEFORE, contentsOf, GO, IDS, KEY, setUp } from './fixtures/rewound-artifacts.ts';
 

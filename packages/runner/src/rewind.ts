@@ -1,24 +1,26 @@
 import {
+  type BaseSessionService,
+  createEvent,
+  type Event,
+  InvalidRequestError,
+  type OnBusy,
+  RunAbortedError,
+  type SessionKey,
+  type SessionLease,
+  SessionNotFoundError,
+  StaleWriterError,
+} from '@eventloom/core';
+import {
+  afterCovered,
+  applyStateDelta,
   ARTIFACTS_TO_RESTORE,
   checkKnown,
   checkName,
-  createEvent,
-  type Event,
-  type OnBusy,
   type OptionNames,
   reportTo,
-  RunAbortedError,
-  type SessionLease,
-  SessionNotFoundError,
   setOwn,
-  StaleWriterError,
-  applyStateDelta,
-  type BaseSessionService,
-  InvalidRequestError,
-  type SessionKey,
   stateScopeOf,
-} from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
+} from '@eventloom/core/internal';
 import { checkRestorable, restoreArtifacts, type ArtifactsToRestore, artifactsToRestore } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';
 

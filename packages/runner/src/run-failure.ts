@@ -1,6 +1,5 @@
 import {
   AgentError,
-  createErrorEvent,
   createEvent,
   type Event,
   type EventloomError,
@@ -8,13 +7,13 @@ import {
   type InvocationContext,
   isFinalResponse,
   ObjectType,
-  reportTo,
   RunAbortedError,
   type RunConfig,
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
+import { createErrorEvent, reportTo } from '@eventloom/core/internal';
 import { type EventCommitter, stampEvent } from './event-committer.ts';
 import type { LockedRun } from './lock-run.ts';
 import { answerOpenCalls } from './resume/close-run.ts';

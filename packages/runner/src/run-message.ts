@@ -9,10 +9,8 @@ import {
   type Invocation,
   type InvocationContext,
   type Part,
-  sessionKeyOf,
-  setOwn,
 } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { Calls, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 import { matchAnswers, type MatchedMessage, type RequestAnswers } from './answers.ts';
 import { answeredRun } from './answered-run.ts';
 import type { CreatedInvocation } from './create-invocation.ts';

@@ -1,16 +1,12 @@
 import {
-  checkKnown,
-  checkRunConfig,
   ConfigurationError,
   type Content,
-  copyJson,
   InvalidMessageError,
   InvalidRequestError,
-  isRecord,
-  type OptionNames,
   type RunBounds,
   type RunConfig,
 } from '@eventloom/core';
+import { checkKnown, checkRunConfig, copyJson, isRecord, type OptionNames } from '@eventloom/core/internal';
 
 /** What to do with a request that is known: see `RunAsyncParams.ifKnown`. */
 export type IfKnown = 'follow' | 'resume' | 'reject';

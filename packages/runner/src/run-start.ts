@@ -1,16 +1,15 @@
 import {
-  checkStateDelta,
   ConfigurationError,
   type Content,
   type GetSessionConfig,
   InvalidMessageError,
+  type LiveRun,
   type RunBounds,
   type RunConfig,
-  type LiveRun,
   type RunLiveParams,
   type SessionKey,
 } from '@eventloom/core';
-import { runConfigOver } from '@eventloom/core/internal';
+import { checkStateDelta, runConfigOver } from '@eventloom/core/internal';
 import { checkNewMessage } from './new-message.ts';
 import { checkRunParams, type IfKnown, type RunAsyncParams, toGivenConfig } from './run-params.ts';
 import type { Runner } from './runner.ts';

@@ -1,5 +1,4 @@
 import {
-  AbortGuard,
   type Event,
   type EventloomError,
   type LiveRun,
@@ -8,7 +7,7 @@ import {
   type Session,
   type SessionLease,
 } from '@eventloom/core';
-import { type ObservedOperation } from '@eventloom/core/internal';
+import { AbortGuard, type ObservedOperation } from '@eventloom/core/internal';
 import type { AgentDriver } from './agent-driver.ts';
 import { run } from './run.ts';
 import type { RunInput } from './run-start.ts';

@@ -5,20 +5,22 @@ import {
   type BaseMemoryService,
   type BasePlugin,
   type BaseSessionService,
-  checkContextCacheConfig,
-  checkKnown,
-  checkRunConfig,
   ConfigurationError,
   type ContextCacheConfig,
-  type RunConfigDefaults,
   type GetSessionConfig,
   type Instrumentation,
   type LiveSupport,
   type ModelResolver,
-  type OptionNames,
   type Platform,
+  type RunConfigDefaults,
 } from '@eventloom/core';
-import { checkRunConfigDefaults } from '@eventloom/core/internal';
+import {
+  checkContextCacheConfig,
+  checkKnown,
+  checkRunConfig,
+  checkRunConfigDefaults,
+  type OptionNames,
+} from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
 import { toGivenConfig } from './run-params.ts';
 import type { SessionCacheOptions } from './session-loader.ts';

@@ -3,11 +3,11 @@ import {
   type Event,
   type GetSessionConfig,
   type MaybePromise,
-  sealEvent,
   type Session,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
+import { sealEvent } from '@eventloom/core/internal';
 import { type EventPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
 /** A session as a run works on it. */

@@ -1,23 +1,21 @@
 import {
   type AcquireLeaseRequest,
   AgentError,
-  ARTIFACTS_TO_RESTORE,
-  createErrorEvent,
-  type Event,
-  type EndRunRequest,
-  type EventloomError,
   type BeginRunRequest,
   type BegunRun,
+  type EndRunRequest,
+  type Event,
+  type EventloomError,
   type LeaveOpen,
   type MaybePromise,
   type OnBusy,
-  reportTo,
   RUN_CONFIG_DEFAULTS,
   type Session,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
 } from '@eventloom/core';
+import { ARTIFACTS_TO_RESTORE, createErrorEvent, reportTo } from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
 import { type AbortableRun, HeldLease, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';

@@ -1,4 +1,5 @@
-import { BaseAgent, type Event, type InTurn, type InvocationContext, type SubInvocation } from '@eventloom/core';
+import { BaseAgent, type Event, type InvocationContext } from '@eventloom/core';
+import type { InTurn, SubInvocation } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { scenario } from './fixtures/scenario.ts';
 

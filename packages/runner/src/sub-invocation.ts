@@ -1,12 +1,5 @@
-import {
-  enclosureOf,
-  type Event,
-  type Invocation,
-  type InvocationContext,
-  type Session,
-  StreamingMode,
-  type SubInvocation,
-} from '@eventloom/core';
+import { type Event, type Invocation, type InvocationContext, type Session, StreamingMode } from '@eventloom/core';
+import { enclosureOf, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 

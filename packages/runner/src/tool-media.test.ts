@@ -4,12 +4,12 @@ import {
   fromStrictAdk,
   type FunctionResponsePart,
   getFunctionResponses,
-  isToolResult,
   parseEvent,
   type Part,
   toolResult,
   toStrictAdk,
 } from '@eventloom/core';
+import { isToolResult } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';

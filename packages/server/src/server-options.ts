@@ -1,4 +1,5 @@
-import { checkKnown, ConfigurationError, type OptionNames, type Platform } from '@eventloom/core';
+import { ConfigurationError, type Platform } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';

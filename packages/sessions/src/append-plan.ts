@@ -1,19 +1,16 @@
+import type { Event, EventActions, Platform, StateWrite } from '@eventloom/core';
 import {
+  afterCovered,
   checkArtifactName,
   checkName,
   checkStateDelta,
   checkStateKey,
-  type Event,
-  type EventActions,
-  type Platform,
+  isRecord,
   sealEvent,
   setOwn,
   stateScopeOf,
-  type StateWrite,
   toStateWrites,
-  isRecord,
-} from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
+} from '@eventloom/core/internal';
 
 /** What an append stores and what it changes in the caller's session. */
 export interface AppendPlan {

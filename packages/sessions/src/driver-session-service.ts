@@ -4,9 +4,6 @@ import {
   BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
-  checkName,
-  checkStateDelta,
-  checkToolCall,
   type CreateSessionRequest,
   type EndRunRequest,
   type Event,
@@ -30,13 +27,12 @@ import {
   type RunWebhookChange,
   type Session,
   type SessionKey,
-  sessionKeyOf,
   type SessionLease,
   type SessionRecord,
   systemPlatform,
   type ToolLedgerEntry,
-  toStateWrites,
 } from '@eventloom/core';
+import { checkName, checkStateDelta, checkToolCall, sessionKeyOf, toStateWrites } from '@eventloom/core/internal';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import {
   busyError,

@@ -1,4 +1,5 @@
-import { createEvent, type Event, type EventParams, sealEvent } from '@eventloom/core';
+import { createEvent, type Event, type EventParams } from '@eventloom/core';
+import { sealEvent } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { exportSession } from './export-session.ts';
 import { InMemorySessionDriver } from './in-memory-session-driver.ts';

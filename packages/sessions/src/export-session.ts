@@ -1,11 +1,11 @@
 import {
-  checkName,
   ConfigurationError,
   type Event,
   SESSION_RECORD_VERSION,
   type SessionKey,
   type SessionRecord,
 } from '@eventloom/core';
+import { checkName } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import type { SessionDriver } from './session-driver.ts';

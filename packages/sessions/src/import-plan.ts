@@ -1,22 +1,24 @@
 import {
-  checkName,
-  checkStateDelta,
-  checkStoredKeys,
-  checkToolCall,
   type Event,
   type ImportSessionRequest,
-  inField,
   InvalidRequestError,
-  isRecord,
   SESSION_RECORD_VERSION,
   type SessionHeaderRecord,
   type SessionRecord,
   type StateWrite,
   type ToolLedgerEntry,
+} from '@eventloom/core';
+import {
+  checkName,
+  checkStateDelta,
+  checkStoredKeys,
+  checkToolCall,
+  inField,
+  isRecord,
+  nameFault,
   toStateWrites,
   toStoredEvent,
-} from '@eventloom/core';
-import { nameFault } from '@eventloom/core/internal';
+} from '@eventloom/core/internal';
 import type { SessionImport, StoredRun } from './session-driver.ts';
 
 /** The fields of each type of record. What this program does not know it would lose. */

@@ -1,17 +1,17 @@
-import {
-  type Event,
-  type LeaveOpen,
-  type OpenRun,
-  type PutRunWebhookRequest,
-  type RunRecord,
-  type RunWebhook,
-  type RunWebhookChange,
-  type SessionKey,
-  type SessionLease,
-  setOwn,
-  type StateWrite,
-  type ToolLedgerEntry,
+import type {
+  Event,
+  LeaveOpen,
+  OpenRun,
+  PutRunWebhookRequest,
+  RunRecord,
+  RunWebhook,
+  RunWebhookChange,
+  SessionKey,
+  SessionLease,
+  StateWrite,
+  ToolLedgerEntry,
 } from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
 import { ALL_EVENTS } from './event-window.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';

@@ -1,5 +1,4 @@
 import {
-  checkName,
   InvalidRequestError,
   type ListEventsRequest,
   type ListEventsResponse,
@@ -8,6 +7,7 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
 } from '@eventloom/core';
+import { checkName } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS } from './event-window.ts';
 import type {

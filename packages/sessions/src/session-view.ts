@@ -1,4 +1,5 @@
-import { applyStateDelta, prefixedKey, type Session, setOwn, stateScopeOf } from '@eventloom/core';
+import type { Session } from '@eventloom/core';
+import { applyStateDelta, prefixedKey, setOwn, stateScopeOf } from '@eventloom/core/internal';
 import type { AppendPlan } from './append-plan.ts';
 import type { StateEntry, StoredSession } from './session-driver.ts';
 

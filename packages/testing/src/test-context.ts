@@ -1,5 +1,4 @@
 import {
-  AbortGuard,
   BaseAgent,
   type BaseArtifactService,
   type BaseMemoryService,
@@ -10,6 +9,7 @@ import {
   PluginManager,
   type RunConfig,
 } from '@eventloom/core';
+import { AbortGuard } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** What a test context is made of; all of it has a default. */

@@ -5,10 +5,8 @@ import {
   type ResponseScheduling,
   type RunAsyncToolRequest,
   type ToolContext,
-  checkKnown,
-  type OptionNames,
 } from '@eventloom/core';
-import { isPromiseLike } from '@eventloom/core/internal';
+import { checkKnown, isPromiseLike, type OptionNames } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { isGenerator, streamResult } from './stream-result.ts';

@@ -1,4 +1,5 @@
-import { copyJson, RunAbortedError, type ToolContext } from '@eventloom/core';
+import { RunAbortedError, type ToolContext } from '@eventloom/core';
+import { copyJson } from '@eventloom/core/internal';
 
 type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 

@@ -1,4 +1,4 @@
-import { artifactUri } from '@eventloom/core';
+import { artifactUri } from '@eventloom/core/internal';
 import type { ArtifactRule } from './artifact-rule.ts';
 import { bytes, KEY, SESSION, text } from './samples.ts';
 

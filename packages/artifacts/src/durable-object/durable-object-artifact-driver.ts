@@ -1,11 +1,5 @@
-import {
-  decodeBase64,
-  type DurableObjectStorage,
-  encodeBase64,
-  joinBytes,
-  SizeLimitError,
-  USER_PREFIX,
-} from '@eventloom/core';
+import { decodeBase64, type DurableObjectStorage, encodeBase64, SizeLimitError } from '@eventloom/core';
+import { joinBytes, USER_PREFIX } from '@eventloom/core/internal';
 import type {
   ArtifactDriver,
   ArtifactOwner,

@@ -1,4 +1,5 @@
-import { decodeBase64, encodeBase64, joinBytes } from '@eventloom/core';
+import { decodeBase64, encodeBase64 } from '@eventloom/core';
+import { joinBytes } from '@eventloom/core/internal';
 import type { ArtifactRecord, StoredArtifact } from '../artifact-driver.ts';
 
 /** R2 takes 8,192 bytes of metadata for an object. */

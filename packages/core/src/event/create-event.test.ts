@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createErrorEvent, createEvent, createResponseEvent, cloneEvent } from './create-event.ts';
-import { systemPlatform } from '../platform/platform.ts';
+import { createErrorEvent, createEvent } from './create-event.ts';
 import { getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
 
 describe('createEvent', () => {
@@ -46,36 +45,6 @@ test('an error event says its error in the fields of the ADK and in full', () =>
     errorMessage: 'took too long',
     error: { type: 'TIMEOUT', message: 'took too long' },
   });
-});
-
-test('a response event carries the response, and what is said of the event wins', () => {
-  const response = { content: { role: 'model', parts: [{ text: 'hi' }] }, modelVersion: 'm', finishReason: 'STOP' };
-  expect(createResponseEvent({ author: 'agent', finishReason: 'OTHER' }, response)).toMatchObject({
-    ...response,
-    author: 'agent',
-    finishReason: 'OTHER',
-  });
-});
-
-test('a clone is a deep copy under an id of its own', () => {
-  const event = createEvent({
-    id: 'first',
-    author: 'agent',
-    content: { role: 'model', parts: [{ text: 'hi' }] },
-    actions: { stateDelta: JSON.parse('{"a":{"b":1},"__proto__":2}') as Record<string, unknown> },
-  });
-  const clone = cloneEvent(event, { ...systemPlatform, newEventId: () => 'second' });
-  expect(clone).toEqual({ ...event, id: 'second' });
-  expect(JSON.stringify(clone.actions)).toBe(JSON.stringify(event.actions));
-  expect(clone.content?.parts?.[0]).not.toBe(event.content?.parts?.[0]);
-  expect(clone.actions.stateDelta['a']).not.toBe(event.actions.stateDelta['a']);
-});
-
-test('a clone has the same structured output, and none where there was none', () => {
-  const output = new Map([['a', 1]]);
-  const event = createEvent({ [STRUCTURED_OUTPUT]: output });
-  expect(getStructuredOutput(cloneEvent(event))).toBe(output);
-  expect(STRUCTURED_OUTPUT in cloneEvent(createEvent())).toBe(false);
 });
 
 test('structured output goes with neither JSON nor structuredClone', () => {

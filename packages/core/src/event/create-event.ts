@@ -1,7 +1,5 @@
-import type { LlmResponse } from '../model/llm-response.ts';
-import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
+import { type Event, ObjectType } from './event.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
-import { systemPlatform, type Platform } from '../platform/platform.ts';
 
 /** Everything an event may have, all of it optional. */
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
@@ -30,15 +28,4 @@ export function createErrorEvent(params: EventParams, type: string, message: str
     errorMessage: message,
     error: { type, message },
   });
-}
-
-/** An event that carries a model's response. */
-export function createResponseEvent(params: EventParams, response: LlmResponse): Event {
-  return createEvent({ ...response, ...params });
-}
-
-/** A deep copy under a new id. The structured output, which is not JSON, is carried over as it is. */
-export function cloneEvent(event: Event, platform: Platform = systemPlatform): Event {
-  const clone: Event = { ...structuredClone(event), id: platform.newEventId() };
-  return STRUCTURED_OUTPUT in event ? { ...clone, [STRUCTURED_OUTPUT]: event[STRUCTURED_OUTPUT] } : clone;
 }

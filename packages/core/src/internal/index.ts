@@ -1,16 +1,72 @@
 // What the packages of Eventloom share and applications do not need. It may change with every release.
 
-export { type AnswerableCalls, type Call, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
+export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
+export { BASE_AGENT_OPTIONS } from '../agent/base-agent.ts';
+export { checkKnown, type OptionNames } from '../agent/options.ts';
+export { checkRunConfig, checkRunConfigDefaults, MAX_RUN_ATTEMPTS, runConfigOver } from '../agent/run-config.ts';
+export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
+export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
+export { type Call, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
-export { checkRunConfigDefaults, MAX_RUN_ATTEMPTS, RUN_CONFIG_OPTIONS, runConfigOver } from '../agent/run-config.ts';
-export { sealJson } from '../content/copy-json.ts';
-export { isSameJson } from '../content/json.ts';
-export { afterCovered } from '../event/event-actions.ts';
-export { sealContent } from '../event/seal-event.ts';
-export { nameFault } from '../session/check-name.ts';
-export { isPromiseLike } from '../session/maybe-promise.ts';
-export { ledgerCallId } from '../session/tool-ledger.ts';
+export { languageOf } from '../code-execution/base-code-executor.ts';
+export { isBase64, joinBytes } from '../content/bytes.ts';
+export { callsToRun } from '../content/content.ts';
+export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
+export { getOwn, isRecord, isSameJson, setOwn } from '../content/json.ts';
+export { AbortGuard } from '../context/abort-guard.ts';
+export type { AgentPlace } from '../context/invocation-context.ts';
+export type { MessageAnswers, MessageWithAnswers } from '../context/invocation.ts';
+export { recordedActions } from '../context/recorded-actions.ts';
+export {
+  type ExecutionQuery,
+  LOOP_COUNT,
+  type RecordedExecution,
+  type RecordedInvocation,
+} from '../context/recorded-invocation.ts';
+export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
+export type { ToolListener } from '../context/tool-context.ts';
+export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
+export { createErrorEvent } from '../event/create-event.ts';
+export { afterCovered, isEmptyActions, leavesAgent } from '../event/event-actions.ts';
+export { isOutputMismatch } from '../event/event-predicates.ts';
+export { STRUCTURED_OUTPUT } from '../event/event.ts';
+export { newestEntries, newestFirst } from '../event/newest-first.ts';
+export { beginsResumableRun, hasBeginOfRun } from '../event/run-events.ts';
+export { sealContent, sealEvent } from '../event/seal-event.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, observeGenerator, startOperation } from '../instrumentation/instrumentation.ts';
+export { Fifo } from '../live/fifo.ts';
+export { checkLiveRunConfig } from '../live/live-run-config.ts';
+export type { LiveRunHost } from '../live/live-run.ts';
+export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from '../model/context-cache.ts';
 export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';
+export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
+export { checkName, nameFault } from '../session/check-name.ts';
+export { checkToolCall } from '../session/check-tool-call.ts';
+export { isPromiseLike } from '../session/maybe-promise.ts';
+export { readNewest } from '../session/read-newest.ts';
+export { sessionKeyOf } from '../session/session.ts';
+export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
+export { ledgerCallId } from '../session/tool-ledger.ts';
+export {
+  APP_PREFIX,
+  applyStateDelta,
+  checkStateKey,
+  prefixedKey,
+  stateScopeOf,
+  TEMP_PREFIX,
+  toStateWrites,
+  USER_PREFIX,
+} from '../state/state-scope.ts';
+export { checkStateDelta } from '../state/state.ts';
+export {
+  inputOf,
+  inputRequestOf,
+  type InputRequestParams,
+  inputRequestPart,
+  toInputRequest,
+} from '../tool/input-request.ts';
+export { askedCallId, INTERRUPTED_CALL, isPersonRequest, TASK_COMPLETED } from '../tool/reserved-calls.ts';
+export { jsonSchemaSource, standardToJson } from '../tool/standard-schema.ts';
+export { isToolResult } from '../tool/tool-result.ts';

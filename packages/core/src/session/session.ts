@@ -34,12 +34,6 @@ export interface SessionJson {
   readonly lastUpdateTime: number;
 }
 
-/** The public part of a session, for the wire. */
-export function toSessionJson(session: Session): SessionJson {
-  const { id, appName, userId, state, events, lastUpdateTime } = session;
-  return { id, appName, userId, state, events, lastUpdateTime };
-}
-
 /** The key of a session. */
 export function sessionKeyOf(session: Session): SessionKey {
   return { appName: session.appName, userId: session.userId, sessionId: session.id };

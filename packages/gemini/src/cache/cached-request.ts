@@ -1,4 +1,5 @@
-import { type CacheMetadata, type Content, CONTEXT_CACHE_DEFAULTS, type LlmRequest, ModelError } from '@eventloom/core';
+import { type CacheMetadata, type Content, type LlmRequest, ModelError } from '@eventloom/core';
+import { CONTEXT_CACHE_DEFAULTS } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CacheTarget, ContextCaches } from './context-caches.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 /** What the service says about a failure. */
 export interface ServiceError {
   readonly message?: string;

@@ -1,4 +1,5 @@
-import { Fifo, type LiveLlmResponse } from '@eventloom/core';
+import type { LiveLlmResponse } from '@eventloom/core';
+import { Fifo } from '@eventloom/core/internal';
 
 /** How much an inbox holds, and who is told. */
 export interface LiveInboxOptions {

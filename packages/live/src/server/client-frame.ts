@@ -4,10 +4,9 @@ import {
   encodeBase64,
   InvalidEventError,
   InvalidRequestError,
-  isBase64,
-  isRecord,
   parseContent,
 } from '@eventloom/core';
+import { isBase64, isRecord } from '@eventloom/core/internal';
 import { checkCounts, type CountLimits, parseJson, quotedName } from '@eventloom/server/internal';
 
 /** The content of one frame of a client. */

@@ -1,5 +1,4 @@
 import {
-  createErrorEvent,
   type Event,
   type EventloomError,
   type Platform,
@@ -10,6 +9,7 @@ import {
   type SessionKey,
   toError,
 } from '@eventloom/core';
+import { createErrorEvent } from '@eventloom/core/internal';
 import type { Runner, RunStream } from '@eventloom/runner';
 import { type LiveSocket, type LiveSocketEvents, SlowReaderError } from '@eventloom/server';
 import { errorBody, type SocketClose, socketCloseOf } from '@eventloom/server/internal';

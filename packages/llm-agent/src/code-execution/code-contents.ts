@@ -1,11 +1,5 @@
-import {
-  type CodeFile,
-  type Content,
-  type BaseCodeExecutor,
-  type CodeDelimiters,
-  languageOf,
-  type Part,
-} from '@eventloom/core';
+import type { BaseCodeExecutor, CodeDelimiters, CodeFile, Content, Part } from '@eventloom/core';
+import { languageOf } from '@eventloom/core/internal';
 
 /** Converts the bytes in a message to files, named by their `displayName`, or `file_1.csv` by their place and type. */
 export function inputFilesOf(content: Content | undefined): CodeFile[] {

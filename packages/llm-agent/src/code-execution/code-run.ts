@@ -10,12 +10,12 @@ import {
   EventTag,
   InvalidArtifactNameError,
   type InvocationContext,
-  languageOf,
   type LlmResponse,
   ObjectType,
   type Part,
   withTag,
 } from '@eventloom/core';
+import { languageOf } from '@eventloom/core/internal';
 import { inputFilesOf } from './code-contents.ts';
 
 /** Prefix of the ids given here. The model's service did not run the code that has such an id. */

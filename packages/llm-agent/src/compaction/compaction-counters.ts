@@ -1,4 +1,5 @@
-import { enclosureOf, type Event } from '@eventloom/core';
+import type { Event } from '@eventloom/core';
+import { enclosureOf } from '@eventloom/core/internal';
 import { effectiveHistory, rewritesHistory } from './effective-history.ts';
 
 /** Of a text that no model counted. */

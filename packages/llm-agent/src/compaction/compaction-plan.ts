@@ -1,4 +1,5 @@
-import { createEvent, enclosureOf, type Event } from '@eventloom/core';
+import { createEvent, type Event } from '@eventloom/core';
+import { enclosureOf } from '@eventloom/core/internal';
 import { type EffectiveHistory, isInRange, isWithin, type PlacedCompaction } from './effective-history.ts';
 import { settledPrefix } from './settled-prefix.ts';
 

@@ -1,4 +1,5 @@
-import { type Content, type Event, type EventCompaction, newestEntries } from '@eventloom/core';
+import type { Content, Event, EventCompaction } from '@eventloom/core';
+import { newestEntries } from '@eventloom/core/internal';
 
 /** A compaction among events, and where it stands. */
 export interface PlacedCompaction extends EventCompaction {

@@ -4,9 +4,8 @@ import {
   createEvent,
   type Event,
   type InvocationContext,
-  readNewest,
-  sessionKeyOf,
 } from '@eventloom/core';
+import { readNewest, sessionKeyOf } from '@eventloom/core/internal';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';

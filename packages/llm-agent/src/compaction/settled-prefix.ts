@@ -1,5 +1,5 @@
-import { enclosureOf, type Event } from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import type { Event } from '@eventloom/core';
+import { type Call, Calls, enclosureOf } from '@eventloom/core/internal';
 
 /** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
 const WAITS_FOR_INVOCATIONS = 10;

@@ -1,15 +1,15 @@
+import type { Content, Event, FunctionResponse, Part } from '@eventloom/core';
 import {
+  type Call,
+  Calls,
   callsToRun,
-  type Content,
-  type Event,
-  type FunctionResponse,
   INTERRUPTED_CALL,
   isOutputMismatch,
   isPersonRequest,
   isVisibleOn,
-  type Part,
-} from '@eventloom/core';
-import { type Call, Calls, moveResponseParts, type TakesResponsePart } from '@eventloom/core/internal';
+  moveResponseParts,
+  type TakesResponsePart,
+} from '@eventloom/core/internal';
 import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import {

@@ -1,4 +1,5 @@
-import { type Content, type Event, isPersonRequest, type Part } from '@eventloom/core';
+import type { Content, Event, Part } from '@eventloom/core';
+import { isPersonRequest } from '@eventloom/core/internal';
 import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
 /** Ids the runtime gave to calls that the model left unnamed. */

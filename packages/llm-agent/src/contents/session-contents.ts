@@ -1,12 +1,5 @@
-import {
-  type BaseLlm,
-  type Content,
-  type Event,
-  getFunctionResponses,
-  type InvocationContext,
-  isVisibleOn,
-} from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { type BaseLlm, type Content, type Event, getFunctionResponses, type InvocationContext } from '@eventloom/core';
+import { Calls, isVisibleOn } from '@eventloom/core/internal';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
 import { ContentsBuilder, type ContentsOptions } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';

@@ -1,9 +1,5 @@
 import {
   type BaseSessionService,
-  beginsResumableRun,
-  checkKnown,
-  checkName,
-  createErrorEvent,
   createEvent,
   type Event,
   type EventActions,
@@ -12,14 +8,24 @@ import {
   mergeEventActions,
   ObjectType,
   type OnBusy,
-  type OptionNames,
   type Part,
   RUN_ABANDONED,
   RunNotFoundError,
-  sessionKeyOf,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { afterCovered, type Call, Calls, ledgerCallId, openAnswers } from '@eventloom/core/internal';
+import {
+  afterCovered,
+  beginsResumableRun,
+  type Call,
+  Calls,
+  checkKnown,
+  checkName,
+  createErrorEvent,
+  ledgerCallId,
+  openAnswers,
+  type OptionNames,
+  sessionKeyOf,
+} from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';

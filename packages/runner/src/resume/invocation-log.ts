@@ -1,12 +1,11 @@
+import { type Event, ObjectType } from '@eventloom/core';
 import {
-  type RecordedExecution,
   enclosureOf,
-  type Event,
-  type RecordedInvocation,
-  LOOP_COUNT,
-  ObjectType,
   type ExecutionQuery,
-} from '@eventloom/core';
+  LOOP_COUNT,
+  type RecordedExecution,
+  type RecordedInvocation,
+} from '@eventloom/core/internal';
 
 /** What is stored of an invocation that goes on, sorted by executions. */
 export class InvocationLog implements RecordedInvocation {

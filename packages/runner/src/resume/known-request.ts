@@ -5,7 +5,6 @@ import {
   type FunctionResponse,
   getFunctionResponses,
   InvalidMessageError,
-  isPersonRequest,
   REQUEST_CONFIRMATION,
   REQUEST_CREDENTIAL,
   RequestKnownError,
@@ -15,7 +14,7 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { isSameJson } from '@eventloom/core/internal';
+import { isPersonRequest, isSameJson } from '@eventloom/core/internal';
 import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';

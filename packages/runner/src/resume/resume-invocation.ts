@@ -1,13 +1,5 @@
-import {
-  type BaseAgent,
-  beginsResumableRun,
-  type Content,
-  type Event,
-  InvalidRequestError,
-  newestFirst,
-  type RunConfig,
-} from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { type BaseAgent, type Content, type Event, InvalidRequestError, type RunConfig } from '@eventloom/core';
+import { beginsResumableRun, Calls, newestFirst } from '@eventloom/core/internal';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';

@@ -1,4 +1,5 @@
-import { checkRunConfig, ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
+import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
+import { checkRunConfig } from '@eventloom/core/internal';
 
 /** What a resumable run remembers of how it goes, besides what is on every event of it. */
 const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;

@@ -3,9 +3,9 @@ import {
   type BaseSessionService,
   InvalidRequestError,
   type SessionKey,
-  stateScopeOf,
   StreamingMode,
 } from '@eventloom/core';
+import { stateScopeOf } from '@eventloom/core/internal';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';

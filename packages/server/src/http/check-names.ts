@@ -1,4 +1,5 @@
-import { checkName, InvalidRequestError } from '@eventloom/core';
+import { InvalidRequestError } from '@eventloom/core';
+import { checkName } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { AppNotFoundError } from '../errors.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';

@@ -1,4 +1,5 @@
-import { EventloomError, type Platform, reportTo, ShuttingDownError } from '@eventloom/core';
+import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RateLimitedError } from '../errors.ts';
 

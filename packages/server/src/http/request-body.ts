@@ -1,4 +1,5 @@
-import { EventloomError, InvalidRequestError, joinBytes, toError, isRecord } from '@eventloom/core';
+import { EventloomError, InvalidRequestError, toError } from '@eventloom/core';
+import { isRecord, joinBytes } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';

@@ -1,12 +1,11 @@
 import {
+  InvalidRequestError,
   RUN_CONFIG_DEFAULTS,
   type RunConfig,
   type SessionKey,
   type StreamingMode,
-  InvalidRequestError,
-  isRecord,
 } from '@eventloom/core';
-import { runConfigOver } from '@eventloom/core/internal';
+import { isRecord, runConfigOver } from '@eventloom/core/internal';
 import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { within } from '../runs/run-hub.ts';

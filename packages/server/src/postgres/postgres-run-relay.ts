@@ -1,4 +1,5 @@
-import { checkKnown, ConfigurationError, type OptionNames, type SessionKey } from '@eventloom/core';
+import { ConfigurationError, type SessionKey } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { listenToPool, type PostgresPool } from './postgres-pool.ts';
 import { RelayDatabase } from './relay-database.ts';

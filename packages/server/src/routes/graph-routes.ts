@@ -1,4 +1,5 @@
-import { type BaseAgent, hasBeginOfRun, readNewest } from '@eventloom/core';
+import type { BaseAgent } from '@eventloom/core';
+import { hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { RunNotFoundError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { jsonResponse } from '../http/responses.ts';

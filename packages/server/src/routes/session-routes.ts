@@ -1,18 +1,16 @@
 import {
   type BaseArtifactService,
+  createEvent,
   type Event,
   type GetSessionConfig,
   InvalidRequestError,
-  isRecord,
-  isUserArtifact,
   type ListSessionsRequest,
   type MaybePromise,
   type Session,
   type SessionKey,
   SessionNotFoundError,
-  checkStateDelta,
-  createEvent,
 } from '@eventloom/core';
+import { checkStateDelta, isRecord, isUserArtifact } from '@eventloom/core/internal';
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Call } from '../http/call.ts';

@@ -1,4 +1,5 @@
-import { enclosureOf, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+import { type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
+import { enclosureOf } from '@eventloom/core/internal';
 
 /** Positions per event of the session. */
 const PER_EVENT = 1_000_000_000;

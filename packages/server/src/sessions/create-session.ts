@@ -1,21 +1,24 @@
 import {
   type BaseSessionService,
-  checkArtifactName,
   createEventActions,
   type Event,
+  EventTag,
+  getFunctionCalls,
   InvalidRequestError,
   type Platform,
   type Session,
-  sessionKeyOf,
   type SessionLease,
   toError,
-  beginsResumableRun,
-  EventTag,
-  getFunctionCalls,
-  newestEntries,
   withTag,
 } from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import {
+  beginsResumableRun,
+  type Call,
+  Calls,
+  checkArtifactName,
+  newestEntries,
+  sessionKeyOf,
+} from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
 import { CONTROL_CHARACTER, quotedName } from '../http/check-names.ts';

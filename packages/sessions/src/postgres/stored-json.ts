@@ -1,4 +1,5 @@
-import { type Event, prefixedKey, SizeLimitError, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import { type Event, SizeLimitError, type StateWrite, type ToolLedgerEntry } from '@eventloom/core';
+import { prefixedKey } from '@eventloom/core/internal';
 import { eventToJson } from '../event-json.ts';
 import { withinLimit } from '../sql/size-limit.ts';
 import { storedOutcome } from '../tool-outcome.ts';

@@ -1,4 +1,5 @@
-import { prefixedKey, type StateWrite } from '@eventloom/core';
+import type { StateWrite } from '@eventloom/core';
+import { prefixedKey } from '@eventloom/core/internal';
 import type { StateEntry } from '../session-driver.ts';
 import { withinLimit } from './size-limit.ts';
 import { StateRoom } from './state-room.ts';

@@ -1,4 +1,5 @@
-import { setOwn, type LlmRequest } from '@eventloom/core';
+import type { LlmRequest } from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
 
 /** A copy that later changes to the request do not reach: lists and plain objects are copied, all else (tools, signals) is shared. */
 export function copyRequest(request: LlmRequest): LlmRequest {

@@ -1,16 +1,16 @@
 import {
-  ConfigurationError,
-  BaseTool,
-  type FunctionDeclaration,
-  type RunAsyncToolRequest,
   appendInstructions,
+  BaseTool,
+  ConfigurationError,
   contentText,
+  type FunctionDeclaration,
   type Invocation,
-  reportTo,
+  type MemoryEntry,
+  type RunAsyncToolRequest,
   type ToolContext,
   type ToolProcessLlmRequest,
-  type MemoryEntry,
 } from '@eventloom/core';
+import { reportTo } from '@eventloom/core/internal';
 
 /** How much of memory a model gets to read. */
 export interface MemoryToolOptions {

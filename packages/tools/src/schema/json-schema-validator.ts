@@ -1,5 +1,6 @@
 import { type OutputUnit, Validator } from '@cfworker/json-schema';
-import { ConfigurationError, copyJson, toError } from '@eventloom/core';
+import { ConfigurationError, toError } from '@eventloom/core';
+import { copyJson } from '@eventloom/core/internal';
 import { toValidatingSchema } from './json-schema.ts';
 import type { JsonSchema } from './standard-schema.ts';
 

@@ -1,4 +1,4 @@
-import { setOwn, isRecord } from '@eventloom/core';
+import { isRecord, setOwn } from '@eventloom/core/internal';
 import type { JsonSchema } from './standard-schema.ts';
 
 /** Keywords whose values are schemas by name. */

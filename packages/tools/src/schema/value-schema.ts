@@ -1,4 +1,5 @@
-import { ConfigurationError, jsonSchemaSource, standardToJson } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
+import { jsonSchemaSource, standardToJson } from '@eventloom/core/internal';
 import { toJsonSchema } from './json-schema.ts';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';

@@ -1,4 +1,4 @@
-import { isRecord, setOwn } from '@eventloom/core';
+import { isRecord, setOwn } from '@eventloom/core/internal';
 import { ApiError, type HttpOptions } from '@google/genai';
 import type { GeminiClientOptions } from '../client-options.ts';
 

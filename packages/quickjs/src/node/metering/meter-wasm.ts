@@ -1,4 +1,4 @@
-import { joinBytes } from '@eventloom/core';
+import { joinBytes } from '@eventloom/core/internal';
 import { WasmReader } from './wasm-reader.ts';
 
 /** What a meter does. */

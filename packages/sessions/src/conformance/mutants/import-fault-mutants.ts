@@ -4,9 +4,8 @@ import {
   type ImportSessionRequest,
   InvalidRequestError,
   type SessionRecord,
-  stateScopeOf,
-  isRecord,
 } from '@eventloom/core';
+import { isRecord, stateScopeOf } from '@eventloom/core/internal';
 import { brokenService, type Mutant } from './mutant.ts';
 
 export const importFaultMutants: readonly Mutant[] = [

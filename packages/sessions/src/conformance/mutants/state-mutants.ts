@@ -1,4 +1,5 @@
-import { type Event, prefixedKey, StateKeyError, StateValueError, type StateWrite } from '@eventloom/core';
+import { type Event, StateKeyError, StateValueError, type StateWrite } from '@eventloom/core';
+import { prefixedKey } from '@eventloom/core/internal';
 import type { StateEntry } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../event-window.ts';
