@@ -1,10 +1,10 @@
-import { BasePlugin, type Event, type InvocationContext, type RunConfig } from '@eventloom/core';
+import { BasePlugin, type Event, getFunctionResponses, type InvocationContext, type RunConfig } from '@eventloom/core';
 import { LlmAgent, type LlmAgentConfig } from '@eventloom/llm-agent';
-import { SequentialAgent } from '@eventloom/multi-agent';
-import { Gate, ScriptedLiveModel, type ScriptedLiveScript } from '@eventloom/testing';
+import { AgentTool, SequentialAgent } from '@eventloom/multi-agent';
+import { Gate, ScriptedLiveModel, ScriptedModel, type ScriptedLiveScript } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { call } from './fixtures/live-messages.ts';
+import { call, user } from './fixtures/live-messages.ts';
 import { liveScenario } from './fixtures/live-scenario.ts';
 
 interface Setup {
@@ -72,6 +72,7 @@ test('a tool that ends the invocation is answered, and so is what runs beside it
     'Goodbye',
     'slow()',
     'slow={"result":"slow"}',
+    'slow={"error":"interrupted","message":"The run was ended before the call began."}',
   ]);
   expect(model.connections[0]?.isClosed).toBe(true);
   expect(second.attempts).toBe(0);
@@ -124,4 +125,34 @@ test('connections count as model calls, so that a run which is lost again and ag
   ).rejects.toMatchObject({ code: 'LLM_CALL_LIMIT' });
   expect((await stored()).map(told)).toEqual(['Hi', 'end', 'LLM_CALL_LIMIT']);
   expect(model.attempts).toBe(1);
+});
+
+test('the calls of agents that were called as tools have responses when the client hangs up meanwhile', async () => {
+  const began = Promise.withResolvers<void>();
+  const search = new FunctionTool({
+    name: 'search',
+    description: '',
+    execute: (_, { invocationContext }) => {
+      began.resolve();
+      return new Promise((_resolve, reject) => {
+        invocationContext.abortSignal.addEventListener('abort', () => reject(new Error('stopped')));
+      });
+    },
+  });
+  const searching = new ScriptedModel([{ calls: [{ id: 'c2', name: 'search', args: {} }] }]);
+  const clerk = new LlmAgent({ name: 'clerk', model: searching, tools: [search] });
+  const { queue, stream, stored } = await liveScenario({
+    model: [[{ heard: 'content' }, call('clerk', 'c1', { request: 'find' })]],
+    agent: { tools: [new AgentTool({ agent: clerk })] },
+  });
+  queue.sendContent(user('go'));
+  void began.promise.then(() => queue.close());
+  const heard: Event[] = [];
+  for await (const event of stream) heard.push(event);
+  const responses = (await stored()).flatMap(getFunctionResponses);
+  expect(responses.map(({ id, response }) => [id, response?.['error']])).toEqual([
+    ['c1', 'interrupted'],
+    ['c2', 'interrupted'],
+  ]);
+  expect(heard.flatMap(getFunctionResponses).map(({ id }) => id)).toEqual(['c1']);
 });

@@ -1,9 +1,11 @@
-import { RunAbortedError, StaleWriterError } from '@eventloom/core';
+import { type Event, getFunctionResponses, RunAbortedError, StaleWriterError } from '@eventloom/core';
+import { ParallelAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
-import { KEY, scenario, textOf } from './fixtures/scenario.ts';
+import { call, KEY, runToError, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 describe('when the run ends', () => {
   test('an agent under way is aborted with it, and stores nothing more', async () => {
@@ -81,5 +83,25 @@ describe('when the run ends', () => {
     };
     await expect(run()).rejects.toBeInstanceOf(StaleWriterError);
     expect(modelOf(lead).calls).toBe(1);
+  });
+
+  test('because an agent beside it failed, its calls get responses that the reader of the run is not told of', async () => {
+    const began = new Gate();
+    const search = new FunctionTool({
+      name: 'search',
+      description: '',
+      execute: (_, { invocationContext }) => began.pass(invocationContext.abortSignal),
+    });
+    const helper = scripted('helper', [{ calls: [call('search', {}, 'c2')] }], { tools: [search] });
+    const failing = new CustomAgent('failing', async function* () {
+      await began.reached;
+      throw new TypeError('broken');
+    });
+    const agent = new ParallelAgent({ name: 'par', subAgents: [caller(helper), failing] });
+    const { start, stored } = await scenario({ agent });
+    const { events } = await runToError(start());
+    const idsIn = (told: readonly Event[]) => told.flatMap(getFunctionResponses).map(({ id }) => id);
+    expect(idsIn(await stored())).toEqual(['c1', 'c2']);
+    expect(idsIn(events)).toEqual(['c1']);
   });
 });

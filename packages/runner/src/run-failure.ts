@@ -15,7 +15,7 @@ import {
 } from '@eventloom/core';
 import { createErrorEvent, reportTo } from '@eventloom/core/internal';
 import { type EventCommitter, stampEvent } from './event-committer.ts';
-import type { LockedRun } from './lock-run.ts';
+import { isReplayed, type LockedRun } from './lock-run.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
 import type { Runner } from './runner.ts';
 
@@ -71,11 +71,7 @@ export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<
   if (context.isResumable && isStopped(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
-    await committer.closeInner();
-    const { loaded, invocationId } = locked;
-    const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
-    for (const answer of await answerOpenCalls(runner.sessionService, loaded, invocationId, params))
-      events.push(await committer.append(stampEvent(answer, locked.config)));
+    events.push(...(await storeOpenAnswers(runner, run)));
     if (!isTold(run)) events.push(await storeErrorEvent(run));
     if (context.isResumable) await committer.append(committer.endEvent());
     return { events, isEnded: true };
@@ -83,6 +79,23 @@ export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<
     reportTo(context.platform, error);
     return { events, isEnded: false };
   }
+}
+
+/**
+ * Stores responses to the calls of a run that have none, those of agents that were called as tools among them, which store nothing more from here
+ * on. Returns the events that readers of the run get.
+ */
+export async function storeOpenAnswers(
+  { sessionService }: Runner,
+  { locked, context, committer }: Pick<UnfinishedRun, 'locked' | 'context' | 'committer'>,
+): Promise<Event[]> {
+  await committer.closeInner();
+  const { loaded, invocationId, config } = locked;
+  const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
+  const events: Event[] = [];
+  for (const answer of await answerOpenCalls(sessionService, loaded, invocationId, params))
+    events.push(await committer.append(stampEvent(answer, config)));
+  return events.filter(isReplayed);
 }
 
 /** True for the abort of a run whose process is about to end. */

@@ -4,7 +4,14 @@ import { AgentDriver } from './agent-driver.ts';
 import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-stream.ts';
-import { completionEvent, isStopped, notifyPlugins, storeFailure, toRunError } from './run-failure.ts';
+import {
+  completionEvent,
+  isStopped,
+  notifyPlugins,
+  storeFailure,
+  storeOpenAnswers,
+  toRunError,
+} from './run-failure.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { matchContent, replaceMessage, storeMessage } from './run-message.ts';
@@ -90,6 +97,13 @@ export async function* run(
           const event = committed instanceof Promise ? await committed : committed;
           control.noteYielded(event, context.session);
           if (event.partial !== true || isStreaming) yield event;
+        }
+      }
+      // A client that hangs up, and a model that takes a call back, leave agents that were called as tools where they are.
+      if (start.kind === 'live') {
+        for (const event of await storeOpenAnswers(runner, { locked, context, committer })) {
+          control.noteYielded(event, context.session);
+          yield event;
         }
       }
       if (plugins.has('afterRunCallback'))
