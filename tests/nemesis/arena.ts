@@ -2,7 +2,7 @@ import { type Event, getFunctionCalls, type OnBusy, type Part } from '@eventloom
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MessageKind } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
-import type { BackEnd, StartOptions } from './back-ends.ts';
+import type { BackEnd, BackEndName, StartOptions } from './back-ends.ts';
 import { type Answer, type ClientSession, follow, type Message, send } from './client.ts';
 import { findFaults } from './find-faults.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
@@ -23,8 +23,12 @@ export interface TalkOptions {
   readonly server?: AttackedServer | undefined;
 }
 
-/** How long a client asks again. */
-const PATIENCE_MS = 20_000;
+/** How long a client asks again. `wrangler dev` takes seconds to start. */
+const PATIENCE_MS: Readonly<Record<BackEndName, number>> = {
+  sqlite: 20_000,
+  postgres: 20_000,
+  'durable-objects': 90_000,
+};
 /** How long runs may take to their end when nothing is attacked any more. */
 const SETTLE_MS = 10_000;
 const ASK_AGAIN_MS = 40;
@@ -81,34 +85,50 @@ export class Arena implements AsyncDisposable {
    * ended, or asks no more.
    */
   async talk(session: ClientSession, kind: MessageKind, options: TalkOptions): Promise<void> {
-    const token = `m${++this.#tokens}`;
-    const message = { text: `${kind} ${token}`, requestId: `r-${token}`, onBusy: options.onBusy };
+    const message = { ...this.newMessage(kind), onBusy: options.onBusy };
     const answer = await this.#pursue(session, message, options);
     const events = answer?.frames.map(({ event }) => event) ?? [];
     const parts = answersTo(events);
     if (parts.length === 0 || options.manner === 'leave') return;
-    await this.#pursue(session, { parts, requestId: `r-${token}-answer` }, { manner: options.manner });
+    await this.#pursue(session, { parts, requestId: `${message.requestId}-answer` }, { manner: options.manner });
+  }
+
+  /** A message that nobody sent before. */
+  newMessage(kind: MessageKind): Message {
+    const token = `m${++this.#tokens}`;
+    return { text: `${kind} ${token}`, requestId: `r-${token}` };
+  }
+
+  /** Sends a message at which an agent asks a person. Returns the answer that is to be sent. */
+  async ask(session: ClientSession, kind: 'pay' | 'wait'): Promise<Message | undefined> {
+    const message = this.newMessage(kind);
+    const answer = await this.#pursue(session, message, { manner: 'resend' });
+    const parts = answersTo(answer?.frames.map(({ event }) => event) ?? []);
+    return parts.length === 0 ? undefined : { parts, requestId: `${message.requestId}-answer` };
   }
 
   /** Sends a message to each of these servers at once with one `requestId`, as clients do that are told nothing; and again when it was answered. */
-  async repeat(session: ClientSession, kind: MessageKind, servers: readonly AttackedServer[]): Promise<void> {
-    const token = `m${++this.#tokens}`;
-    const message = { text: `${kind} ${token}`, requestId: `r-${token}` };
+  async repeat(session: ClientSession, message: Message, servers: readonly AttackedServer[]): Promise<void> {
     const sendTo = (server?: AttackedServer) => this.#pursue(session, message, { manner: 'resend', server });
     await Promise.all(servers.map(sendTo));
     const answer = await sendTo();
     const runs = new Set(
-      this.answers.flatMap((each) => (each.text === message.text && each.frames.length > 0 ? each.invocationId : [])),
+      this.answers.flatMap((each) =>
+        each.requestId === message.requestId && each.frames.length > 0 ? each.invocationId : [],
+      ),
     );
-    if (runs.size > 1) this.addFault(`"${message.text}" was told to be ${runs.size} runs`);
+    if (runs.size > 1) this.addFault(`"${message.requestId}" was told to be ${runs.size} runs`);
     if (answer?.frames.length === 0)
-      this.addFault(`"${message.text}" was answered with no event when it was sent again`);
+      this.addFault(
+        `"${message.requestId}" was answered with no event when it was sent again: ${JSON.stringify(answer.end)}`,
+      );
   }
 
   /** Sends a message and asks until the client was told how it ended. Returns the last answer. */
   async #pursue(session: ClientSession, message: Message, options: TalkOptions): Promise<Answer | undefined> {
     const { manner, leaveAfter } = options;
-    const giveUp = performance.now() + PATIENCE_MS;
+    const patienceMs = PATIENCE_MS[this.backEnd.name];
+    const giveUp = performance.now() + patienceMs;
     let server = options.server ?? this.#pickServer();
     let answer: Answer | undefined;
     let invocationId: string | undefined;
@@ -131,7 +151,7 @@ export class Arena implements AsyncDisposable {
       await pause(ASK_AGAIN_MS);
       server = this.#pickServer();
     }
-    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${PATIENCE_MS} ms`);
+    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${patienceMs} ms`);
     return answer;
   }
 

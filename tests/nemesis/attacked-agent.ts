@@ -1,9 +1,18 @@
 // The agents under attack. They run on Node and on Workers, say the same in every process, and tell of each step.
 
-import { type BaseAgent, BaseLlm, type Content, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
+import {
+  type BaseAgent,
+  BaseLlm,
+  type BaseLlmConnection,
+  type Content,
+  type LlmRequest,
+  type LlmResponse,
+  type Part,
+} from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { AttackedConnection } from './attacked-connection.ts';
 
 /** What a message asks for: a message is a kind and a token, as in `tools m17`. */
 export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
@@ -92,6 +101,10 @@ class AttackedModel extends BaseLlm {
       yield { content: { role: 'model', parts: [{ text }] }, partial: true };
     }
     yield { content: { role: 'model', parts: [{ text: words.join(' ') }] }, finishReason: 'STOP' };
+  }
+
+  override connect(request: LlmRequest): Promise<BaseLlmConnection> {
+    return Promise.resolve(new AttackedConnection(this, request));
   }
 }
 

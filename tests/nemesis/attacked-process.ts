@@ -24,6 +24,8 @@ import { appendFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createInterface } from 'node:readline';
 import { Pool } from 'pg';
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { createAgents, type Step } from './attacked-agent.ts';
 
 /** How a server under attack is made. */
@@ -128,6 +130,7 @@ const runners = Object.entries(agents).flatMap(([name, agent]) =>
         autoCreateSession: true,
         resumable,
         leaseTtlMs: options.leaseMs,
+        live: live(),
       }),
   ),
 );
@@ -135,6 +138,7 @@ const server = await serve(
   createServer({
     runners,
     relay,
+    live: liveEndpoint(),
     limits: { unfinishedRunsEveryMs: options.leaseMs, maxReadersPerRun: 1000 },
     platform,
     onError: report,

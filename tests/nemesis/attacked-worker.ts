@@ -1,6 +1,8 @@
 // The server under attack as a Worker. It tells the program at WATCHER of each step, and takes it when that is answered.
 
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
 import { createAgents, type Step } from './attacked-agent.ts';
 
@@ -12,6 +14,7 @@ interface Env extends CloudflareBindings {
 
 const server = createCloudflareServer<Env>({
   appNames: ['front', 'front-once', 'crew', 'crew-once'],
+  live: liveEndpoint(),
   runners: (env, services) => {
     const agents = createAgents({
       paceMs: Number(env.PACE_MS),
@@ -29,6 +32,7 @@ const server = createCloudflareServer<Env>({
             agent,
             resumable,
             autoCreateSession: true,
+            live: live(),
             ...services,
           }),
       ),

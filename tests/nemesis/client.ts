@@ -28,8 +28,10 @@ export interface Answer {
   /** The text of the message that was sent; undefined when a run was followed, and for function responses. */
   readonly text: string | undefined;
   readonly requestId: string | undefined;
-  /** What was asked: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number. */
-  readonly asked: 'send' | 'follow' | 'continue';
+  /** The ids of the calls that the message answered. */
+  readonly callIds: readonly string[];
+  /** What was asked: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number, `call` over a WebSocket. */
+  readonly asked: 'send' | 'follow' | 'continue' | 'call';
   /** Undefined when there was no answer. */
   readonly status: number | undefined;
   readonly invocationId: string | undefined;
@@ -57,14 +59,14 @@ const PATIENCE_MS = 30_000;
 
 /** Sends a message and reads the stream that answers it. Never rejects. */
 export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {
-  const { text, parts = [{ text }], requestId, leaveAfter, invocationId, onBusy, onFrame } = message;
+  const { text, parts = [{ text }] as readonly Part[], requestId, leaveAfter, invocationId, onBusy, onFrame } = message;
   const newMessage = { role: 'user', parts };
   const body = JSON.stringify({ ...session, newMessage, streaming: true, requestId, invocationId, onBusy });
   const headers = { 'content-type': 'application/json', 'Eventloom-Event-Ids': '1' };
   return read(
     `${url}/run_sse`,
     { method: 'POST', body, headers },
-    { session, text, requestId, asked: 'send' },
+    { session, text, requestId, callIds: parts.flatMap((part) => part.functionResponse?.id ?? []), asked: 'send' },
     leaveAfter,
     onFrame,
   );
@@ -84,12 +86,14 @@ export function follow(
   return read(
     `${url}${path}`,
     { headers },
-    { session, text: undefined, requestId: undefined, asked, invocationId },
+    { session, text: undefined, requestId: undefined, callIds: [], asked, invocationId },
     leaveAfter,
   );
 }
 
-type Question = Pick<Answer, 'session' | 'text' | 'requestId' | 'asked'> & { readonly invocationId?: string };
+type Question = Pick<Answer, 'session' | 'text' | 'requestId' | 'callIds' | 'asked'> & {
+  readonly invocationId?: string;
+};
 
 async function read(
   url: string,

@@ -13,6 +13,7 @@ function eventOf(params: Omit<EventParams, 'id' | 'invocationId'>): Event {
 
 const MESSAGE = eventOf({
   author: 'user',
+  requestId: 'r',
   content: { role: 'user', parts: [{ text: 'tools m1' }] },
   actions: { agentState: { resumable: true } },
 });
@@ -28,11 +29,13 @@ const FINAL = eventOf({ author: 'front', content: { role: 'model', parts: [{ tex
 const END = eventOf({ author: 'front', object: 'runner.end', actions: { endOfAgent: true } });
 const FAILURE = eventOf({ author: 'front', errorCode: 'RUN_ABANDONED' });
 const STORED = [MESSAGE, CALL, RESPONSE, FINAL, END];
+const ANSWER = eventOf({ author: 'user', requestId: 'a', content: RESPONSE.content ?? {} });
+const SPOKEN = eventOf({ author: 'user', content: { role: 'user', parts: [{ text: 'tools m1' }] } });
 const TOLD = [CALL, RESPONSE, FINAL];
 
 function answerOf(end: AnswerEnd, told = TOLD, changes: Partial<Answer> = {}): Answer {
   const frames = told.map((event, index) => ({ id: String(index + 1), event }));
-  const question = { session, text: 'tools m1', requestId: 'r', asked: 'send' } as const;
+  const question = { session, text: 'tools m1', requestId: 'r', callIds: [], asked: 'send' } as const;
   return { ...question, status: 200, invocationId: 'e-1', frames, end, ...changes };
 }
 
@@ -44,6 +47,14 @@ function faultsOf(
   return findFaults({ sessions: [{ session, events: stored, openRuns: [] }], answers: [answer], ran: [], ...more });
 }
 
+/** What is found after a call that its client was told was over. */
+function liveFaultsOf(stored: readonly Event[]): string[] {
+  const called = { ...session, sessionId: 'live-1' };
+  const told = stored.filter(({ author }) => author !== 'user');
+  const answer = answerOf({ kind: 'completed' }, told, { session: called, asked: 'call', requestId: undefined });
+  return findFaults({ sessions: [{ session: called, events: stored, openRuns: [] }], answers: [answer], ran: [] });
+}
+
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
 test('finds nothing after a run whose client was told all of it, was cut off, or was told that it continues', () => {
@@ -52,6 +63,9 @@ test('finds nothing after a run whose client was told all of it, was cut off, or
   expect(faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);
   expect(faultsOf([MESSAGE, FAILURE], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
   expect(faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
+  expect(liveFaultsOf([SPOKEN, CALL, RESPONSE, FINAL])).toEqual([]);
+  const late = answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'], requestId: 'other' });
+  expect(faultsOf([MESSAGE, CALL, RESPONSE, FAILURE], late)).toEqual([]);
 });
 
 test.each<[string, RegExp, string[]]>([
@@ -76,7 +90,11 @@ test.each<[string, RegExp, string[]]>([
     faultsOf([...STORED, { ...FINAL, id: 'again' }]),
   ],
   ['a tool that ran twice', /a tool ran twice/, faultsOf(STORED, undefined, { ran: ['book c', 'book c'] })],
-  ['a failure that is not stored', /no failure is stored/, faultsOf(STORED, answerOf(failed('STALE_WRITER'), [CALL]))],
+  [
+    'a failure that is not stored',
+    /no such failure is stored/,
+    faultsOf(STORED, answerOf(failed('STALE_WRITER'), [CALL])),
+  ],
   [
     'a failure that is told as an end',
     /which failed/,
@@ -104,6 +122,28 @@ test.each<[string, RegExp, string[]]>([
     faultsOf([MESSAGE, FAILURE], answerOf(failed('AGENT'), [FAILURE])),
   ],
   ['all events that are gone', /asked for all events/, faultsOf(STORED, answerOf(failed('RUN_EVENTS_GONE'), []))],
+  [
+    'a refusal because of an open run',
+    /it was told RUN_OPEN/,
+    faultsOf([], answerOf({ kind: 'error', code: 'RUN_OPEN', message: 'so' }, [])),
+  ],
+  [
+    'an answer that is refused and stored',
+    /refused and is stored/,
+    faultsOf(STORED, answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'] })),
+  ],
+  [
+    'an answer that is refused, to a call that has none',
+    /its message was refused/,
+    faultsOf([MESSAGE, CALL], answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'], requestId: 'other' })),
+  ],
+  [
+    'a request whose answers are stored twice',
+    /the message of a on "" is stored twice/,
+    faultsOf([...STORED, { ...ANSWER, id: 'one' }, { ...ANSWER, id: 'two' }]),
+  ],
+  ['a live run with an open call', /the call c of the run e-1 has no response/, liveFaultsOf([SPOKEN, CALL, FINAL])],
+  ['a live run without an answer', /0 answers to "m1"/, liveFaultsOf([SPOKEN, CALL, RESPONSE])],
 ])('finds %s', (_name, expected, faults) => {
   expect(faults).toContainEqual(expect.stringMatching(expected));
 });

@@ -4,7 +4,8 @@ import type { AttackedServer } from './attacked-server.ts';
 import type { MessageKind } from './attacked-agent.ts';
 import { APP_NAMES, type BackEndName, LEASE_MS } from './back-ends.ts';
 import { type ClientSession, follow, type Frame, send } from './client.ts';
-import { isStreamed } from './find-faults.ts';
+import { isStreamed, LIVE_SESSION } from './find-faults.ts';
+import { call } from './live-client.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
 
 /** How much of a scenario is played. */
@@ -153,7 +154,37 @@ async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize):
     const first = await arena.start({ dieAt: random.between(1, 12 * sessions) });
     const servers = [first, isAlone ? first : await arena.start()];
     const told = Promise.all(
-      Array.from({ length: sessions }, (_, index) => arena.repeat(sessionOf(index), random.pick(KINDS), servers)),
+      Array.from({ length: sessions }, (_, index) =>
+        arena.repeat(sessionOf(index), arena.newMessage(random.pick(KINDS)), servers),
+      ),
+    );
+    await Promise.race([told, first.ended]);
+    await Promise.all(servers.map((server) => server.signal('SIGKILL')));
+    const last = await arena.start();
+    await told;
+    if (round < rounds - 1) await last.signal('SIGKILL');
+  }
+}
+
+/** A session with an agent that asks people: those of `crew` ask nobody. */
+function askingSession(index: number): ClientSession {
+  return { ...sessionOf(index), appName: index % 2 === 0 ? 'front' : 'front-once' };
+}
+
+/** The same for answers to what agents ask of people. */
+async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { random } = arena;
+  const isAlone = arena.backEnd.name === 'durable-objects';
+  for (let round = 0; round < rounds; round++) {
+    const asking = await arena.start();
+    const asked = await Promise.all(
+      Array.from({ length: sessions }, (_, index) => arena.ask(askingSession(index), random.pick(['pay', 'wait']))),
+    );
+    await asking.signal('SIGKILL');
+    const first = await arena.start({ dieAt: random.between(1, 6 * sessions) });
+    const servers = [first, isAlone ? first : await arena.start()];
+    const told = Promise.all(
+      asked.map((message, index) => message && arena.repeat(askingSession(index), message, servers)),
     );
     await Promise.race([told, first.ended]);
     await Promise.all(servers.map((server) => server.signal('SIGKILL')));
@@ -279,6 +310,40 @@ async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promi
   }
 }
 
+/** What is said in calls. The agents of `crew` are no live agents, and nobody is asked in calls. */
+const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
+
+/** The bytes of a call behind which its connection is cut, at most. */
+const CUT_CALL_WITHIN = 20_000;
+
+/**
+ * Calls over `/run_live` whose clients are cut off behind any byte, one process after the other that is killed at any point, and messages that are
+ * sent to the sessions of the calls at once.
+ */
+async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { random } = arena;
+  const talks: Promise<unknown>[] = [];
+  let calls = 0;
+  for (let round = 0; round <= rounds; round++) {
+    const server = await arena.start({ dieAt: round === rounds ? 0 : random.between(1, 12 * sessions) });
+    await using proxy = await startCuttingProxy(server.url || 'http://127.0.0.1:9', random, CUT_CALL_WITHIN);
+    const told = Promise.all(
+      Array.from({ length: sessions }, async (_, index) => {
+        const session = { ...askingSession(index), sessionId: `${LIVE_SESSION}${index}` };
+        for (let again = 0; again < 3 && !server.hasEnded; again++) {
+          const texts = [0, 1, 2].map(() => `${random.pick(SPOKEN)} call-${++calls}`);
+          await arena.tell(call(random.between(0, 2) === 0 ? server.url : proxy.url, session, texts));
+        }
+        await arena.talk(session, random.pick(SPOKEN), { manner: 'resend' });
+      }),
+    );
+    talks.push(told);
+    await Promise.race([told, server.ended]);
+    if (round < rounds) await server.signal('SIGKILL');
+  }
+  await Promise.all(talks);
+}
+
 /** Every scenario, by its name. */
 export const SCENARIOS = {
   'dropped-clients': { backEnds: ALL, testRounds: { sqlite: 3, postgres: 3, 'durable-objects': 2 }, play: dropClients },
@@ -293,6 +358,12 @@ export const SCENARIOS = {
     backEnds: ALL,
     testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
     play: repeatMessages,
+  },
+  'repeated-answers': { backEnds: ALL, testRounds: {}, play: repeatAnswers },
+  'killed-calls': {
+    backEnds: ALL,
+    testRounds: { sqlite: 2, postgres: 1, 'durable-objects': 1 },
+    play: killCalls,
   },
   'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
   'followed-after-restart': {

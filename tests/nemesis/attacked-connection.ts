@@ -1,0 +1,109 @@
+import {
+  type BaseLlm,
+  type BaseLlmConnection,
+  type Content,
+  type FunctionResponse,
+  LiveConnectionError,
+  type LiveLlmResponse,
+  type LlmRequest,
+} from '@eventloom/core';
+
+/** A live connection that says what the model says in text runs, one turn after the other. */
+export class AttackedConnection implements BaseLlmConnection {
+  readonly #model: BaseLlm;
+  readonly #request: LlmRequest;
+  readonly #contents: Content[] = [];
+  /** What the user said and the model did not hear: it takes a turn when it has finished the one before. */
+  readonly #said: Content[] = [];
+  /** The calls of the last reply, with their responses so far. */
+  readonly #calls = new Map<string, FunctionResponse | undefined>();
+  /** True when the contents end with something to reply to. */
+  #isToReply = false;
+  #isClosed = false;
+  #arrival = Promise.withResolvers<void>();
+
+  constructor(model: BaseLlm, request: LlmRequest) {
+    this.#model = model;
+    this.#request = request;
+  }
+
+  async sendHistory(history: readonly Content[], isWaiting = false): Promise<void> {
+    this.#contents.push(...history);
+    const last = history.at(-1);
+    this.#expectResponses(last?.role === 'model' ? last : {});
+    this.#isToReply = last?.role === 'user' && !isWaiting;
+    this.#wake();
+  }
+
+  async sendContent(content: Content): Promise<void> {
+    this.#checkOpen();
+    this.#said.push(content);
+    this.#wake();
+  }
+
+  async sendToolResponses(responses: readonly FunctionResponse[]): Promise<void> {
+    this.#checkOpen();
+    for (const response of responses) this.#calls.set(response.id ?? '', response);
+    const given = Array.from(this.#calls.values());
+    if (given.includes(undefined)) return;
+    this.#calls.clear();
+    const parts = given.flatMap((functionResponse) => (functionResponse ? { functionResponse } : []));
+    this.#contents.push({ role: 'user', parts });
+    this.#isToReply = true;
+    this.#wake();
+  }
+
+  async sendRealtime(): Promise<void> {}
+
+  async sendActivityStart(): Promise<void> {}
+
+  async sendActivityEnd(): Promise<void> {}
+
+  async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
+    while (!this.#isClosed) {
+      if (this.#calls.size > 0 || !this.#takeTurn()) {
+        await this.#arrival.promise;
+        continue;
+      }
+      for await (const response of this.#model.generateContentAsync({ ...this.#request, contents: this.#contents })) {
+        if (this.#isClosed) return;
+        const { content = {}, partial } = response;
+        const hasCalls = this.#expectResponses(content);
+        if (partial !== true) this.#contents.push(content);
+        // The text comes in pieces only.
+        if (partial === true || hasCalls) yield { content };
+        else yield { turnComplete: true };
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  /** Returns false when there is nothing to reply to. */
+  #takeTurn(): boolean {
+    const said = this.#isToReply ? undefined : this.#said.shift();
+    if (said) this.#contents.push(said);
+    else if (!this.#isToReply) return false;
+    this.#isToReply = false;
+    return true;
+  }
+
+  /** Returns true for a reply with calls: the next one waits for their responses. */
+  #expectResponses({ parts = [] }: Content): boolean {
+    const calls = parts.flatMap(({ functionCall }) => functionCall ?? []);
+    for (const { id = '' } of calls) this.#calls.set(id, undefined);
+    return calls.length > 0;
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new LiveConnectionError('the connection is closed', { isRetryable: false });
+  }
+
+  #wake(): void {
+    this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Event } from '@eventloom/core';
+import { finalText } from './attacked-agent.ts';
+import type { Answer, AnswerEnd, ClientSession, Frame } from './client.ts';
+
+/** How long a call may take. */
+const PATIENCE_MS = 30_000;
+
+/**
+ * Calls `/run_live` and says these messages, each when the model has answered the one before, and then hangs up. Never rejects. The answer is that of the
+ * whole call.
+ */
+export function call(url: string, session: ClientSession, texts: readonly string[]): Promise<Answer> {
+  const { appName, userId, sessionId } = session;
+  const query = new URLSearchParams({ app_name: appName, user_id: userId, session_id: sessionId, modalities: 'TEXT' });
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/run_live?${query}`);
+  const frames: Frame[] = [];
+  const told = Promise.withResolvers<AnswerEnd>();
+  const late = setTimeout(() => {
+    told.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${PATIENCE_MS} ms` });
+    socket.close();
+  }, PATIENCE_MS);
+  let said = 0;
+  let token = '';
+  let heard = '';
+  const sayNext = (): void => {
+    const text = texts[said++];
+    token = text?.split(' ')[1] ?? '';
+    heard = '';
+    if (text === undefined) socket.send(JSON.stringify({ close: true }));
+    else socket.send(JSON.stringify({ content: { role: 'user', parts: [{ text }] } }));
+  };
+  socket.addEventListener('open', sayNext);
+  socket.addEventListener('message', ({ data }: MessageEvent<string>) => {
+    const event = JSON.parse(data) as Event & { readonly error?: unknown; readonly code?: string };
+    if (typeof event.error === 'string' && event.author === undefined) {
+      told.resolve({ kind: 'error', code: event.code ?? '', message: event.error });
+      return;
+    }
+    if (event.author === undefined) return;
+    frames.push({ id: undefined, event });
+    if (event.partial === true) heard += event.content?.parts?.[0]?.text ?? '';
+    // The model may first answer what was said before the call.
+    if (event.turnComplete === true && heard.includes(finalText(token))) sayNext();
+  });
+  // A connection that cannot be made is one that is lost.
+  socket.addEventListener('error', () => told.resolve({ kind: 'cut' }));
+  socket.addEventListener('close', ({ code }) => told.resolve({ kind: code === 1000 ? 'completed' : 'cut' }));
+  return told.promise.then((end) => {
+    clearTimeout(late);
+    const invocationId = frames[0]?.event.invocationId;
+    const question = { session, text: undefined, requestId: undefined, callIds: [], asked: 'call' } as const;
+    return { ...question, status: undefined, invocationId, frames, end };
+  });
+}
