@@ -184,7 +184,7 @@ async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): 
     const first = await arena.start({ dieAt: random.between(1, 6 * sessions) });
     const servers = [first, isAlone ? first : await arena.start()];
     const told = Promise.all(
-      asked.map((message, index) => message && arena.repeat(askingSession(index), message, servers)),
+      asked.map(async (message, index) => message && (await arena.repeat(askingSession(index), message, servers))),
     );
     await Promise.race([told, first.ended]);
     await Promise.all(servers.map((server) => server.signal('SIGKILL')));
@@ -359,7 +359,7 @@ export const SCENARIOS = {
     testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
     play: repeatMessages,
   },
-  'repeated-answers': { backEnds: ALL, testRounds: {}, play: repeatAnswers },
+  'repeated-answers': { backEnds: ALL, testRounds: { sqlite: 1, postgres: 1 }, play: repeatAnswers },
   'killed-calls': {
     backEnds: ALL,
     testRounds: { sqlite: 2, postgres: 1, 'durable-objects': 1 },
@@ -368,7 +368,7 @@ export const SCENARIOS = {
   'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
   'followed-after-restart': {
     backEnds: ALL,
-    testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
+    testRounds: { sqlite: 3, postgres: 1, 'durable-objects': 1 },
     play: followAfterRestart,
   },
   'cut-connections': {

@@ -93,6 +93,7 @@ describe('when the run ends', () => {
       execute: (_, { invocationContext }) => began.pass(invocationContext.abortSignal),
     });
     const helper = scripted('helper', [{ calls: [call('search', {}, 'c2')] }], { tools: [search] });
+    // oxlint-disable-next-line require-yield -- it only fails
     const failing = new CustomAgent('failing', async function* () {
       await began.reached;
       throw new TypeError('broken');

@@ -66,7 +66,7 @@ const LOST = [StaleWriterError, SessionNotFoundError];
  * A resumable run whose process is about to end gets no end: it is resumed later.
  */
 export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<StoredEnd> {
-  const { locked, context, committer, failure } = run;
+  const { context, committer, failure } = run;
   if (committer.isLeaseLost || LOST.some((type) => type.isInstance(failure))) return NOT_ENDED;
   if (context.isResumable && isStopped(failure)) return NOT_ENDED;
   const events: Event[] = [];
