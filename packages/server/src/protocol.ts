@@ -66,7 +66,6 @@ export interface CommonCall {
   readonly user: AuthenticatedUser | undefined;
   /** Returns a parameter of the path, decoded. */
   param(name: string): string;
-  header(name: string): string | undefined;
   /** Returns a query parameter. @throws InvalidRequestError when it is given twice */
   query(name: string): string | undefined;
   /** Returns the body. May be called again. @throws BodyTooLargeError @throws UserLimitError @throws ServerBusyError */

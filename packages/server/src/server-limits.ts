@@ -43,6 +43,11 @@ export interface ServerLimits {
   readonly maxKeptRuns: number;
   /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
   readonly maxReadersPerRun: number;
+  /**
+   * Connections that read runs of one user at a time, those that began a run included; a further one that follows a run is refused with
+   * USER_LIMIT. Default 200.
+   */
+  readonly maxReadersPerUser: number;
   /** A stream that is silent for this long gets a comment; the client of a call is asked so often whether it lives. Default 15,000 ms. */
   readonly heartbeatMs: number;
   /**
@@ -97,6 +102,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   keepRunsMs: 300_000,
   maxKeptRuns: 1000,
   maxReadersPerRun: 64,
+  maxReadersPerUser: 200,
   heartbeatMs: 15_000,
   answerAfterMs: 1000,
   maxRunAttempts: MAX_RUN_ATTEMPTS,

@@ -80,7 +80,7 @@ export interface ServerOptions {
   /** The clock and timers. Default: the system's. */
   readonly platform?: Platform | undefined;
   /**
-   * Called with every failure that is the server's own (status 500 and above). An error that it throws, or a promise that it returns and
+   * Called with every failure that is the server's own (status 500 and above), at most once a minute for a server that is full. An error that it throws, or a promise that it returns and
    * that rejects, is reported through `platform.background`. Default: `console.error`.
    */
   readonly onError?: ((error: unknown) => void) | undefined;

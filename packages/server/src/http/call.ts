@@ -46,11 +46,6 @@ export class Call<Server extends FrontContext = ServerContext> {
     return this.#context.req.param(name) ?? '';
   }
 
-  /** A header of the request. */
-  header(name: string): string | undefined {
-    return this.#context.req.header(name);
-  }
-
   /** A query parameter. @throws InvalidRequestError when it is given twice */
   query(name: string): string | undefined {
     const [value, second] = this.#context.req.queries(name) ?? [];
@@ -138,7 +133,7 @@ export class Call<Server extends FrontContext = ServerContext> {
     await runs.opened(log);
     if (log.failure && !log.hasEvents) throw log.failure;
     const { invocationId } = log;
-    return new HostedRun(invocationId, (frames) => ({ invocationId, body: runs.read(log, undefined, frames) }));
+    return new HostedRun(invocationId, (frames) => ({ invocationId, body: runs.readers.read(log, undefined, frames) }));
   }
 
   /** See `ProtocolCall.followRun`. */
@@ -147,7 +142,7 @@ export class Call<Server extends FrontContext = ServerContext> {
     const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
     const runner = this.runner(key.appName);
     return new HostedRun(invocationId, (frames) =>
-      this.server.runs.follow(runner, key, invocationId, position, frames),
+      this.server.runs.readers.follow(runner, key, invocationId, position, frames),
     );
   }
 

@@ -1,5 +1,5 @@
 import * as core from '@eventloom/core';
-import { AgentError, type BaseAgent, BaseLlm, type LlmResponse } from '@eventloom/core';
+import { AgentError, type BaseAgent, BaseLlm, type EventloomError, type LlmResponse } from '@eventloom/core';
 import { END, START, StateGraph } from '@eventloom/graph';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
@@ -8,7 +8,8 @@ import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import * as server from '../index.ts';
-import { errorStatus, errorBody } from './error-response.ts';
+import { ServerBusyError } from '../errors.ts';
+import { createReporter, errorBody, errorStatus } from './error-response.ts';
 
 const errors = Object.values({ ...core, ...server }).filter(
   (value): value is typeof core.EventloomError =>
@@ -80,6 +81,22 @@ test.each(AGENTS)('what %s threw is told to the program and not to clients, nor 
   expect(stored).toContain('errorMessage');
   expect(`${text}${stream.text}${stored}`).not.toContain('hunter2');
   expect(reported).toMatchObject([{ code, cause: { message: SECRET } }, { cause: { message: SECRET } }]);
+});
+
+test('a full server is reported once a minute, and every other failure each time', () => {
+  const platform = fixedPlatform();
+  const codes: unknown[] = [];
+  const report = createReporter(platform, (error) => codes.push((error as EventloomError).code));
+  const refuse = (): void => report(new ServerBusyError('the server is full'));
+  refuse();
+  refuse();
+  report(new AgentError('no'));
+  report(new AgentError('no'));
+  platform.advance(59_999);
+  refuse();
+  platform.advance(1);
+  refuse();
+  expect(codes).toEqual(['SERVER_BUSY', 'AGENT', 'AGENT', 'SERVER_BUSY']);
 });
 
 test('the words of an error that is thrown on purpose are for clients', () => {

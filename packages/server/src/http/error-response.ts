@@ -1,7 +1,7 @@
 import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/core';
 import { reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { RateLimitedError } from '../errors.ts';
+import { RateLimitedError, ServerBusyError } from '../errors.ts';
 
 /** `Retry-After` of a retryable error, in seconds. */
 const RETRY_AFTER_S = 1;
@@ -77,15 +77,20 @@ export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
 
+/** How often a full server is reported: every request that it refuses says the same. */
+const BUSY_REPORT_EVERY_MS = 60_000;
+
 /**
- * Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. The function never
- * throws: an error of `onError` goes to the platform, together with the error that `onError` was called with.
+ * Creates a function that reports each unexpected failure of the server once: a run's failure is also its request's. Refusals of a full
+ * server (SERVER_BUSY) are reported once a minute. The function never throws: an error of `onError` goes to the platform, together with the
+ * error that `onError` was called with.
  */
 export function createReporter(
   platform: Platform,
   onError: (error: unknown) => unknown = (error) => console.error(error),
 ): (error: unknown) => void {
   const reported = new WeakSet<object>();
+  let busyReportMs = -Infinity;
   const notify = async (error: unknown): Promise<void> => {
     try {
       await onError(error);
@@ -97,6 +102,10 @@ export function createReporter(
   return (error) => {
     if (EventloomError.isInstance(error) && (errorStatus(error.code) < 500 || ShuttingDownError.isInstance(error)))
       return;
+    if (ServerBusyError.isInstance(error)) {
+      if (platform.now() < busyReportMs + BUSY_REPORT_EVERY_MS) return;
+      busyReportMs = platform.now();
+    }
     if (typeof error === 'object' && error !== null) {
       if (reported.has(error)) return;
       reported.add(error);

@@ -2,8 +2,8 @@ import type { Event, SessionKey } from '@eventloom/core';
 import { InvalidRequestError } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/frame-position.ts';
-import type { FollowedRun } from '../runs/run-hub.ts';
-import type { FrameEncoder } from '../runs/run-log.ts';
+import type { FrameEncoder } from '../runs/run-reader.ts';
+import type { FollowedRun } from '../runs/run-readers.ts';
 import { INVOCATION_ID_HEADER, sseResponse } from './responses.ts';
 
 /** Names a run of a user. */

@@ -9,8 +9,9 @@ export function jsonResponse(value: unknown, headers?: Readonly<Record<string, s
 }
 
 /** True for a request that asks for JSON and not for a stream of events. */
-export function acceptsJson(accept: string | undefined): boolean {
-  return accept !== undefined && accept.includes('application/json') && !accept.includes('text/event-stream');
+export function acceptsJson({ headers }: Request): boolean {
+  const accept = headers.get('accept') ?? '';
+  return accept.includes('application/json') && !accept.includes('text/event-stream');
 }
 
 /** Longer texts, in characters, are streamed. */

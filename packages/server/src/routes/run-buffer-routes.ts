@@ -9,7 +9,7 @@ const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocatio
 async function follow(call: Call): Promise<Response> {
   const { runs } = call.server;
   const key = call.sessionKey();
-  if (acceptsJson(call.header('accept'))) {
+  if (acceptsJson(call.request)) {
     const state = await runs.state(call.runner(), key, call.param('invocationId'));
     return jsonResponse(state, {
       [INVOCATION_ID_HEADER]: state.invocationId,
@@ -17,7 +17,12 @@ async function follow(call: Call): Promise<Response> {
       vary: 'Accept',
     });
   }
-  const { invocationId, body } = await runs.follow(call.runner(), key, call.param('invocationId'), lastEventId(call));
+  const { invocationId, body } = await runs.readers.follow(
+    call.runner(),
+    key,
+    call.param('invocationId'),
+    lastEventId(call),
+  );
   if (body !== undefined) return sseResponse(invocationId, body);
   // An EventSource connects again after every end, until it is answered that there is no more.
   return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
@@ -33,8 +38,8 @@ async function cancel(call: Call): Promise<Response> {
 
 /** The header is what a browser sends by itself when it connects again; the query is for clients that cannot set one. */
 function lastEventId(call: Call): number {
-  const header = call.header('last-event-id');
-  if (header !== undefined && header !== '') return parsePosition('Last-Event-ID', header);
+  const header = call.request.headers.get('last-event-id');
+  if (header) return parsePosition('Last-Event-ID', header);
   const text = call.query('lastEventId');
   return text === undefined ? 0 : parsePosition('lastEventId', text);
 }

@@ -16,7 +16,8 @@ import type { BodySpec, Route } from '../http/route.ts';
 import { checkRunRequest, readRunBody, startRun } from '../http/start-run.ts';
 import { eventPosition } from '../runs/frame-position.ts';
 import { within } from '../runs/run-hub.ts';
-import { type FrameEncoder, NUMBERED_SSE_FRAMES, type RunLog, SSE_FRAMES } from '../runs/run-log.ts';
+import type { RunLog } from '../runs/run-log.ts';
+import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
@@ -59,16 +60,17 @@ async function run(call: Call): Promise<Response> {
 
 async function runSse(call: Call): Promise<Response> {
   const { runs } = call.server;
+  const { headers } = call.request;
   const body = await readRunBody(call);
   const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   await runs.opened(log);
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
-  const hasEventIds = call.header(EVENT_IDS_HEADER) === '1' || call.header('Last-Event-ID') !== undefined;
+  const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const frames = hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES;
   const known = await knownRun(call, body, log);
   if (known) {
     const { invocationId, position } = known;
-    const followed = await runs.follow(
+    const followed = await runs.readers.follow(
       call.runner(body.appName),
       log.key,
       invocationId,
@@ -78,7 +80,7 @@ async function runSse(call: Call): Promise<Response> {
     return sseResponse(followed.invocationId, followed.body ?? '');
   }
   if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
-  return sseResponse(log.invocationId, runs.read(log, undefined, frames));
+  return sseResponse(log.invocationId, runs.readers.read(log, undefined, frames));
 }
 
 /** A line with each whole event, and with the failure of a run. */
@@ -107,7 +109,13 @@ async function knownEvents(
 ): Promise<Response> {
   const { runs, limits } = call.server;
   const headers = { [INVOCATION_ID_HEADER]: invocationId };
-  const { body = '' } = await runs.follow(call.runner(key.appName), key, invocationId, eventPosition(position), LINES);
+  const { body = '' } = await runs.readers.follow(
+    call.runner(key.appName),
+    key,
+    invocationId,
+    eventPosition(position),
+    LINES,
+  );
   let text = '';
   const decoder = new TextDecoder();
   for await (const bytes of new Response(body).body ?? []) {

@@ -69,7 +69,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   const unreachable = () => expect.unreachable();
   const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
   /** Reads the run of the other process from behind an event. */
-  const follow = async (seq = 0) => (await hub.follow(runner, KEY, ID, seq * 1e9)).body;
+  const follow = async (seq = 0) => (await hub.readers.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, follow, read, cancel, sessionService };
@@ -218,7 +218,7 @@ describe('what other processes ask for', () => {
   test('ends a run of this process', async () => {
     const { hub, relay, play } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
-    void readAll(hub.read(log));
+    void readAll(hub.readers.read(log));
     relay.host?.stop('e-here', 'cancel');
     await log.ended;
     expect(log.failure).toEqual(new RunAbortedError('the run was cancelled'));

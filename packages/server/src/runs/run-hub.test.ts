@@ -1,14 +1,16 @@
 import { AgentError, createEvent, serializeEvent, SessionBusyError, ShuttingDownError } from '@eventloom/core';
+import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
-import { ServerBusyError, TooManyReadersError } from '../errors.ts';
+import { ServerBusyError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { KEY, keptOf, readAll, readerOf, say, setUp, turn } from './fixtures/hosted-runs.ts';
+import type { RunLog } from './run-log.ts';
 import { SSE_HEARTBEAT } from './run-reader.ts';
 
 describe('a run', () => {
   test('is read from its first event to its end', async () => {
     const { hub, play } = setUp();
-    expect(await readAll(hub.read(play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
+    expect(await readAll(hub.readers.read(play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
   });
 
   test('gives its session back when the server cannot record what it says', async () => {
@@ -24,10 +26,10 @@ describe('a run', () => {
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
-    await readerOf(hub.read(log)).cancel();
+    await readerOf(hub.readers.read(log)).cancel();
     gate.open();
     await log.ended;
-    expect(await readAll(hub.read(log, 1e9))).toEqual(['2 two']);
+    expect(await readAll(hub.readers.read(log, 1e9))).toEqual(['2 two']);
   });
 
   test('is read by several at once, each from its own position', async () => {
@@ -36,8 +38,8 @@ describe('a run', () => {
     const log = play([say('one', true), say('two', true), gate, say('three')]);
     await gate.reached;
     const numbers = keptOf(log).map((frame) => frame.split(' ')[0] ?? '');
-    const all = readAll(hub.read(log));
-    const rest = readAll(hub.read(log, Math.round(Number(numbers[0]) * 1e9)));
+    const all = readAll(hub.readers.read(log));
+    const rest = readAll(hub.readers.read(log, Math.round(Number(numbers[0]) * 1e9)));
     gate.open();
     expect(await all).toEqual([`${numbers[0]} one`, `${numbers[1]} two`, '1 three']);
     expect(await rest).toEqual([`${numbers[1]} two`, '1 three']);
@@ -48,7 +50,7 @@ describe('a run', () => {
     const { hub, play, reported } = setUp();
     const failure = new AgentError('no');
     const log = play([say('one'), failure]);
-    expect(await readAll(hub.read(log))).toEqual(['1 one', expect.stringMatching(/^1\.\d{1,9} AGENT$/)]);
+    expect(await readAll(hub.readers.read(log))).toEqual(['1 one', expect.stringMatching(/^1\.\d{1,9} AGENT$/)]);
     expect(reported).toEqual([failure]);
   });
 
@@ -56,7 +58,7 @@ describe('a run', () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, new AgentError('no')], { isLeftOpen: true });
-    const reading = readAll(hub.read(log));
+    const reading = readAll(hub.readers.read(log));
     gate.open();
     expect(await reading).toEqual(['1 one', 'retry: 2000', '- RUN_GOES_ON']);
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
@@ -68,7 +70,7 @@ describe('a run', () => {
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
     log.cancel();
-    expect((await readAll(hub.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
+    expect((await readAll(hub.readers.read(log))).at(-1)).toMatch(/^1\.\d{1,9} RUN_ABORTED$/);
     expect(log.failure?.message).toBe('the run was cancelled');
   });
 
@@ -92,7 +94,7 @@ describe('a run', () => {
       actions: { endOfAgent: true, stateDelta: { a: 1 } },
     });
     const log = play([say('one'), agentState, withState, say('two')]);
-    expect(await readAll(hub.read(log))).toEqual(['1 one', '3 state and more', '4 two']);
+    expect(await readAll(hub.readers.read(log))).toEqual(['1 one', '3 state and more', '4 two']);
   });
 });
 
@@ -126,7 +128,7 @@ describe('a run that is resumed unasked', () => {
     const [taken, said] = [new Gate(), new Gate()];
     const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginSeq: 4 });
     expect([log.invocationId, hub.find(KEY, 'e-expected')]).toEqual(['e-expected', log]);
-    const reading = readAll(hub.read(log));
+    const reading = readAll(hub.readers.read(log));
     taken.open();
     await said.reached;
     expect([log.invocationId, hub.find(KEY, 'e-left')]).toEqual(['e-left', log]);
@@ -176,8 +178,8 @@ describe('the hub', () => {
   test('refuses more readers of one run than it serves', () => {
     const { hub, play } = setUp({ maxReadersPerRun: 1 });
     const log = play([new Gate()]);
-    hub.read(log);
-    expect(() => hub.read(log)).toThrow(TooManyReadersError);
+    hub.readers.read(log);
+    expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
   });
 
   test('lets readers go that take nothing when others want their place, and none that reads', async () => {
@@ -185,13 +187,13 @@ describe('the hub', () => {
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
     await gate.reached;
-    const gone = readerOf(hub.read(log));
+    const gone = readerOf(hub.readers.read(log));
     await gone.read();
     const beat = gone.read();
-    const neverRead = readerOf(hub.read(log));
-    const lives = readAll(hub.read(log));
+    const neverRead = readerOf(hub.readers.read(log));
+    const lives = readAll(hub.readers.read(log));
     await turn(platform);
-    expect(() => hub.read(log)).toThrow(TooManyReadersError);
+    expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
     await turn(platform);
     platform.advance(1000);
     expect(log.readers.size).toBe(1);
@@ -200,12 +202,34 @@ describe('the hub', () => {
       expect(new TextDecoder().decode((await reader.read()).value)).toContain('"code":"SLOW_READER"');
       expect((await reader.read()).done).toBe(true);
     }
-    const late = readAll(hub.read(log));
+    const late = readAll(hub.readers.read(log));
     gate.open();
     expect([await late, await lives]).toEqual([
       ['1 one', '2 two'],
       ['1 one', SSE_HEARTBEAT.trim(), '2 two'],
     ]);
+  });
+
+  test('bounds the connections of one user, and lets those go that take nothing', async () => {
+    const { hub, play, platform } = setUp({ maxReadersPerUser: 2 });
+    const gate = new Gate();
+    const log = play([say('one'), gate]);
+    const ofBob = play([say('one'), gate], { key: { ...KEY, userId: 'bob' } });
+    await turn(platform);
+    const runAsync = () => expect.unreachable();
+    const runner = { appName: KEY.appName, sessionService: new InMemorySessionService({ platform }), runAsync };
+    const follow = async ({ key, invocationId }: RunLog) =>
+      readerOf((await hub.readers.follow(runner, key, invocationId, 0)).body ?? '');
+    const lives = readAll(hub.readers.read(log));
+    const takesNothing = await follow(log);
+    await expect(follow(log)).rejects.toThrow(UserLimitError);
+    await follow(ofBob);
+    platform.advance(1000);
+    expect(new TextDecoder().decode((await takesNothing.read()).value)).toContain('"code":"SLOW_READER"');
+    await follow(log);
+    expect([log.readers.size, ofBob.readers.size]).toEqual([2, 1]);
+    gate.open();
+    expect(await lives).toEqual(['1 one', SSE_HEARTBEAT.trim()]);
   });
 
   test('keeps a finished run for a time', async () => {
@@ -282,7 +306,7 @@ describe('draining', () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);
-    const frames = readAll(hub.read(log));
+    const frames = readAll(hub.readers.read(log));
     const drained = hub.drain(1000);
     gate.open();
     await drained;
@@ -295,7 +319,7 @@ describe('draining', () => {
     const gate = new Gate();
     const log = play([gate, say('one')]);
     const drained = hub.drain(1000);
-    const frames = readAll(hub.read(log));
+    const frames = readAll(hub.readers.read(log));
     gate.open();
     await drained;
     expect(await frames).toEqual(['retry: 2000', '1 one']);
@@ -305,7 +329,7 @@ describe('draining', () => {
     const { hub, play, platform } = setUp();
     const gate = new Gate();
     const log = play([gate, say('chunk', true), say('committed'), say('never')]);
-    const frames = readAll(hub.read(log));
+    const frames = readAll(hub.readers.read(log));
     const drained = hub.drain(1000);
     platform.advance(500);
     gate.open();

@@ -12,7 +12,8 @@ import {
 import type { RunStream } from '@eventloom/runner';
 import { RunGoesOnError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { chunkPosition, eventPosition, formatPosition, isBookkeeping } from './frame-position.ts';
+import { chunkPosition, eventPosition, isBookkeeping } from './frame-position.ts';
+import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
 import type { LogMirror, RelayedLog, RunEnd, RunFrame, RunPublication } from './run-relay.ts';
 
@@ -24,19 +25,11 @@ export interface RecordedRun extends Omit<
   retry(): RecordedRun;
 }
 
-/** What a log needs of its hub. */
-export interface LogHost {
-  readonly platform: Platform;
-  /** Counts characters that the log keeps from now on, or does not keep any more, and makes room where the limits ask for it. */
-  keep(log: RunLog, chars: number): void;
-  /**
-   * Brings the unfinished run to its end that has the session of a run, which is then asked for anew: returns its stream. Also returns
-   * when the run is aborted. @throws what keeps the unfinished run from its end
-   */
-  finish(log: RunLog, unfinished: UnfinishedRunError, stream: RecordedRun): Promise<RecordedRun>;
-  /** Ends a log whose run is over. */
-  recorded(log: RunLog): void;
-}
+/**
+ * Finishes the unfinished run that has the session of a refused run.
+ * @returns the stream of the refused run, asked for anew
+ */
+export type FinishOther = (unfinished: UnfinishedRunError, refused: RecordedRun) => Promise<RecordedRun>;
 
 /** Characters that a run appends before everything else has its turn: few at first, so that its beginning gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
@@ -73,6 +66,8 @@ export class RunLog implements RelayedLog, LogMirror {
   isResumed = false;
   /** Resolves to true when the run has its session and its message is stored, to false when it ended without. Never rejects. */
   started: Promise<boolean> | undefined;
+  /** True for a run that no client asked for, until it has its session: it cannot be found. */
+  isHidden = false;
   /** True for a copy of a run of another process. */
   isMirror = false;
   /** Requests that are about to read the log. */
@@ -86,7 +81,7 @@ export class RunLog implements RelayedLog, LogMirror {
   beginPosition = 0;
   gonePosition = 0;
   lastPosition = 0;
-  readonly #host: LogHost;
+  readonly #memory: RunMemory;
   readonly #opened: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController = new AbortController();
@@ -104,8 +99,8 @@ export class RunLog implements RelayedLog, LogMirror {
   #chunks = 0;
   #charsLeft = CHARS_OF_FIRST_TURN;
 
-  constructor(host: LogHost, key: SessionKey, invocationId: string) {
-    this.#host = host;
+  constructor(memory: RunMemory, key: SessionKey, invocationId: string) {
+    this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
   }
@@ -135,9 +130,9 @@ export class RunLog implements RelayedLog, LogMirror {
   /**
    * Records a run to its end, whether anybody reads it or not. Never rejects. A failure that the session tells of is the last frame; after
    * any other end before the run's own, readers are told that the run goes on.
-   * @param finishesOthers whether an unfinished run of the session is finished first
+   * @param finishOther finishes the unfinished run of the session first; without it the run fails then
    */
-  async record(first: RecordedRun, finishesOthers = false): Promise<void> {
+  async record(first: RecordedRun, timers: Pick<Platform, 'schedule'>, finishOther?: FinishOther): Promise<void> {
     let stream = first;
     try {
       for (let tries = 1; ; tries++) {
@@ -146,12 +141,15 @@ export class RunLog implements RelayedLog, LogMirror {
             this.begin(stream);
             this.#recordEvent(step.value, stream.seq);
             if (this.#stopReason && step.value.partial !== true) this.abort(this.#stopReason);
-            if (this.#charsLeft <= 0) await this.#letOthers();
+            if (this.#charsLeft > 0) continue;
+            // An agent that never waits for anything would keep every reader, and every other run, from their turn.
+            this.#charsLeft = CHARS_PER_TURN;
+            await new Promise<void>((resolve) => void timers.schedule(0, resolve));
           }
           break;
         } catch (thrown) {
-          if (!finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = await this.#host.finish(this, thrown, stream);
+          if (!finishOther || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
+          stream = await finishOther(thrown, stream);
         }
       }
     } catch (thrown) {
@@ -167,7 +165,6 @@ export class RunLog implements RelayedLog, LogMirror {
         this.#append(this.#nextChunk(), JSON.stringify(errorBody(this.failure)));
       }
     }
-    this.#host.recorded(this);
   }
 
   /** Ends the log. Readers that have not read everything yet read on. */
@@ -229,7 +226,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;
-    this.#host.keep(this, -frame.json.length);
+    this.#memory.count(this, -frame.json.length);
     if (this.#dropped < COMPACT_AT) return;
     this.#frames = this.#frames.slice(this.#dropped);
     this.#dropped = 0;
@@ -256,44 +253,16 @@ export class RunLog implements RelayedLog, LogMirror {
     this.chars += json.length;
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
-    this.#host.keep(this, json.length);
+    this.#memory.count(this, json.length);
     this.#opened.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();
   }
-
-  /** An agent that never waits for anything would keep every reader, and every other run, from their turn. */
-  #letOthers(): Promise<void> {
-    this.#charsLeft = CHARS_PER_TURN;
-    return new Promise((resolve) => void this.#host.platform.schedule(0, resolve));
-  }
 }
 
-/** Writes the frames of a run in the format of one protocol. */
-export interface FrameEncoder {
-  /**
-   * Writes one frame. An empty text leaves it out.
-   * @param json an event, or `{error, code}` as the last frame of a run that failed
-   * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
-   */
-  encode(json: string, position: number | undefined): string;
-  /** Written when the stream ends. */
-  readonly end?: string | undefined;
-}
-
-/** Frames as server-sent events. Clients such as the ADK's take a frame only if it begins with `data: `. */
-export const SSE_FRAMES: FrameEncoder = { encode: (json) => `data: ${json}\n\n` };
-
-/** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
-export const NUMBERED_SSE_FRAMES: FrameEncoder = {
-  encode: (json, position) =>
-    position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
-};
-
-export function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
-  let text = '';
-  for (const { position, json } of frames) text += encoder.encode(json, position);
-  return text;
+/** The name of a run in a process: a session that is forked or imported may have runs with the ids of others. Ids hold no NUL. */
+export function runName({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
+  return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
 }
 
 function shutDownError(cause: Error): RunAbortedError {

@@ -7,7 +7,7 @@ describe('the writes of a reader', () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('one'), say('two'), say('three'), end]);
-    const reader = readerOf(hub.read(run));
+    const reader = readerOf(hub.readers.read(run));
     const decoder = new TextDecoder();
     const first = reader.read();
     gate.open();
@@ -22,7 +22,7 @@ describe('the writes of a reader', () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 15_000 });
     const end = new Gate();
     const run = play([say('one'), end]);
-    const reader = readerOf(hub.read(run));
+    const reader = readerOf(hub.readers.read(run));
     await reader.read();
     const beat = reader.read();
     await end.reached;
@@ -33,7 +33,7 @@ describe('the writes of a reader', () => {
   test('end with an error as the last frame when nobody takes them', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const run = play([say('one'), new Gate()]);
-    const stream = hub.read(run);
+    const stream = hub.readers.read(run);
     platform.advance(3000);
     expect(await readAll(stream)).toEqual(['- SLOW_READER']);
     expect(run.readers.size).toBe(0);
@@ -45,7 +45,7 @@ describe('a connection that is cancelled', () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([say('one'), gate, say('two'), end]);
-    const reader = readerOf(hub.read(run));
+    const reader = readerOf(hub.readers.read(run));
     await reader.read();
     const next = reader.read();
     gate.open();
@@ -60,7 +60,7 @@ describe('a connection that is cancelled', () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const end = new Gate();
     const run = play([end]);
-    const reader = readerOf(hub.read(run));
+    const reader = readerOf(hub.readers.read(run));
     const [follower] = run.readers;
     const beat = reader.read();
     await end.reached;
@@ -87,7 +87,7 @@ describe('a reader that gets stored events first', () => {
       yield [frame(1, 'one'), frame(2, 'two')];
       yield [frame(3, 'three')];
     }
-    expect(await readAll(hub.read(run, 0, undefined, { pages: pages(), untilPosition: 4e9 }))).toEqual([
+    expect(await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 4e9 }))).toEqual([
       '1 one',
       '2 two',
       '3 three',
@@ -103,7 +103,7 @@ describe('a reader that gets stored events first', () => {
       yield [frame(1, 'one')];
       throw new TypeError('the storage failed');
     }
-    const told = await readAll(hub.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
+    const told = await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
     expect(told).toEqual(['1 one', '- INTERNAL']);
     expect(reported).toEqual([new TypeError('the storage failed')]);
     expect(run.readers.size).toBe(0);
@@ -120,7 +120,7 @@ describe('an event that is larger than all that is kept', () => {
   test('reaches who reads, also when something small comes behind it at once', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), huge, say('two')]);
-    const stream = hub.read(run);
+    const stream = hub.readers.read(run);
     await run.ended;
     expect((await readAll(stream)).map((frame) => frame.split(' ')[1]?.slice(0, 3))).toEqual(['one', 'yyy', 'two']);
   });
@@ -137,7 +137,7 @@ describe('a reader that is slower than what is kept', () => {
   test('is not told that a run goes on which has ended', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), say('two'), say('three'), say('four')]);
-    const stream = hub.read(run);
+    const stream = hub.readers.read(run);
     await run.ended;
     const [told = ''] = await readTexts(stream);
     expect([shorten(told), told.includes('goes on')]).toEqual(['- SLOW_READER', false]);
@@ -147,7 +147,7 @@ describe('a reader that is slower than what is kept', () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const gate = new Gate();
     const run = play([say('one'), say('two'), say('three'), say('four'), gate, say('five')]);
-    const stream = hub.read(run);
+    const stream = hub.readers.read(run);
     await gate.reached;
     expect(run.gonePosition).toBeGreaterThan(0);
     const [told = ''] = await readTexts(stream);

@@ -1,8 +1,9 @@
+import type { Platform } from '@eventloom/core';
 import { SlowReaderError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
 import { formatPosition } from './frame-position.ts';
-import type { RunHub } from './run-hub.ts';
-import { encodeFrames, type FrameEncoder, type RunLog } from './run-log.ts';
+import type { RunLog } from './run-log.ts';
+import type { RunReaders } from './run-readers.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
@@ -15,6 +16,33 @@ export const SSE_RETRY = 'retry: 2000\n\n';
 const MAX_MISSED_BEATS = 2;
 /** How long a reader whose place others want may take nothing. */
 const PROBE_MS = 1000;
+
+/** Writes the frames of a run in the format of one protocol. */
+export interface FrameEncoder {
+  /**
+   * Writes one frame. An empty text leaves it out.
+   * @param json an event, or `{error, code}` as the last frame of a run that failed
+   * @param position undefined for an error that is no frame of the run: the stream ends, and the run may go on
+   */
+  encode(json: string, position: number | undefined): string;
+  /** Written when the stream ends. */
+  readonly end?: string | undefined;
+}
+
+/** Frames as server-sent events. Clients such as the ADK's take a frame only if it begins with `data: `. */
+export const SSE_FRAMES: FrameEncoder = { encode: (json) => `data: ${json}\n\n` };
+
+/** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
+export const NUMBERED_SSE_FRAMES: FrameEncoder = {
+  encode: (json, position) =>
+    position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
+};
+
+export function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
+  let text = '';
+  for (const { position, json } of frames) text += encoder.encode(json, position);
+  return text;
+}
 
 /** Stored events that come before the frames of a log, page by page. */
 export interface EarlierFrames {
@@ -35,7 +63,8 @@ export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #log: RunLog;
-  readonly #hub: RunHub;
+  readonly #readers: RunReaders;
+  readonly #platform: Platform;
   readonly #frames: FrameEncoder;
   readonly #encoder = new TextEncoder();
   /** The position of the last frame that was written; undefined for the beginning of the log. */
@@ -59,8 +88,16 @@ export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer
    * @param frames writes the frames in the reader's own format
    * @param earlier stored events that this reader gets before the frames of the log
    */
-  constructor(hub: RunHub, log: RunLog, position: number | undefined, frames: FrameEncoder, earlier?: EarlierFrames) {
-    this.#hub = hub;
+  constructor(
+    readers: RunReaders,
+    platform: Platform,
+    log: RunLog,
+    position: number | undefined,
+    frames: FrameEncoder,
+    earlier?: EarlierFrames,
+  ) {
+    this.#readers = readers;
+    this.#platform = platform;
     this.#log = log;
     this.#position = position;
     this.#frames = frames;
@@ -104,7 +141,7 @@ export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer
   probe(): void {
     if (this.#cancelProbe || !this.#controller) return;
     this.#probed = false;
-    this.#cancelProbe = this.#hub.platform.schedule(PROBE_MS, () => {
+    this.#cancelProbe = this.#platform.schedule(PROBE_MS, () => {
       this.#cancelProbe = undefined;
       if (!this.#probed) this.#letGo('the reader took nothing, and others want its place');
       this.#probed = undefined;
@@ -164,15 +201,17 @@ export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer
       this.#close()?.close();
       return true;
     }
-    const frames = log.framesAfter(position, MAX_WRITE_CHARS);
-    let text = encodeFrames(frames, this.#frames);
-    this.#position = frames.at(-1)?.position ?? this.#position;
+    let text = '';
+    for (const frame of log.framesAfter(position, MAX_WRITE_CHARS)) {
+      text += this.#frames.encode(frame.json, frame.position);
+      this.#position = frame.position;
+    }
     const isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
     // Why the run goes on is no frame of it: without a number, a client that connects again does not skip a frame.
     if (isLast) text += log.goesOn ? SSE_RETRY + this.#ending(log.goesOn) : (this.#frames.end ?? '');
     if (text !== '') this.say(text);
     if (isLast) this.#close()?.close();
-    else if (text !== '') this.#hub.gather(this);
+    else if (text !== '') this.#readers.gather(this);
     return isLast || text !== '';
   }
 
@@ -197,7 +236,7 @@ export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer
     this.#cancelProbe?.();
     this.#onMore?.();
     this.#onMore = undefined;
-    this.#hub.closed(this, this.#log, failure);
+    this.#readers.closed(this, this.#log, failure);
     return controller;
   }
 }

@@ -1,0 +1,350 @@
+import { type EventloomError, InvalidRequestError, type SessionKey } from '@eventloom/core';
+import {
+  RunEventsGoneError,
+  RunGoesOnError,
+  RunNotFoundError,
+  RunRelayError,
+  TooManyReadersError,
+  UserLimitError,
+} from '../errors.ts';
+import { readWithoutState } from '../http/session-response.ts';
+import { eventPosition, formatPosition, seqOf } from './frame-position.ts';
+import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
+import { RunLog, runName } from './run-log.ts';
+import type { RunMemory } from './run-memory.ts';
+import {
+  type EarlierFrames,
+  encodeFrames,
+  type FrameEncoder,
+  MAX_WRITE_CHARS,
+  NUMBERED_SSE_FRAMES,
+  RunReader,
+  SSE_RETRY,
+} from './run-reader.ts';
+import type { RemoteRun, RunRelay } from './run-relay.ts';
+import { storedFrames } from './stored-frames.ts';
+
+/** A run that is followed, and the connection that reads it: none when there is nothing more to read. */
+export interface FollowedRun {
+  readonly invocationId: string;
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | string | undefined;
+}
+
+/**
+ * The connections of a process that read runs. A run is read from its log in this process, from a copy of its log in another process,
+ * or from its session.
+ */
+export class RunReaders {
+  readonly #hub: RunHub;
+  readonly #memory: RunMemory;
+  readonly #options: RunHubOptions;
+  readonly #relay: RunRelay | undefined;
+  readonly #byUser = new Map<string, Set<RunReader>>();
+  /** Runs of other processes that are under way and read here. */
+  readonly #mirrors = new Map<string, RunLog>();
+  /** Readers that wrote in this tick. */
+  readonly #gathering = new Set<RunReader>();
+  #callOffBeat: (() => void) | undefined;
+  #isDraining = false;
+
+  constructor(hub: RunHub, memory: RunMemory, options: RunHubOptions) {
+    this.#hub = hub;
+    this.#memory = memory;
+    this.#options = options;
+    this.#relay = options.relay;
+  }
+
+  /**
+   * Opens a connection that reads a log as server-sent events. Returns a text when the log is ended and short.
+   * @param position frames behind it are sent; default: the beginning of the log
+   * @param frames writes the frames in the reader's own format
+   * @param earlier stored events to be sent before
+   * @throws TooManyReadersError
+   */
+  read(
+    log: RunLog,
+    position?: number,
+    frames: FrameEncoder = NUMBERED_SSE_FRAMES,
+    earlier?: EarlierFrames,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+    const { limits, platform } = this.#options;
+    if (log.readers.size >= limits.maxReadersPerRun) {
+      // A client that left a silent run is still counted until something is sent to it.
+      for (const reader of log.readers) reader.probe();
+      throw new TooManyReadersError(
+        `the run ${log.invocationId} has ${log.readers.size} readers, as many as are served`,
+      );
+    }
+    log.wasRead = true;
+    const isWhole = log.isEnded && !log.goesOn && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
+    const from = position ?? log.beginPosition;
+    if (isWhole && from >= log.gonePosition) {
+      return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
+    }
+    const reader = new RunReader(this, platform, log, position, frames, earlier);
+    const { userId } = log.key;
+    const ofUser = this.#byUser.get(userId);
+    if (ofUser) ofUser.add(reader);
+    else this.#byUser.set(userId, new Set([reader]));
+    this.#callOffBeat ??= platform.schedule(limits.heartbeatMs, this.#beat);
+    if (this.#isDraining) reader.say(SSE_RETRY);
+    return reader.stream;
+  }
+
+  readonly #beat = (): void => {
+    const { limits, platform } = this.#options;
+    this.#callOffBeat = undefined;
+    for (const readers of this.#byUser.values()) for (const reader of readers) reader.beat();
+    if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
+  };
+
+  /** Makes a reader that wrote in this tick write everything that comes until the end of the tick in one piece. */
+  gather(reader: RunReader): void {
+    reader.isGathering = true;
+    if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
+    this.#gathering.add(reader);
+  }
+
+  readonly #flush = (): void => {
+    const readers = Array.from(this.#gathering);
+    this.#gathering.clear();
+    for (const reader of readers) {
+      reader.isGathering = false;
+      reader.notify();
+    }
+  };
+
+  /** Forgets a reader that was closed. A mirror without readers is not kept. */
+  closed(reader: RunReader, log: RunLog, failure?: unknown): void {
+    const ofUser = this.#byUser.get(log.key.userId);
+    if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
+    if (this.#byUser.size === 0) {
+      this.#callOffBeat?.();
+      this.#callOffBeat = undefined;
+    }
+    log.readers.delete(reader);
+    if (log.isMirror) this.#leaveUnread(log);
+    if (failure !== undefined) this.#options.report(failure);
+  }
+
+  /** Asks all clients to connect again, to another process. */
+  askToReconnect(): void {
+    this.#isDraining = true;
+    for (const readers of this.#byUser.values()) for (const reader of readers) reader.say(SSE_RETRY);
+  }
+
+  /** Ends the reading of runs of other processes. */
+  stop(): void {
+    for (const log of this.#mirrors.values()) {
+      log.end(new RunGoesOnError('the server is shutting down, and the run goes on: follow it elsewhere'));
+    }
+    this.#callOffBeat?.();
+  }
+
+  /**
+   * Opens a connection that reads a run of this session, of whichever process, behind a position.
+   * @returns no body when the run has ended and there is nothing behind the position
+   * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws UserLimitError @throws RunRelayError
+   * @throws InvalidRequestError for a position that the run does not have
+   */
+  async follow(
+    runner: HostedRunner,
+    key: SessionKey,
+    invocationId: string,
+    position: number,
+    frames?: FrameEncoder,
+  ): Promise<FollowedRun> {
+    let log = await this.#findStarted(key, invocationId);
+    if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, invocationId, position, log)) ?? log;
+    return log
+      ? this.#read(runner, log, position, frames)
+      : this.#followStored(runner, key, invocationId, position, frames);
+  }
+
+  /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
+  #join(
+    log: RunLog,
+    position: number,
+    frames: FrameEncoder | undefined,
+    earlier?: EarlierFrames,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+    const { maxReadersPerUser } = this.#options.limits;
+    const readers = this.#byUser.get(log.key.userId);
+    if (readers && readers.size >= maxReadersPerUser) {
+      for (const reader of readers) reader.probe();
+      throw new UserLimitError(
+        `the user has ${readers.size} connections that read runs, as many as one may have at the same time, which is ` +
+          'limits.maxReadersPerUser of this server; try again when one of them is closed',
+      );
+    }
+    return this.read(log, position, frames, earlier);
+  }
+
+  /** Finds a run of this process. Which of the frames of a resumed run are in its session is known when the run has it. */
+  async #findStarted(key: SessionKey, invocationId: string): Promise<RunLog | undefined> {
+    const log = this.#hub.inFlightRun(key, invocationId);
+    if (log?.isResumed && log.firstSeq === undefined) await log.started;
+    return this.#hub.find(key, invocationId);
+  }
+
+  async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
+    log.pending++;
+    try {
+      return await this.#open(runner, log, position, frames);
+    } finally {
+      log.pending--;
+      if (log.isMirror) this.#leaveUnread(log);
+    }
+  }
+
+  async #open(
+    { sessionService }: HostedRunner,
+    log: RunLog,
+    position: number,
+    frames: FrameEncoder | undefined,
+  ): Promise<FollowedRun> {
+    const { key, invocationId, isEnded, goesOn, lastPosition, gonePosition } = log;
+    const isBeyond = isEnded && !goesOn ? position > lastPosition : seqOf(position) > seqOf(lastPosition);
+    if (isBeyond && (isEnded || !log.isMirror)) {
+      throw beyondEnd(position, lastPosition);
+    }
+    if (isEnded && !goesOn && position >= lastPosition) return { invocationId, body: undefined };
+    if (position >= gonePosition) return { invocationId, body: this.#join(log, position, frames) };
+    const untilSeq = seqOf(lastPosition);
+    const untilPosition = eventPosition(untilSeq);
+    const stored =
+      untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
+    if (!stored) throw goneError(log);
+    const pages = storedFrames(sessionService, key, stored, position, untilSeq);
+    return { invocationId, body: this.#join(log, position, frames, { pages, untilPosition }) };
+  }
+
+  /**
+   * Reads a run from its session, when no process has its log. A run that a process left is resumed first. The reader of a run that is still
+   * open gets the events that are stored so far and then `RUN_GOES_ON`.
+   */
+  async #followStored(
+    runner: HostedRunner,
+    key: SessionKey,
+    id: string,
+    position: number,
+    frames: FrameEncoder | undefined,
+  ): Promise<FollowedRun> {
+    const { sessionService } = runner;
+    let stored = await sessionService.findRun({ ...key, id });
+    if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
+    if (stored?.open) {
+      if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.look();
+      const log = await this.#findStarted(key, id);
+      if (log) return this.#read(runner, log, position, frames);
+      stored = await sessionService.findRun({ ...key, id });
+    }
+    const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
+    if (!stored || !session) throw runNotFound(key, id);
+    const { invocationId, firstSeq, open } = stored;
+    const lastSeq = Math.max(session.lastSeq, firstSeq);
+    // On record, and killed before its message was stored.
+    if (session.lastSeq < firstSeq && !open) throw runNotFound(key, id);
+    const lastPosition = eventPosition(lastSeq - firstSeq);
+    if (seqOf(position) > seqOf(lastPosition)) throw beyondEnd(position, lastPosition);
+    const log = new RunLog(this.#memory, key, invocationId);
+    log.beginAt(lastPosition);
+    log.end(
+      open && new RunGoesOnError('the run goes on in another process, or when it is taken up again: follow it again'),
+    );
+    const pages = storedFrames(sessionService, key, stored, position, lastSeq - firstSeq, !open);
+    const first = await pages.next();
+    if (first.done === true && !open) return { invocationId, body: undefined };
+    const earlier: EarlierFrames = { first: first.value, pages, untilPosition: lastPosition };
+    return { invocationId, body: this.#join(log, position, frames, earlier) };
+  }
+
+  /** A copy of a run that another process has, or has a later attempt of. @throws RunRelayError */
+  async #findElsewhere(
+    runner: HostedRunner,
+    key: SessionKey,
+    invocationId: string,
+    position: number,
+    own?: RunLog,
+  ): Promise<RunLog | undefined> {
+    const name = runName(key, invocationId);
+    const isLater = ({ attempt }: { readonly attempt: number }): boolean => !own || own.attempt < attempt;
+    let remote: RemoteRun | undefined;
+    if (this.#mirrors.get(name)?.isEnded !== false) {
+      remote = await this.#relay?.find(key, invocationId).catch((error: unknown) => {
+        if (!own || !RunRelayError.isInstance(error)) throw error;
+        return undefined;
+      });
+    }
+    const open = this.#mirrors.get(name);
+    if (open && !open.isEnded) return isLater(open) ? open : undefined;
+    // Events of a lost process are in the session, unless they were never stored.
+    if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
+    const log = new RunLog(this.#memory, key, invocationId);
+    log.isMirror = true;
+    log.attempt = remote.attempt;
+    const isRead = remote.end !== undefined && position >= remote.lastPosition;
+    log.beginAt(isRead ? remote.lastPosition : remote.gonePosition);
+    if (isRead) {
+      log.mirrorEnded(remote.end);
+    } else {
+      this.#mirrors.set(name, log);
+      log.leave = this.#relay?.follow(key, invocationId, log.gonePosition, {
+        mirror: (copied, gonePosition) => log.mirror(copied, gonePosition),
+        mirrorEnded: (end) => {
+          if (end.kind === 'ended') log.mirrorEnded(end);
+          else this.#options.platform.background(this.#endLost(runner, log, end.error));
+        },
+      });
+    }
+    return log;
+  }
+
+  /** Ends a copy whose process was lost: with the stored events if the run has ended, otherwise with `RUN_GOES_ON`. */
+  async #endLost({ sessionService }: HostedRunner, log: RunLog, error: EventloomError): Promise<void> {
+    try {
+      const stored = await sessionService.findRun({ ...log.key, id: log.invocationId });
+      if (!stored) {
+        log.end(runNotFound(log.key, log.invocationId));
+      } else if (!stored.open) {
+        for await (const copied of storedFrames(sessionService, log.key, stored, log.lastPosition, Infinity, true)) {
+          log.mirror(copied, log.lastPosition);
+        }
+        log.end();
+      }
+    } catch (failure) {
+      this.#options.report(failure);
+    }
+    if (!log.isEnded) log.end(error);
+  }
+
+  /** Leaves a run of another process that nobody reads here any more. */
+  #leaveUnread(log: RunLog): void {
+    if (!log.leave || log.pending + log.readers.size > 0) return;
+    const name = runName(log.key, log.invocationId);
+    if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
+    log.leave();
+    log.leave = undefined;
+    this.#memory.release(log);
+  }
+}
+
+function beyondEnd(position: number, lastPosition: number): InvalidRequestError {
+  const [asked, last] = [formatPosition(position), formatPosition(lastPosition)];
+  return new InvalidRequestError(`lastEventId: is ${asked}, and the last event of the run is ${last}`);
+}
+
+function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneError {
+  const gone = formatPosition(gonePosition);
+  return new RunEventsGoneError(
+    `the events of run ${invocationId} up to number ${gone} are not kept any more; ` +
+      `read session ${JSON.stringify(key.sessionId)}, then follow the run from ${gone}`,
+  );
+}
+
+/** The error for a run that its session does not have. */
+export function runNotFound({ sessionId }: SessionKey, invocationId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session for what it has`,
+  );
+}
