@@ -14,6 +14,7 @@ describe('settings', () => {
       host: '127.0.0.1',
       tokens: undefined,
       drainMs: 7_000,
+      unreadyMs: undefined,
       origins: [],
       dataFolder: '/srv/app/.eventloom',
       sessions: { kind: 'sqlite', file: '/srv/app/.eventloom/sessions.sqlite' },
@@ -178,5 +179,6 @@ describe('tokens of users', () => {
 
 test('the time for runs at the end is read as every other time is', () => {
   expect(settingsOf(['--drain', '2m']).drainMs).toBe(120_000);
+  expect(settingsOf(['--unready', '5s']).unreadyMs).toBe(5_000);
   expect(() => settingsOf(['--drain', '2 minutes'])).toThrow('--drain 2 minutes: must be a number of seconds');
 });

@@ -40,6 +40,8 @@ export interface Settings {
   readonly tokens: JwtAuthenticateOptions | undefined;
   /** Time that runs in flight get to finish after a SIGTERM, in milliseconds. */
   readonly drainMs: number;
+  /** Time in which connections are still accepted after a SIGTERM, and told that the server is not ready, in milliseconds. */
+  readonly unreadyMs: number | undefined;
   /** Web origins that may call. */
   readonly origins: readonly string[];
   readonly sessions: SessionsPlace;
@@ -88,6 +90,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     host: line.host ?? '127.0.0.1',
     tokens: readTokens(line, environment),
     drainMs: readDuration('drain', line.drain) ?? DRAIN_MS,
+    unreadyMs: readDuration('unready', line.unready),
     origins: line.origins.map(readOrigin),
     sessions: readSessions(line.sessions, dataFolder, workingFolder),
     artifacts: readArtifacts(line.artifacts, dataFolder, workingFolder),

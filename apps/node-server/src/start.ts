@@ -16,12 +16,15 @@ import type { Terminal } from './terminal.ts';
 /** The first process of a container ignores signals without a handler, so they have one while the server starts, too. */
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
+/** Load balancers notice in about this time that a server goes. It is over before the runs have to be. */
+const UNREADY_MS = 3_000;
+
 /**
  * Serves until a signal, or an error that nothing caught, ends it: either way the runs in flight are drained first. Settles with the
  * exit code: 0 after a signal, 1 after an error.
  */
 export async function start(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
-  const { host, port, tokens, drainMs } = settings;
+  const { host, port, tokens, drainMs, unreadyMs = isLoopbackHost(settings.host) ? 0 : UNREADY_MS } = settings;
   if (!isLoopbackHost(host) && !tokens && !line.allowUnauthenticated) {
     throw new UsageError(
       `--host ${host}: other machines can reach it, and nobody is asked who they are; ask for tokens with --jwks-url (see --help), or add --allow-unauthenticated if that is meant`,
@@ -48,7 +51,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       origins: settings.origins,
       onError: (error) => terminal.warn(failureText(error)),
     });
-    listening = await serve(server, { host, port, drainMs });
+    listening = await serve(server, { host, port, drainMs, unreadyMs });
   } catch (error) {
     await application.close();
     throw withOption(error);

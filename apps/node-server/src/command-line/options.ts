@@ -72,6 +72,12 @@ const OPTIONS = {
     help: 'how long runs may go on after SIGTERM, as 20s or 5m; default 7s',
     only: 'start',
   },
+  unready: {
+    type: 'string',
+    value: 'time',
+    help: 'how long connections are accepted after SIGTERM, as 5s: /readyz answers 503, and runs are refused; default 3s, and not at all on loopback',
+    only: 'start',
+  },
   resumable: {
     type: 'boolean',
     help: 'store how far runs come, so that they go on when the server was ended or lost',

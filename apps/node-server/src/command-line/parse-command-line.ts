@@ -24,6 +24,7 @@ export interface CommandLine {
   readonly jwtIssuer?: string | undefined;
   readonly jwtAudience?: string | undefined;
   readonly drain?: string | undefined;
+  readonly unready?: string | undefined;
   readonly resumable: boolean;
   readonly unfinishedRuns?: string | undefined;
   readonly requestTtl?: string | undefined;
@@ -74,6 +75,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     jwtIssuer: text('jwt-issuer'),
     jwtAudience: text('jwt-audience'),
     drain: text('drain'),
+    unready: text('unready'),
     resumable: values['resumable'] === true,
     unfinishedRuns: text('unfinished-runs'),
     requestTtl: text('request-ttl'),

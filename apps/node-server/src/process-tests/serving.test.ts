@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Event, SessionJson } from '@eventloom/core';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { runProgram, startServer, temporaryFolder } from './program.ts';
 
 const SESSION = '/apps/demo/users/ann/sessions/s';
@@ -89,6 +89,31 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
     expect(await ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^eventloom: finishing 1 run, .*\n$/) });
   });
 });
+
+test('a server that is sent SIGTERM says to new connections that it is not ready, until it accepts none', async () => {
+  using folder = temporaryFolder();
+  await using server = await startServer(['--unready', '2s'], { folder: folder.path });
+  await fetch(`${server.url}${SESSION}`, { method: 'POST' });
+  const response = await fetch(`${server.url}/run_sse`, ask('weather in Oslo', { streaming: true }));
+  const ended = server.end('SIGTERM');
+  // A probe that is answered with 200 was sent before the signal arrived.
+  const probe = await vi.waitUntil(async () => {
+    const answer = await fetch(`${server.url}/readyz`, { headers: { connection: 'close' } });
+    return answer.status === 200 ? undefined : answer;
+  });
+  expect([probe.status, await probe.json()]).toEqual([503, { status: 'shutting down' }]);
+  const refused = await fetch(`${server.url}/run`, ask('2 + 2', { sessionId: 'other' }));
+  expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+    503,
+    '1',
+    'close',
+  ]);
+  expect(await refused.json()).toMatchObject({ code: 'SHUTTING_DOWN', error: expect.stringContaining('elsewhere') });
+  expect((await fetch(`${server.url}${SESSION}`)).status).toBe(200);
+  expect(await response.text()).toContain('In Oslo it is');
+  expect((await ended).code).toBe(0);
+  await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+}, 30_000);
 
 describe('options', { timeout: 30_000 }, () => {
   test('keep nothing on the disk when asked to', async () => {

@@ -15,6 +15,12 @@ export interface ServeOptions {
   readonly host?: string | undefined;
   /** How long `shutDown` gives the runs in flight. Default 10,000 ms. */
   readonly drainMs?: number | undefined;
+  /**
+   * How long `shutDown` still accepts connections: `/readyz` answers 503 on them, so that a load balancer sends nothing more, and a request
+   * for a run gets 503 with `SHUTTING_DOWN`. Longer than the load balancer takes to notice. It passes while runs finish. Default 0: no
+   * load balancer.
+   */
+  readonly unreadyMs?: number | undefined;
 }
 
 /** A server that listens. */
@@ -23,8 +29,8 @@ export interface NodeServer {
   readonly url: string;
   readonly port: number;
   /**
-   * Accepts nothing new, ends calls after the model's sentence, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
-   * connect again and closes. Settles within `drainMs` and two seconds. Called again, it is the same shutting down.
+   * Takes no run any more, and after `unreadyMs` no connection; ends calls after the model's sentence, lets the runs in flight finish or reach a commit (see `EventloomServer.drain`), asks their readers to
+   * connect again and closes. Settles within the longer one of `drainMs` and `unreadyMs`, and two seconds. Called again, it is the same shutting down.
    */
   shutDown(): Promise<void>;
 }
@@ -38,7 +44,7 @@ const DEFAULT_DRAIN_MS = 10_000;
  * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, and for a port that is taken
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
-  const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS } = options;
+  const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
       `host ${host}: other machines can reach it, and the server asks nobody who they are; ` +
@@ -52,7 +58,10 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   });
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
+  let shuttingDown: Promise<void> | undefined;
   const http = createHttpServer({ shouldUpgradeCallback }, (request, response) => {
+    // The next request of this client reaches another process.
+    if (shuttingDown) response.shouldKeepAlive = false;
     try {
       checkRaw(request);
     } catch (error) {
@@ -69,11 +78,10 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
   await listen(http, port, host);
   const { port: actualPort } = http.address() as AddressInfo;
-  let shuttingDown: Promise<void> | undefined;
   return {
     url: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actualPort}`,
     port: actualPort,
-    shutDown: () => (shuttingDown ??= shutDown(http, upgrades, server, drainMs)),
+    shutDown: () => (shuttingDown ??= shutDown(http, upgrades, server, drainMs, unreadyMs)),
   };
 }
 
@@ -96,10 +104,14 @@ async function shutDown(
   upgrades: LiveUpgrades | undefined,
   server: EventloomServer,
   drainMs: number,
+  unreadyMs: number,
 ): Promise<void> {
+  // From here on no run is started and the server is not ready.
+  const drained = server.drain(drainMs);
+  if (unreadyMs > 0) await new Promise((resolve) => void setTimeout(resolve, unreadyMs));
   const closed = new Promise<void>((resolve) => http.close(() => resolve()));
   http.closeIdleConnections();
-  await server.drain(drainMs);
+  await drained;
   http.closeIdleConnections();
   const timer = setTimeout(() => {
     http.closeAllConnections();

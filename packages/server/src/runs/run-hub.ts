@@ -132,7 +132,8 @@ export class RunHub {
   }
 
   #checkRoom(key: SessionKey, resumes: string | undefined): void {
-    if (this.#isDraining) throw shuttingDown();
+    if (this.#isDraining)
+      throw new ShuttingDownError('the server is shutting down and starts no run: send the request again elsewhere');
     if (resumes !== undefined && this.inFlightRun(key, resumes)) {
       throw new SessionBusyError(`the run ${resumes} is in flight: it can be followed, and not be resumed`);
     }
