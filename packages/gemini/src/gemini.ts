@@ -27,7 +27,7 @@ import { StreamedReply } from './response/streamed-reply.ts';
 import { toLlmResponse } from './response/to-llm-response.ts';
 import { type Retry, type RetryOptions, toRetry, withRetries } from './retry.ts';
 
-/** How a Gemini model is reached, and what is done when it is not. Nothing is read from the environment. */
+/** Options of a Gemini model: the connection, retries and fallbacks. Nothing is read from the environment. */
 export interface GeminiOptions extends GeminiClientOptions {
   /** The model's name, e.g. `gemini-flash-latest`. */
   readonly model: string;
@@ -37,7 +37,9 @@ export interface GeminiOptions extends GeminiClientOptions {
    * the name of a model at the same service, or a model of any kind.
    */
   readonly fallbackModel?: string | BaseLlm | undefined;
-  /** How long the service may take to set a live connection up, from the first byte to the last. Default 20,000 ms. */
+  /**
+   * Time the service has to set up a live connection, from the first byte to the last, in milliseconds. Default 20,000.
+   */
   readonly liveSetupTimeoutMs?: number | undefined;
   /** Clock and timers. Default: the system's. */
   readonly platform?: Platform | undefined;
@@ -265,7 +267,10 @@ async function askWhole(
   };
 }
 
-/** What a fallback model is for: this one is out of order or overrun, and the request is not at fault. */
+/**
+ * True for failures that a fallback model can help with: the service is unavailable or overloaded, and the request is
+ * valid.
+ */
 function isFailure(error: unknown): boolean {
   return ModelError.isInstance(error) && (error.retryable || error.status === 429);
 }

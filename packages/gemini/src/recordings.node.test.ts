@@ -114,7 +114,7 @@ interface WireChunk {
   readonly responseId?: string;
 }
 
-/** What a recording says, read without the code under test. */
+/** Returns the content of a recording, read without the code under test. */
 function saidIn({ chunks }: GeminiInteraction) {
   const frames = chunks as readonly WireChunk[];
   const parts = frames.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? []);

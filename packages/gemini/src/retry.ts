@@ -1,8 +1,8 @@
 import { ConfigurationError, ModelError, type Platform, RunAbortedError } from '@eventloom/core';
 
-/** How a failed call is tried again: on 408, 429, 5xx and lost connections, as long as nothing of a reply was passed on. */
+/** Retries of a failed call: on 408, 429, 5xx and lost connections, until the first part of a reply was passed on. */
 export interface RetryOptions {
-  /** How often the service is asked, the first time included. Default 4; 1 means no retry. */
+  /** Number of attempts, the first one included. Default 4; 1 means no retry. */
   readonly attempts?: number | undefined;
   /** The wait before the second attempt; it doubles each time. Default 1,000 ms. */
   readonly initialDelayMs?: number | undefined;
@@ -11,7 +11,7 @@ export interface RetryOptions {
    * `retryAfterMs`. Default 60,000 ms.
    */
   readonly maxDelayMs?: number | undefined;
-  /** How much of a wait is left to chance, 0 to 1, so that clients that failed together do not come back together. Default 0.5. */
+  /** Random share of a wait, from 0 to 1, so that clients that failed together do not retry together. Default 0.5. */
   readonly jitter?: number | undefined;
   /** Numbers from 0 up to 1, for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;

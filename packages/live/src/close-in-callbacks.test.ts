@@ -90,7 +90,7 @@ async function setup(parts: (asked: Gate) => Parts) {
   return { ...played, asked };
 }
 
-/** Whether it settles without time passing. */
+/** Returns true if the promise settles without time passing. */
 async function settled(work: Promise<unknown>): Promise<boolean> {
   let isSettled = false;
   void work.then(() => (isSettled = true));

@@ -4,7 +4,7 @@ import type { AbortGuard } from '@eventloom/core/internal';
 export interface CloseTimeoutParams {
   readonly context: InvocationContext;
   readonly queue: BaseLiveRequestQueue;
-  /** How long work is waited for after the client has closed its queue. */
+  /** Time that work has to finish after the client closed its queue, in milliseconds. */
   readonly timeoutMs: number;
   /** Called when work is abandoned, before its waiter is. */
   readonly onTimeout: () => void;

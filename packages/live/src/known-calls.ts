@@ -9,15 +9,15 @@ export interface FoundCall {
 }
 
 /**
- * Which calls the service's session made itself: it takes responses to no others. A session that was told a history has only read of the
- * calls in it, and one that goes on with a handle has forgotten what came after the handle, if the service said that it could not be
- * resumed at that point.
+ * The calls that the service's session made itself; it accepts responses to no others. A session that was given a
+ * history has only read the calls in it. A session that resumes with a handle has forgotten what came after the handle,
+ * if the service said that it could not be resumed at that point.
  */
 export class KnownCalls {
   readonly #context: InvocationContext;
   /** Stretches of the history, each from one place to before another; the last one is open. */
   #stretches: { readonly from: number; to: number }[];
-  /** Where the history was at the newest handle. */
+  /** Length of the history when the newest handle arrived. */
   #handleAt = 0;
   #isPastHandle = false;
 

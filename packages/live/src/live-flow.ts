@@ -29,9 +29,9 @@ import { isLoss, ReconnectPolicy } from './reconnect-policy.ts';
 import { resumeAnswered } from './resume-answered.ts';
 import { closeConnection, ServiceSession } from './service-session.ts';
 
-/** How long callbacks, stores and transfers are waited for after the client has hung up. */
+/** Time that callbacks, stores and transfers have to finish after the client disconnected. */
 const CLOSE_TIMEOUT_MS = 4000;
-/** How long saving audio is waited for then. */
+/** Time that saving audio has to finish after the client disconnected. */
 const SAVE_TIMEOUT_MS = 30_000;
 /** The error code of the last event of a run that ends with the service's time limit. */
 const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';

@@ -81,7 +81,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     this.#send({ toolResponses }, JSON.stringify(toolResponses).length);
   }
 
-  /** As `sendRealtime`, but drops the oldest requests where there is no room. Does nothing when the queue is closed. */
+  /**
+   * Sends like `sendRealtime`, but drops the oldest requests if the queue is full. Does nothing if the queue is closed.
+   */
   sendLatest(blob: Blob): void {
     while (!this.isClosed) {
       try {

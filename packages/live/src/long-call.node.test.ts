@@ -6,7 +6,7 @@ import { liveScenario } from './fixtures/live-scenario.ts';
 
 const CONNECTIONS = 12;
 const SECONDS = 600;
-/** What the run may hold at any time: what is on its way. */
+/** Number of events that the run may hold at any time: those on their way. */
 const FEW = 16;
 
 setFlagsFromString('--expose-gc');

@@ -10,7 +10,7 @@ import { liveScenario } from './fixtures/live-scenario.ts';
 
 const NOT_RESUMABLE = { liveSessionResumptionUpdate: { resumable: false } };
 
-/** What is told of a call that still runs. */
+/** Matches the pending response that is given for a call that still runs. */
 function pending(name: string, id: string) {
   const response: unknown = expect.objectContaining({ status: 'pending' });
   return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };

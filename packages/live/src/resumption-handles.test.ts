@@ -17,7 +17,7 @@ function call(name: string, args = {}) {
   return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args } }] } };
 }
 
-/** What each connection asked for, and how many contents it was told. */
+/** Returns the handle that each connection requested, and the number of contents it was given. */
 function asked({ connections }: ScriptedLiveModel) {
   return connections.map(({ request }) => [request.config['sessionResumption'], request.contents.length > 0]);
 }

@@ -28,7 +28,7 @@ function told(event: Event): string {
   return event.interrupted ? 'interrupted' : `${event.author} other`;
 }
 
-/** What is saved: the type, and of WAV files the sample rate and the bytes of samples. */
+/** Returns the type of each saved file, and for WAV files the sample rate and the size of the samples. */
 async function files(artifactService: InMemoryArtifactService, events: readonly Event[]) {
   const sizes: [string, number, number][] = [];
   for (const { actions, content } of events) {

@@ -23,7 +23,7 @@ function watch(execute: ToolOptions<undefined>['execute'], options: Partial<Tool
   return new FunctionTool({ name: 'watch', description: '', inputStream: true, ...options, execute });
 }
 
-/** What the model is sent, and what is stored of responses. */
+/** Runs the script and returns what the model was sent and which responses were stored. */
 async function play(tool: BaseTool, script: ScriptedLiveScript, confirmed?: boolean) {
   const { model, queue, stream, stored } = await liveScenario({ model: [script], agent: { tools: [tool] } });
   const events: Event[] = [];

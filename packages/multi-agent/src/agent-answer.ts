@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
 
-/** What an agent that was called as a tool answered, gathered from its events, and the artifacts that it saved. */
+/** Collects the answer of an agent that was called as a tool from its events, and the artifacts that it saved. */
 export class AgentAnswer {
   readonly #agentName: string;
   readonly #actions: EventActions;
@@ -48,7 +48,7 @@ export class AgentAnswer {
   }
 }
 
-/** What an event says; undefined when it says nothing. */
+/** Returns the output of an event, or undefined if it has none. */
 function outputOf(event: Event): unknown {
   const value = getStructuredOutput(event);
   if (value !== undefined) return value;

@@ -15,7 +15,7 @@ import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';
 
-/** What an agent tool is made of. */
+/** Config of an agent tool. */
 export interface AgentToolConfig {
   /** The agent that is called. Its name and description are the tool's; what is above it in a tree does not exist for it. */
   readonly agent: BaseAgent;

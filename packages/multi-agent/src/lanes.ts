@@ -1,7 +1,7 @@
 import { type BaseAgent, type Event, type InvocationContext, RunAbortedError } from '@eventloom/core';
 import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
 
-/** How long agents that were told to stop may take. */
+/** Time that agents have to end after they were stopped. */
 const GRACE_MS = 5000;
 
 type Events = AsyncGenerator<Event, void, void>;
@@ -55,7 +55,7 @@ export class Lanes {
     this.#open.delete(lane);
   }
 
-  /** What comes next. @throws what the first lane threw that failed */
+  /** Returns the next arrival. @throws the error of the first branch that failed */
   next(): Promise<Arrival> {
     return new Promise((resolve, reject) => {
       const arrival = this.#arrived[this.#taken];

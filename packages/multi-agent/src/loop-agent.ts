@@ -11,7 +11,7 @@ import { BASE_AGENT_OPTIONS, checkKnown, enclosureOf, LOOP_COUNT, type OptionNam
 import { checkCount } from './check-count.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
-/** What a loop agent is made of. */
+/** Config of a loop agent. */
 export interface LoopAgentConfig extends BaseAgentConfig {
   /**
    * Rounds through the sub-agents, at most. Default: until one escalates. A loop that never does goes on until its run is aborted

@@ -3,7 +3,7 @@ import { BASE_AGENT_OPTIONS, branchBelow, checkKnown, type OptionNames } from '@
 import { checkCount } from './check-count.ts';
 import { Lanes } from './lanes.ts';
 
-/** What a parallel agent is made of. */
+/** Config of a parallel agent. */
 export interface ParallelAgentConfig extends BaseAgentConfig {
   /** Sub-agents that run at the same time, at most; the others begin as these end. Default: all of them. */
   readonly maxConcurrency?: number;

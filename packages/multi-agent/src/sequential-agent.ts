@@ -10,7 +10,7 @@ import {
 import { BASE_AGENT_OPTIONS, checkKnown, TASK_COMPLETED } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
-/** What a sequential agent is made of. */
+/** Config of a sequential agent. */
 export type SequentialAgentConfig = BaseAgentConfig;
 
 /**
@@ -82,5 +82,5 @@ class TaskCompletedTool extends BaseTool {
 /** By this tool an agent of a SequentialAgent ends its part of a live run, which has no end of its own. */
 const taskCompleted: BaseTool = /* @__PURE__ */ new TaskCompletedTool();
 
-/** What an agent that has the tool is told. */
+/** The instruction of an agent that has the tool. */
 const TASK_COMPLETED_INSTRUCTION = `When your part of the task is done, call ${TASK_COMPLETED}, and say nothing beside the call: the next agent takes over.`;

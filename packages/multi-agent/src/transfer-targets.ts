@@ -1,9 +1,9 @@
 import { type BaseAgent, TRANSFER_TO_AGENT } from '@eventloom/core';
 
 /**
- * Whom the model of an agent may hand over to: the agent's sub-agents, then its parent, then its peers, as far as its transfer
- * rules allow. A parent without a model of its own (a workflow agent, which keeps its order) takes no part.
- * @param root the top of the tree that is run: nothing above it exists
+ * Lists the agents that an agent's model may transfer to: its sub-agents, its parent, then its peers, as far as its
+ * transfer rules allow. A parent without a model of its own (a workflow agent, which keeps its order) is left out.
+ * @param root the top of the tree that runs; agents above it are ignored
  */
 export function transferTargets(agent: BaseAgent, root: BaseAgent): BaseAgent[] {
   const rules = agent.transferRules;
@@ -16,7 +16,7 @@ export function transferTargets(agent: BaseAgent, root: BaseAgent): BaseAgent[] 
   return targets;
 }
 
-/** What the model is told of the agents that it may hand over to. */
+/** Makes the instruction that describes the agents that the model may transfer to. */
 export function transferInstruction(agent: BaseAgent, targets: readonly BaseAgent[]): string {
   const list = targets.map(({ name, description }) => `- ${name}${description === '' ? '' : `: ${description}`}`);
   const parent = targets.find((target) => target === agent.parentAgent);

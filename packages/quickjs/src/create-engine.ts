@@ -8,7 +8,7 @@ import {
 } from 'quickjs-emscripten-core';
 import { METER } from './meter.ts';
 
-/** Where the engine comes from. */
+/** The source of the engine. */
 export interface QuickJsEngine {
   /**
    * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts what it does. Needed where nothing may be
@@ -26,7 +26,7 @@ export interface EngineParams extends QuickJsEngine {
 }
 
 const PAGE_BYTES = 65_536;
-/** What the build of the engine asks for, a third of it for its own stack. */
+/** Initial memory that the engine's build requires; a third of it is the engine's own stack. */
 const FIRST_PAGES = 256;
 /** Bytes that every engine holds. */
 export const LEAST_MEMORY_BYTES = FIRST_PAGES * PAGE_BYTES;

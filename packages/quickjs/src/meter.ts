@@ -1,6 +1,7 @@
 /**
- * What `engine.wasm` and its host agree on. The file is QuickJS with a meter in it (see `node/metering/meter-engine.ts`): its loops, those of
- * built-in functions too, count their turns, and after so many the import is called, with an argument that no engine's own call has.
+ * The interface between `engine.wasm` and its host. The file is QuickJS with a meter (see
+ * `node/metering/meter-engine.ts`): its loops, also those of built-in functions, count their turns, and call the import
+ * after a fixed number of them, with an argument that no call of the engine itself has.
  */
 export const METER = {
   /** The import through which QuickJS asks whether to go on; these are the names it has in the build. */

@@ -1,19 +1,19 @@
 import { ConfigurationError } from '@eventloom/core';
 import { LEAST_MEMORY_BYTES } from './create-engine.ts';
 
-/** What one execution may use. */
+/** Bounds of one execution. */
 export interface QuickJsBounds {
   /** Time for the code itself, milliseconds. Default 1000. */
   readonly timeoutMs?: number;
   /**
-   * What the engine does, in turns of its loops: a step of the code is one or some, and a built-in function takes one for each few
-   * characters or items it goes through. Counted in steps of 65,536. Default 250 million, which is some seconds. It is the bound
-   * that holds where the clock stands still while code runs, as it does on Cloudflare Workers.
+   * Maximum number of loop turns in the engine: a statement takes one or a few, a built-in function one per few
+   * characters or items. Counted in steps of 65,536. Default 250 million, which is some seconds. This bound also works
+   * where the clock does not advance while code runs, as on Cloudflare Workers.
    */
   readonly maxOperations?: number;
   /**
-   * What the engine holds, bytes: its own stack and data, about 6 MiB, and the values of the code. Never more, in whatever pieces.
-   * At least 16 MiB, which an engine takes from the start. Default 32 MiB.
+   * Maximum memory of the engine in bytes: its own stack and data, about 6 MiB, and the values of the code, in whatever
+   * pieces. At least 16 MiB, which an engine takes from the start. Default 32 MiB.
    */
   readonly memoryBytes?: number;
   /** Depth of calls, bytes of stack. Default 256 KiB. */
@@ -30,7 +30,7 @@ const DEFAULTS: Required<QuickJsBounds> = {
   maxOutputChars: 20_000,
 };
 
-/** What a bound can be at most: the engine's address space, and its own stack. */
+/** Upper limits of the bounds: the engine's address space, and its own stack. */
 const MOST: Partial<QuickJsBounds> = { memoryBytes: 1024 * 1024 * 1024, stackBytes: 1024 * 1024 };
 
 /** All bounds. @throws ConfigurationError for one that cannot work */

@@ -10,11 +10,11 @@ import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 
-/** How code is found, what it may use, and where the engine comes from. */
+/** Options of the executor: how code is found in replies, its bounds, and the source of the engine. */
 export interface QuickJsCodeExecutorOptions
   extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
 
-/** How much longer than its code an execution may take: for starting a thread and loading the engine on a busy machine. */
+/** Time that an execution may take in addition to its code: to start a thread and load the engine on a busy machine. */
 const ALLOWANCE_MS = 5_000;
 
 /** `tool_code` is Python by its name: who writes it is told what is run here. */
@@ -63,7 +63,7 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
     this.#settings = { ...bounds, ...(wasmModule && { wasmModule }) };
   }
 
-  /** What an execution is made of, but for its clock. */
+  /** Makes the parameters of a run, without its clock. */
   protected toRunParams({ codeExecutionInput }: ExecuteCodeParams): Omit<RunInQuickJsParams, 'now'> {
     const { code, inputFiles } = codeExecutionInput;
     return { ...this.#settings, code, inputFiles };

@@ -117,7 +117,7 @@ export class Sandbox {
   }
 }
 
-/** How code ended. */
+/** The end of the code. */
 interface Ending {
   readonly failure?: string | undefined;
   /** The value of the last expression, when nothing was printed. */
@@ -132,7 +132,7 @@ function fileText({ content, mimeType }: CodeFile): string {
   return TEXT.test(type.trim()) ? new TextDecoder().decode(decodeBase64(content)) : content;
 }
 
-/** What code printed, of which only so many characters are kept. */
+/** Collects the output of the code, up to a number of characters. */
 class OutputBuffer {
   #left: number;
   #stdout = '';

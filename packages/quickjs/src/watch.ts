@@ -18,7 +18,7 @@ export class Watch {
     this.#now = now;
   }
 
-  /** Why the code was stopped. */
+  /** The reason for which the code was stopped; undefined if it was not. */
   get stopped(): string | undefined {
     return this.#stopped;
   }

@@ -8,15 +8,15 @@ import {
   type Part,
 } from '@eventloom/core';
 
-/** What a builder puts into an event beside what it is named for. */
+/** Further fields of an event that a builder makes. */
 export type EventExtras = Omit<EventParams, 'content'>;
 
-/** What the user says. Id, timestamp and invocation id stay empty unless given, as `createEvent` leaves them. */
+/** Makes an event of the user. Id, timestamp and invocation id stay empty unless given, as with `createEvent`. */
 export function userEvent(content: string | readonly Part[], extras: EventExtras = {}): Event {
   return createEvent({ author: 'user', ...extras, content: contentOf('user', content) });
 }
 
-/** What an agent says. */
+/** Makes an event of an agent. */
 export function modelEvent(author: string, content: string | readonly Part[], extras: EventExtras = {}): Event {
   return createEvent({ author, ...extras, content: contentOf('model', content) });
 }

@@ -7,7 +7,7 @@ import type { Platform } from '@eventloom/core';
 export interface FixedPlatform extends Platform {
   /** Moves the clock and runs the timers that fall due on the way, in the order they are due. */
   advance(ms: number): void;
-  /** How long the next timer has to go, as soon as there is one: waits for the code under test to set it. */
+  /** Resolves to the remaining time of the next timer, in milliseconds; waits until the code under test sets one. */
   nextTimer(): Promise<number>;
   /** The timers that have not run and were not called off. */
   readonly pendingTimers: number;
@@ -15,7 +15,7 @@ export interface FixedPlatform extends Platform {
   drain(): Promise<void>;
 }
 
-/** How a fixed platform starts. */
+/** The initial state of a fixed platform. */
 export interface FixedPlatformOptions {
   /** Milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
   readonly now?: number;

@@ -12,7 +12,7 @@ import {
 import { AbortGuard } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
-/** What a test context is made of; all of it has a default. */
+/** Options of a test context; all have a default. */
 export interface TestContextOptions {
   /** Default: an agent named `agent` that says nothing. */
   readonly agent?: BaseAgent;
@@ -27,7 +27,7 @@ export interface TestContextOptions {
   readonly memoryService?: BaseMemoryService;
   /** Default: a new `fixedPlatform()`. */
   readonly platform?: Platform;
-  /** What was derived from the events so far; see `Invocation.derived`. */
+  /** Values derived from the events so far; see `Invocation.derived`. */
   readonly derived?: Map<unknown, unknown>;
 }
 

@@ -11,10 +11,10 @@ import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { isGenerator, streamResult } from './stream-result.ts';
 
-/** What a tool's `parameters` may be. */
+/** Types that a tool's `parameters` accept. */
 export type ToolInputParameters = SchemaLike | undefined;
 
-/** What a tool's function is called with: what its schema lets through, or an empty object without a schema. */
+/** The argument of a tool's function: the value that its schema returns, or an empty object without a schema. */
 export type ToolExecuteArgument<P extends ToolInputParameters> = P extends SchemaLike
   ? InferSchema<P>
   : Record<string, unknown>;
@@ -34,11 +34,11 @@ export type ConfirmationPredicate<P extends ToolInputParameters> = (
   toolContext: ToolContext,
 ) => boolean | Promise<boolean>;
 
-/** What a function tool is made of. */
+/** Options of a function tool. */
 export interface ToolOptions<P extends ToolInputParameters = undefined> {
   /** Default: the function's own name. */
   readonly name?: string;
-  /** When and how to use it: the model reads this. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** The arguments, an object: zod 4, any Standard Schema with a JSON schema, or JSON Schema. */
   readonly parameters?: P;
@@ -65,7 +65,10 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
    * generator yields as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
    */
   readonly nonBlocking?: boolean;
-  /** How the model of a live run takes the responses. A call can say otherwise: `toolContext.responseScheduling`. */
+  /**
+   * Tells the model of a live run how to take the responses. A single call can differ:
+   * `toolContext.responseScheduling`.
+   */
   readonly responseScheduling?: ResponseScheduling;
   /**
    * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
@@ -173,7 +176,7 @@ export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputP
   return typeof value === 'object' && value !== null && '~eventloom.function-tool' in value;
 }
 
-/** What a tool's `requireConfirmation` may be: a function is asked with checked arguments, before each run of the tool. */
+/** Types of a tool's `requireConfirmation`. A function is called with checked arguments before each run of the tool. */
 export type ConfirmationRule<A> = boolean | ((args: A, toolContext: ToolContext) => boolean | Promise<boolean>);
 
 /** True when a call may run now: nobody has to confirm it, or somebody did. Otherwise a person is asked, and the call waits. */

@@ -19,7 +19,7 @@ export class CachedRequest {
     return this.#metadata;
   }
 
-  /** What is sent: decided at the first attempt. */
+  /** Returns the parameters to send. The first attempt decides about the cache; retries send the same. */
   async apply(target: CacheTarget): Promise<GenerateContentParameters> {
     const { parameters, client } = target;
     this.#metadata ??= await this.#decide(target);
@@ -85,7 +85,10 @@ export class CachedRequest {
   }
 }
 
-/** Where the user's last contents begin: something has to be left to be sent beside the cache. */
+/**
+ * Returns the index at which the user's last turn begins. A cache must end before it, because a request needs contents
+ * of its own.
+ */
 function beginOfLastTurn(contents: readonly Content[]): number {
   return contents.findLastIndex(({ role }) => role === 'model') + 1;
 }

@@ -6,10 +6,10 @@ import { CachedRequest } from './cached-request.ts';
 /** After a cache could not be made, none is made for so long: what is too small for the service or too much for its quota stays so. */
 const PAUSE_MS = 60_000;
 
-/** What is done with the caches of a service. */
+/** The service whose caches are used, and the request to cache. */
 export interface CacheTarget {
   readonly client: GenAiClient | OwnGenAiClient;
-  /** What would be sent without a cache. */
+  /** The parameters of the request without a cache. */
   readonly parameters: GenerateContentParameters;
   readonly abortSignal: AbortSignal;
 }

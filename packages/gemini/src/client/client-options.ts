@@ -5,7 +5,7 @@ import type { GenAiClient } from './genai-client.ts';
 /** Live connections of the Gemini API are documented for this version; the client's own default is `v1`. */
 export const LIVE_API_VERSION = 'v1beta';
 
-/** Which service is asked, and as whom. */
+/** The service to connect to, and its credentials. */
 export interface GeminiClientOptions {
   /** Key of the Gemini API, or of Vertex AI in express mode. */
   readonly apiKey?: string | undefined;
@@ -17,7 +17,7 @@ export interface GeminiClientOptions {
   readonly location?: string | undefined;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Where the service is, when not at Google. */
+  /** Address of the service, if it is not Google's own. */
   readonly baseUrl?: string | undefined;
   /** Default: the client's own, `v1` for the Gemini API and `v1beta1` for Vertex AI. */
   readonly apiVersion?: string | undefined;

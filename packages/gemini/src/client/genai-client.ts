@@ -11,7 +11,7 @@ import type {
   Session,
 } from '@google/genai';
 
-/** What is used of `GoogleGenAI`; any of its clients is one. */
+/** The part of `GoogleGenAI` that is used. Every client of that class satisfies it. */
 export interface GenAiClient {
   readonly vertexai: boolean;
   readonly models: {
@@ -27,7 +27,7 @@ export interface GenAiClient {
   readonly live?: { connect(parameters: LiveConnectParameters): Promise<LiveSession> };
 }
 
-/** What is used of a live session of the client, and with what. */
+/** The part of the client's live session that is used. */
 export interface LiveSession extends Pick<Session, 'close' | 'sendRealtimeInput'> {
   sendClientContent(parameters: { readonly turns?: Content[]; readonly turnComplete?: boolean }): void;
   sendToolResponse(parameters: { readonly functionResponses: FunctionResponse[] }): void;

@@ -15,7 +15,7 @@ export class HttpExchange {
   watched = false;
   /** The answer, when one came. */
   response: Response | undefined;
-  /** What fetch threw, when it did. */
+  /** The error that `fetch` threw, if it did. */
   failure: unknown;
 
   /** The attempt ends when one of the caller's signals fires. */
@@ -32,7 +32,7 @@ export class HttpExchange {
     return this.#controller.signal;
   }
 
-  /** Why the caller ended it, or undefined when it did not. */
+  /** The reason with which the caller aborted the request, or undefined if it did not. */
   get callerAbort(): { readonly reason: unknown } | undefined {
     return this.#caller.find(({ aborted }) => aborted);
   }
@@ -65,7 +65,7 @@ export class HttpExchange {
   }
 }
 
-/** Where node keeps the dispatcher of its fetch, once that is loaded. No other runtime has it. */
+/** The key under which node keeps the dispatcher of its `fetch` once that is loaded. No other runtime has it. */
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 interface Dispatcher {

@@ -1,5 +1,5 @@
 import { isRecord } from '@eventloom/core/internal';
-/** What the service says about a failure. */
+/** The service's description of a failure. */
 export interface ServiceError {
   readonly message?: string;
   /** `RESOURCE_EXHAUSTED`, … */
@@ -10,7 +10,7 @@ export interface ServiceError {
   readonly dayQuota?: boolean;
 }
 
-/** How often an error may be wrapped in the message of another. */
+/** Maximum depth of errors that are wrapped in the message of another error. */
 const MAX_DEPTH = 4;
 
 /**

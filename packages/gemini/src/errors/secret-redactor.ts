@@ -1,8 +1,8 @@
-/** What a Google API key looks like, and where one stands in an address. */
+/** Matches a Google API key, and the key in an address. */
 const KEYS = /AIza[\w-]{35}|(?<=[?&]key=)[^&\s"']+/g;
 const SECRET_HEADER = /auth|key|token|secret|cookie/i;
 const REDACTED = '[redacted]';
-/** What is shorter is no secret, and would be found in other words. */
+/** Shorter values are not treated as secrets, because they would also match ordinary words. */
 const SHORTEST = 8;
 
 /** A function that takes keys out of a text: the ones given, the values of headers that carry such, and what looks like one. */

@@ -5,7 +5,7 @@ import { parseServiceError } from './parse-service-error.ts';
 /** Proxies answer with whole pages. */
 const MAX_MESSAGE = 2000;
 
-/** What an error is told of. */
+/** The call that failed. */
 interface FailedCall {
   readonly model: string;
   readonly exchange: HttpExchange;
@@ -14,10 +14,11 @@ interface FailedCall {
 }
 
 /**
- * What the client threw, as a RunAbortedError when the caller ended the call and else as a ModelError: with the service's
- * message and code when it is the service's, and with one of these codes when it is not: `UNAVAILABLE` (no connection, or it
- * broke), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the answer is not what the service sends),
- * `REQUEST_NOT_SENT` (the client refused the request, or got no credentials). No message holds a key.
+ * Converts an error of the client: to a RunAbortedError if the caller ended the call, otherwise to a ModelError. A
+ * ModelError has the service's message and code if the service reported the failure; otherwise one of these codes:
+ * `UNAVAILABLE` (no connection, or it broke), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the
+ * reply is malformed), `REQUEST_NOT_SENT` (the client refused the request, or got no credentials). No message contains
+ * a key.
  */
 export function toTypedError(error: unknown, call: FailedCall): EventloomError {
   const { model, exchange } = call;
@@ -62,7 +63,7 @@ function connectionError(error: unknown, { model, exchange, redact }: FailedCall
   );
 }
 
-/** How runtimes say that a connection failed, where only the message tells. */
+/** Matches the messages in which runtimes report a lost connection without a code. */
 const LOST = /fetch failed|terminated|network|connection/i;
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ export interface ClientSocket {
   close(): void;
 }
 
-/** What the client listens to. */
+/** The callbacks that the client sets on its WebSocket. */
 export interface ClientSocketCallbacks {
   readonly onopen: () => void;
   readonly onmessage: (event: { readonly data: unknown }) => void;
@@ -15,12 +15,12 @@ export interface ClientSocketCallbacks {
   readonly onclose: (event: { readonly code?: number; readonly reason?: string }) => void;
 }
 
-/** How the client makes its WebSockets. */
+/** The factory with which the client makes its WebSockets. */
 export interface ClientSocketFactory {
   create(url: string, headers: Record<string, string>, callbacks: ClientSocketCallbacks): ClientSocket;
 }
 
-/** How a connection ended: its close code and reason, or what the runtime said of the failure. */
+/** The end of a connection: its close code and reason, or the failure that the runtime reported. */
 export interface Ending {
   readonly code?: number | undefined;
   readonly reason?: string | undefined;
@@ -29,7 +29,7 @@ export interface Ending {
   readonly status?: string | undefined;
 }
 
-/** Who is told what comes over a connection, until it ends. */
+/** Receives the messages of a connection until it ends. */
 export interface ConnectionListener {
   onMessage(message: LiveMessage): void;
   onEnd(ending: Ending): void;

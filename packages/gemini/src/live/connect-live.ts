@@ -17,18 +17,18 @@ import { isTransparent, resumptionHandle, toLiveConfig } from './to-live-config.
 import { errorCodeOf, toLiveResponse } from './to-live-response.ts';
 import { WatchedConnection } from './watched-connection.ts';
 
-/** Where a connection is made to, and how. */
+/** The model, the client and the limits of a connection. */
 export interface LiveTarget {
   readonly model: string;
   readonly client: GenAiClient;
   readonly platform: Platform;
   readonly redact: (text: string) => string;
-  /** How long the service may take until the connection is set up. */
+  /** Time the service has to set up the connection, in milliseconds. */
   readonly setupTimeoutMs: number;
   readonly abortSignal: AbortSignal | undefined;
 }
 
-/** What may wait for a slow reader, in characters: about a minute of the model's speech. */
+/** Maximum size of the messages that wait for a slow reader, in characters: about a minute of speech. */
 const MAX_INBOX_CHARS = 4 * 1024 * 1024;
 
 /**
@@ -136,7 +136,7 @@ function anyOf(signal: AbortSignal | undefined, ownSignal: unknown): AbortSignal
   return signal ? AbortSignal.any([signal, ownSignal]) : ownSignal;
 }
 
-/** How runtimes and the client's authentication say that a network failed. */
+/** Matches the messages in which runtimes and the client's authentication report a network failure. */
 const LOST = /fetch failed|network|socket|timed? ?out|ECONN|ENOTFOUND|EAI_AGAIN/i;
 
 /** The client refused the request, or got no credentials. */

@@ -26,7 +26,10 @@ export class CountedSends {
     this.#isLost = true;
   }
 
-  /** How many sends are consumed wholly, when a message is and all before it; undefined when that is not known. */
+  /**
+   * Returns the number of sends that the service has consumed completely once it consumed this message and all before
+   * it; undefined if that is not known.
+   */
   consumed(lastMessage: number): number | undefined {
     if (this.#isLost || !Number.isInteger(lastMessage)) return undefined;
     const left = this.#ends.findIndex((end) => end > lastMessage);

@@ -16,7 +16,7 @@ import { isSayable, type LiveDialect, splitHistory } from './live-dialect.ts';
 import type { LiveInbox } from './live-inbox.ts';
 import type { WatchedConnection } from './watched-connection.ts';
 
-/** What a connection that is set up consists of. */
+/** The parts of a connection that is set up. */
 export interface GeminiLiveConnectionParams {
   readonly session: LiveSession;
   readonly connection: WatchedConnection;
@@ -28,17 +28,17 @@ export interface GeminiLiveConnectionParams {
   /** The setup announced a past, for which the service waits. */
   readonly isPastAwaited: boolean;
   readonly platform: Platform;
-  /** What it ended with, undefined while it is open. */
+  /** Returns the error that the connection ended with; undefined while it is open. */
   readonly failure: () => EventloomError | undefined;
   /** Nothing that is sent goes on its way any more. */
   readonly onStall: () => void;
-  /** It is closed from this side. */
+  /** Called when this side closes the connection. */
   readonly onClose: () => void;
 }
 
 /** A send waits while so many bytes are on their way: some seconds of speech. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
-/** How often it is looked whether they went, since no runtime tells. */
+/** Interval at which buffered bytes are checked, since no runtime has an event for it. */
 const DRAIN_CHECK_MS = 20;
 /** A network that takes nothing for so long is dead, which it would not say by itself for a quarter of an hour. */
 const STALL_MS = 15_000;

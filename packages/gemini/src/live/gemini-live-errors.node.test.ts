@@ -18,7 +18,7 @@ function requestWith(config: LlmRequest['config'] = {}): LlmRequest {
   return { ...createLlmRequest(), config };
 }
 
-/** What comes of connecting. */
+/** Returns the error with which `connect` rejects. */
 async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}): Promise<unknown> {
   server.live.enqueue(script);
   return gemini()
@@ -29,7 +29,7 @@ async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}
     );
 }
 
-/** What ends a connection that was set up. */
+/** Returns the error that ends a connection that was set up. */
 async function ending(script: FakeLiveScript): Promise<unknown> {
   server.live.enqueue(script);
   const connection = await gemini().connect(requestWith());

@@ -43,7 +43,7 @@ async function start(...scripts: FakeLiveScript[]): Promise<string> {
   return url ?? '';
 }
 
-/** What the server has seen. It is stopped, and what is open is cut. */
+/** Stops the server, cuts open connections, and returns what the server received. */
 async function stop(): Promise<Seen> {
   const response = await fetch(`${inject('fakeGemini')}?url=${url}`, { method: 'DELETE' });
   url = undefined;

@@ -27,7 +27,7 @@ function requestWith(config: LlmRequest['config'] = {}): LlmRequest {
   return { ...createLlmRequest(), config };
 }
 
-/** What comes of connecting. */
+/** Returns the error with which `connect` rejects. */
 async function refusal(script: FakeLiveScript, config: LlmRequest['config'] = {}): Promise<unknown> {
   server.live.enqueue(script);
   return gemini()

@@ -2,9 +2,9 @@ import type { Content, LlmRequest } from '@eventloom/core';
 import { resumptionHandle } from './to-live-config.ts';
 
 /**
- * How a model is told things. Up to Gemini 2.5 everything typed is a turn. From Gemini 3 on turns are only for what was said before,
- * if the setup announces it and before anything else is said; a turn later on ends the connection with 1007. What is typed then goes
- * the way of speech.
+ * The form in which a model takes text. Up to Gemini 2.5 all typed text is sent as turns. From Gemini 3 on, turns are
+ * only for the history: they must be announced in the setup and come first, and a later turn ends the connection with
+ * 1007. Typed text is then sent as realtime input, like speech.
  */
 export type LiveDialect = 'turns' | 'realtime';
 
@@ -14,7 +14,10 @@ export function liveDialectOf(model: string): LiveDialect {
   return major !== undefined && Number(major) >= 3 ? 'realtime' : 'turns';
 }
 
-/** A history in the realtime dialect: what is only told, and what is said anew to be answered. */
+/**
+ * A history in the realtime dialect: the contents that are only context, and the contents that are sent again to be
+ * answered.
+ */
 export interface SplitHistory {
   readonly past: readonly Content[];
   readonly said: Content | undefined;

@@ -1,9 +1,9 @@
 import type { LiveLlmResponse } from '@eventloom/core';
 import { Fifo } from '@eventloom/core/internal';
 
-/** How much an inbox holds, and who is told. */
+/** Bounds of an inbox, and its callbacks. */
 export interface LiveInboxOptions {
-  /** What may wait before the sender is to pause, in characters of text and base64. */
+  /** Maximum size of waiting messages before the sender must pause, in characters of text and base64. */
   readonly maxChars: number;
   /** More waits than `maxChars`. */
   readonly onFull: () => void;
@@ -14,7 +14,7 @@ export interface LiveInboxOptions {
 }
 
 const OVERFLOW = 8;
-/** What a response counts for beside what it says. */
+/** Size that each response counts in addition to its content, in characters. */
 const OVERHEAD_CHARS = 256;
 
 /** Responses between the socket, which pushes them, and the one reader, who takes them when it likes: all of them, in order. */
@@ -23,7 +23,7 @@ export class LiveInbox {
   readonly #waiting = new Fifo<LiveLlmResponse>();
   #chars = 0;
   #isFull = false;
-  /** What is after the last response: an error, or nothing. */
+  /** The end behind the last response: with an error, or without one. */
   #end: { readonly error?: unknown } | undefined;
 
   constructor(options: LiveInboxOptions) {

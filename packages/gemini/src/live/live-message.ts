@@ -26,7 +26,7 @@ export interface LiveUsage {
   readonly [count: string]: unknown;
 }
 
-/** What the model says. */
+/** Output of the model in a message of the service. */
 export interface LiveServerContent {
   readonly modelTurn?: { readonly role?: string; readonly parts?: Part[] };
   readonly inputTranscription?: Transcription;

@@ -132,7 +132,7 @@ async function say(connection: BaseLlmConnection, message: LiveWireMessage): Pro
   return activityEnd ? connection.sendActivityEnd() : connection.sendRealtime(audio ?? {});
 }
 
-/** What a message has to come out as, read without the code under test: nothing, or one response. */
+/** Returns the responses that a message must become, computed without the code under test: none or one. */
 function expected(message: LiveWireMessage): object[] {
   const {
     serverContent = {},

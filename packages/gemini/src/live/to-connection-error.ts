@@ -2,13 +2,13 @@ import { LiveConnectionError } from '@eventloom/core';
 import { isRetryableStatus, statusCode } from '../errors/to-typed-error.ts';
 import type { Ending } from './client-socket.ts';
 
-/** What a connection that ended is told of. */
+/** A connection that ended, as far as its error depends on it. */
 export interface EndedConnection {
   readonly model: string;
   readonly ending: Ending;
-  /** Whether the service had taken the setup. */
+  /** True if the service had accepted the setup. */
   readonly isSetUp: boolean;
-  /** Whether the setup named a session to resume. */
+  /** True if the setup named a session to resume. */
   readonly hasHandle: boolean;
   /** Takes keys out of a text. */
   readonly redact: (text: string) => string;
@@ -26,7 +26,10 @@ const REFUSED = 1008;
 const OTHER_REASONS = /api.?key|permission|credential|auth|quota|billing|model/i;
 /** The service's codes for what passes by itself. Whatever else ends a connection is an end of that connection. */
 const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
-/** How reasons say so: a close has no such code. But for the first, only where the request is not at fault. */
+/**
+ * Patterns in close reasons, which have no codes for these cases. All but the first are only used where the request is
+ * valid.
+ */
 const QUOTA = /quota|resource.?exhausted|rate.?limit/i;
 const UNAVAILABLE = /unavailable|overloaded|try again/i;
 const DEADLINE = /deadline/i;

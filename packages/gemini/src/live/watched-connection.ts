@@ -12,11 +12,11 @@ import type { LiveMessage } from './live-message.ts';
 
 type Live = NonNullable<GenAiClient['live']>;
 type ConnectParameters = Omit<LiveConnectParameters, 'callbacks'> & {
-  /** What the setup holds beside what the client puts there: it does not know all of the service's fields. */
+  /** Fields that are added to the setup because the client does not know them. */
   readonly setup: object;
 };
 
-/** What of a runtime's WebSocket is used beside what the client uses; each where it is there. */
+/** Members of a runtime's WebSocket that are used in addition to those the client uses; each is optional. */
 interface RuntimeSocket {
   binaryType?: string;
   readonly bufferedAmount?: number;
@@ -38,7 +38,7 @@ export class WatchedConnection {
   #runtimeSocket: RuntimeSocket = {};
   #session: LiveSession | undefined;
   #isOver = false;
-  /** What is still to be put into the setup, which is the first message that the client sends. */
+  /** Fields that are still to be added to the setup, which is the first message that the client sends. */
   #setup: object | undefined;
 
   constructor(listener: ConnectionListener) {
@@ -167,7 +167,7 @@ function isFactory(value: unknown): value is ClientSocketFactory {
   return typeof value === 'object' && value !== null && 'create' in value && typeof value.create === 'function';
 }
 
-/** What a program says and not the service: a null in it is a value. */
+/** Fields that hold values of the program, in which null is a value and is kept. */
 const VALUES: ReadonlySet<string> = new Set(['args', 'response']);
 
 /**

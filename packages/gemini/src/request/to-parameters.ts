@@ -5,7 +5,7 @@ import type { HttpExchange } from '../client/http-exchange.ts';
 import { toWireContents } from './to-wire-contents.ts';
 import { toWireTools } from './to-wire-tools.ts';
 
-/** Where a request goes and how. */
+/** The model that a request goes to, and the features of its service. */
 export interface RequestTarget {
   readonly model: string;
   readonly client: GenAiClient | OwnGenAiClient;

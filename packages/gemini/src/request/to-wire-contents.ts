@@ -89,7 +89,10 @@ function mapChanged<T>(items: T[] | undefined, change: (item: T) => T): T[] | un
   return changed?.some((item, index) => item !== items?.[index]) ? changed : items;
 }
 
-/** What JSON may hold of base64 that the service does not document: the other alphabet, and space. */
+/**
+ * Characters of base64 that are accepted in JSON and that the service does not document: the URL alphabet, and white
+ * space.
+ */
 const FOREIGN: readonly string[] = ['-', '_', ' ', '\n', '\r', '\t', '\f', '\v'];
 
 /** Base64 as the service documents it: standard alphabet, padded, in one line. Text that is so already is given back as it is. */

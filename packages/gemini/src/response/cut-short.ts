@@ -1,11 +1,11 @@
 import type { LlmResponse } from '@eventloom/core';
 import type { GenerateContentResponse } from '@google/genai';
 
-/** What is known of how a reply ended beside the reply itself. */
+/** Details about the end of a reply that are not part of the reply. */
 export interface ReplyEnd {
-  /** Why the service refused the prompt. */
+  /** The reason for which the service refused the prompt. */
   readonly promptFeedback: GenerateContentResponse['promptFeedback'] | undefined;
-  /** What the service says about its finish reason. */
+  /** The service's explanation of its finish reason. */
   readonly finishMessage: string | undefined;
   /** True when a candidate came at all. */
   readonly answered: boolean;

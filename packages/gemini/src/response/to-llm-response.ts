@@ -1,7 +1,7 @@
 import type { AlternativeResponse, LlmResponse, UsageMetadata } from '@eventloom/core';
 import type { Candidate, GenerateContentResponse } from '@google/genai';
 
-/** What the service answered, or one chunk of it, in the runtime's terms. Parts are passed on as they came. */
+/** Converts a response of the service, or one chunk of it. Parts are passed on unchanged. */
 export function toLlmResponse(response: GenerateContentResponse): LlmResponse {
   const { candidates = [], usageMetadata, modelVersion, responseId } = response;
   const converted: LlmResponse = {};

@@ -32,7 +32,7 @@ const CALL_OVER: SocketClose = { code: 1000, reason: 'the call is over' };
 const MAX_MISSED_BEATS = 2;
 /** The heartbeats for which a client may be paused: meanwhile it gives no sign of life. */
 const MAX_PAUSED_BEATS = 10;
-/** How long a run may take to end when its client is gone. */
+/** Time that a run has to end after its client disconnected. */
 const GRACE_MS = 5000;
 
 /** Short enough for the frame that closes a WebSocket. */

@@ -42,7 +42,7 @@ export class HostedLiveRuns implements LiveHost {
   readonly #server: LiveServer;
   readonly #heartbeat: Heartbeat<HostedLiveRun>;
   readonly #runs = new Set<HostedLiveRun>();
-  /** How many of them each user has. */
+  /** Number of live runs of each user. */
   readonly #ofUser = new Map<string, number>();
   readonly #unconfirmed: UnconfirmedBytes;
   #isDraining = false;
@@ -175,7 +175,7 @@ export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents
   return { message: ignore, taken: ignore, pong: ignore, closed: ignore, ended: Promise.resolve() };
 }
 
-/** How long a live run waits for its session unless the server says otherwise: short, because the client waits. */
+/** Default time that a live run waits for its session: short, because the client waits. */
 const BUSY_WAIT_MS = 5000;
 
 /** The config of a live run: what the server decides over the query, without what is for runs that can be resumed. */

@@ -2,11 +2,14 @@ import type { CodeExecutionOutput, ExecuteCodeParams } from '@eventloom/core';
 import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
 import { QuickJsThreads } from './quickjs-threads.ts';
 
-/** How code is found, what it may use, and the threads it runs on. */
+/** Options of the executor: how code is found in replies, its bounds, and the threads it runs on. */
 export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOptions {
   /** The threads that code runs on. Default: those that all executors of the process share. */
   readonly threads?: QuickJsThreads;
-  /** How long code may wait for a thread, milliseconds, before the model is told that it was not run. Default 30,000. */
+  /**
+   * Time that code waits for a thread, in milliseconds; after it the model is told that the code was not run. Default
+   * 30,000.
+   */
   readonly maxWaitMs?: number;
 }
 

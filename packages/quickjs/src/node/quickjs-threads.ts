@@ -8,21 +8,21 @@ import type { RunInQuickJsParams } from '../run-in-quickjs.ts';
 
 /** Options of `QuickJsThreads`. */
 export interface QuickJsThreadsOptions {
-  /** How many executions run at once. Default: one fewer than the processors, at least 2 and at most 8. */
+  /** Number of executions that run at once. Default: one fewer than the processors, at least 2 and at most 8. */
   readonly maxThreads?: number;
-  /** How long a thread without work is kept, milliseconds. Default 5,000. */
+  /** Time that an idle thread is kept, in milliseconds. Default 5,000. */
   readonly idleMs?: number;
 }
 
 /** One execution for `QuickJsThreads.run`. */
 export interface QuickJsThreadRun {
-  /** What is run. The time of the code is measured on the thread. */
+  /** Parameters of the run. The time of the code is measured on the thread. */
   readonly params: Omit<RunInQuickJsParams, 'now'>;
-  /** Who the execution is for: owners take turns. */
+  /** The owner of the execution: owners take turns. */
   readonly owner: string;
   /** Ends the code, or takes the execution out of the queue. */
   readonly abortSignal: AbortSignal;
-  /** How long the execution waits for a thread, milliseconds. */
+  /** Time that the execution waits for a thread, in milliseconds. */
   readonly maxWaitMs: number;
   readonly platform: Platform;
 }

@@ -2,7 +2,7 @@ import type { Gate } from '../gate.ts';
 import type { FakeGeminiRequest } from './fake-gemini-request.ts';
 import type { ByteSplit } from './split-bytes.ts';
 
-/** What the fake server answers a request, as data. */
+/** The fake server's response to a request. */
 export interface FakeGeminiReply {
   /** Default 200. */
   readonly status?: number;
@@ -16,7 +16,10 @@ export interface FakeGeminiReply {
   readonly frames?: readonly unknown[];
   /** Into which pieces the bytes are cut. Default: a frame, or the whole body, is one piece. */
   readonly split?: ByteSplit;
-  /** What comes after the body. Default `finish`: a proper end. `cut`: the socket is closed. `hang`: nothing, for ever. */
+  /**
+   * The end of the body. `finish` (default): a proper end. `cut`: the socket is closed. `hang`: the response never
+   * ends.
+   */
   readonly end?: 'finish' | 'cut' | 'hang';
   /** Holds the whole answer, headers included. */
   readonly gate?: Gate;

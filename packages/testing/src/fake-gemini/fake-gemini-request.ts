@@ -17,7 +17,7 @@ export interface FakeGeminiRequest extends GeminiPath {
   readonly ended: Promise<void>;
 }
 
-/** What of a request's body tests look at; it is JSON as it came. */
+/** The fields of a request's body that tests read, as they arrived. */
 export interface FakeGeminiRequestBody {
   readonly contents?: readonly { readonly role?: string; readonly parts?: readonly Record<string, unknown>[] }[];
   readonly systemInstruction?: { readonly parts?: readonly { readonly text?: string }[] };

@@ -20,7 +20,7 @@ import { writeReply } from './write-reply.ts';
  * const model = new Gemini({ model: 'gemini-2.5-flash', apiKey: 'test', baseUrl: server.url });
  */
 export class FakeGeminiServer {
-  /** What is said in live connections. */
+  /** The live connections of the server. */
   readonly live = new FakeGeminiLive();
   readonly #http: Server;
   readonly #steps: FakeGeminiStep[];

@@ -1,7 +1,7 @@
 import type { FakeGeminiReply } from './fake-gemini-reply.ts';
 import type { ByteSplit } from './split-bytes.ts';
 
-/** What was recorded of a client talking to the real service. */
+/** A recorded exchange between a client and the real service. */
 export interface GeminiRecording {
   readonly stream: boolean;
   readonly interactions: readonly GeminiInteraction[];

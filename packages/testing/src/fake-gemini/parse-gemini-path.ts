@@ -1,4 +1,4 @@
-/** What the path of a Gemini request says. */
+/** The parts of a Gemini request's path. */
 export interface GeminiPath {
   /** `v1`, `v1beta`, … */
   readonly apiVersion: string;

@@ -1,6 +1,6 @@
 /**
- * How bytes are cut into pieces: sizes that are used in turn, or a seed for random sizes of 1 to `max` (default 16). Cuts fall
- * anywhere, also inside a character and inside `\r\n`.
+ * Sizes of the pieces that bytes are cut into: a list that is used in turn, or a seed for random sizes of 1 to `max`
+ * (default 16). Cuts fall anywhere, also inside a character and inside `\r\n`.
  */
 export type ByteSplit = readonly number[] | { readonly seed: number; readonly max?: number };
 

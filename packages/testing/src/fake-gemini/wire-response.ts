@@ -1,4 +1,4 @@
-/** What a response of the service says; everything else of it is as the real one has it for a plain answer. */
+/** The varying part of a response of the service; its other fields are those of a plain reply of the real service. */
 export interface WireResponse {
   /** Reasoning in front of the answer. */
   readonly thought?: string;

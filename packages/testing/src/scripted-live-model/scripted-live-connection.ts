@@ -17,11 +17,11 @@ import {
   type ScriptedLiveStep,
 } from './scripted-live-step.ts';
 
-/** What a scripted connection is made of. */
+/** The parts of a scripted connection. */
 export interface ScriptedLiveConnectionParams {
   readonly request: LlmRequest;
   readonly steps: readonly ScriptedLiveStep[];
-  /** Whether `sent` is filled. */
+  /** True if `sent` is filled. */
   readonly recordSent: boolean;
   readonly abortSignal: AbortSignal | undefined;
   readonly takesInterimResponses: boolean | undefined;
@@ -39,7 +39,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   readonly #steps: readonly ScriptedLiveStep[];
   readonly #recordSent: boolean;
   readonly #sent: LiveSent[] = [];
-  /** What no cue has looked at yet. */
+  /** Messages that no cue has read yet. */
   #unheard: LiveSent[] = [];
   /** Cues that are not played to their end. */
   #cuesLeft: number;
@@ -74,7 +74,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     return this.#isClosed;
   }
 
-  /** How many of its steps were not played. */
+  /** Number of its steps that were not played. */
   get stepsLeft(): number {
     return this.#steps.length - this.#played;
   }
@@ -139,7 +139,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     return Promise.resolve();
   }
 
-  /** What is said, undefined when the connection was over before the step was. */
+  /** Returns the responses of a step; undefined if the connection ended before the step did. */
   async #play(step: ScriptedLiveStep): Promise<readonly LiveLlmResponse[] | undefined> {
     if (typeof step === 'string') return [textResponse(step)];
     if (typeof step === 'function') {

@@ -12,11 +12,11 @@ import { unmetExpectation } from '../scripted-model/request-expectation.ts';
 import { ScriptedLiveConnection } from './scripted-live-connection.ts';
 import type { ScriptedLiveConnectionScript, ScriptedLiveFactory, ScriptedLiveScript } from './scripted-live-step.ts';
 
-/** How a scripted live model presents itself. */
+/** Options of a scripted live model. */
 export interface ScriptedLiveModelOptions {
   /** Default `scripted-live`. */
   readonly model?: string;
-  /** Whether `sent` of its connections is filled. Default true; off where hours of audio are sent. */
+  /** False leaves `sent` of its connections empty, for tests that send hours of audio. Default true. */
   readonly recordSent?: boolean;
 }
 
@@ -53,7 +53,7 @@ export class ScriptedLiveModel extends BaseLlm {
     return this.#connections;
   }
 
-  /** How often a connection was asked for, refused ones included. */
+  /** Number of connections that were requested, refused ones included. */
   get attempts(): number {
     return this.#attempts;
   }

@@ -31,11 +31,11 @@ export interface ScriptedLiveConnectionScript {
   readonly steps?: readonly ScriptedLiveStep[];
   /** Thrown by `connect`: the service refuses the setup, or cannot be reached. */
   readonly refuse?: Error;
-  /** What the request must be like. */
+  /** Expectations about the request. */
   readonly expect?: RequestExpectation;
   /** Holds `connect` until the test opens it. */
   readonly gate?: Gate;
-  /** What the connection says of itself; see BaseLlmConnection. Default false. */
+  /** Capabilities that the connection reports; see BaseLlmConnection. Default false. */
   readonly takesInterimResponses?: boolean;
   readonly tellsConsumed?: boolean;
   readonly needsCallIds?: boolean;

@@ -1,6 +1,6 @@
 import { contentText, type LlmRequest } from '@eventloom/core';
 
-/** What a request must be like. Each field that is given is checked. */
+/** Expectations about a request. Each field that is given is checked. */
 export interface RequestExpectation {
   /** The text of the last content of role `user`. */
   readonly lastUserText?: string | RegExp;
@@ -12,7 +12,7 @@ export interface RequestExpectation {
   readonly matches?: (request: LlmRequest) => boolean | void;
 }
 
-/** Why the request is not as expected, or undefined. */
+/** Returns the first difference between the request and the expectation, or undefined. */
 export function unmetExpectation(request: LlmRequest, expected: RequestExpectation): string | undefined {
   const { lastUserText, systemInstruction, tools, matches } = expected;
   if (lastUserText !== undefined) {

@@ -13,13 +13,13 @@ import { copyRequest } from './copy-request.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';
 import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-step.ts';
 
-/** How a scripted model presents itself. */
+/** Options of a scripted model. */
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly model?: string;
-  /** What `supportsOutputSchemaWithTools` answers. Default false. */
+  /** Value of `supportsOutputSchemaWithTools`. Default false. */
   readonly outputSchemaWithTools?: boolean;
-  /** Whether `requests` is filled. Default true; off where the copies would cost more than what is measured. */
+  /** False leaves `requests` empty, for measurements that the copies would distort. Default true. */
   readonly recordRequests?: boolean;
 }
 

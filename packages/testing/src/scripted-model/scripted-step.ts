@@ -8,10 +8,10 @@ export type ScriptedStep = string | Error | ScriptedReply | ScriptedFunction;
 /** Answers a request. What it throws is thrown by the model. */
 export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
-/** What a scripted function may answer. */
+/** The result of a scripted function. */
 export type ScriptedAnswer = string | Error | ScriptedReply;
 
-/** How the model was called, for a scripted function. */
+/** Details of the call of a model, for a scripted function. */
 export interface ScriptedCall {
   readonly stream: boolean;
   readonly abortSignal: AbortSignal | undefined;
@@ -28,15 +28,15 @@ export interface ScriptedReply {
   /** Parts as they are. */
   readonly parts?: readonly Part[];
   /**
-   * How the reply comes when it is streamed: a text, parts, or a whole chunk. A gate in the list holds what follows it. Without
-   * `chunks` a streamed reply is one chunk.
+   * The chunks of the reply when it is streamed: texts, parts, or whole chunks. A gate in the list holds the chunks
+   * behind it. Without `chunks` a streamed reply is one chunk.
    */
   readonly chunks?: readonly (string | readonly Part[] | LlmResponse | Gate)[];
   /** Fields beside the content: usage, `errorCode`, `finishReason` (default `STOP`), … */
   readonly response?: LlmResponse;
   /** Thrown instead of the merged response, so after the chunks when it is streamed. */
   readonly error?: Error;
-  /** What the request must be like. */
+  /** Expectations about the request. */
   readonly expect?: RequestExpectation;
   /** Holds the answer until the test opens it. */
   readonly gate?: Gate;

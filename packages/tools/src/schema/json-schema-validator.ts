@@ -37,7 +37,7 @@ export class JsonSchemaValidator {
   }
 
   /**
-   * What is wrong with the value, a line each: `days.0: 99 is greater than 14.`
+   * Returns the problems of the value, one line each: `days.0: 99 is greater than 14.`
    * @throws ConfigurationError for a schema with a broken pattern or reference
    */
   issues(value: unknown): string[] {

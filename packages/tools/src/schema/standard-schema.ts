@@ -18,7 +18,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** What a schema library says is wrong, and where. */
+/** A problem that a schema library reports, and its path. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
@@ -27,7 +27,7 @@ export interface StandardIssue {
 /** JSON Schema as an object, or a @google/genai `Schema` (types in upper case). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What says how a value must look: a Standard Schema with a JSON schema (zod 4, …), or JSON Schema itself. */
+/** A schema of a value: a Standard Schema with a JSON schema (zod 4, …), or JSON Schema itself. */
 export type SchemaLike = StandardSchemaWithJson | JsonSchema;
 
 /** The type of a value that the schema lets through. */

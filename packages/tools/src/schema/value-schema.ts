@@ -4,7 +4,10 @@ import { toJsonSchema } from './json-schema.ts';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
 
-/** What came of checking a value: the value as the schema gives it (defaults filled in), or what is wrong, a line each. */
+/**
+ * The result of checking a value: the value as the schema returns it (defaults filled in), or the problems, one line
+ * each.
+ */
 export type SchemaCheck = { readonly value: unknown } | { readonly issues: readonly string[] };
 
 /** A schema of any accepted kind, behind one face. Nothing is converted or compiled before it is first asked for. */

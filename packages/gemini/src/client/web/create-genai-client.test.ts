@@ -23,10 +23,10 @@ import { createGenAiClient } from './create-genai-client.ts';
 // The whole client warns of what it may drop one day: of `generationConfig` and of tokens.
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined));
 
-/** How @google/genai says who it is. */
+/** Headers in which @google/genai identifies itself. */
 const AGENT_HEADERS = ['user-agent', 'x-goog-api-client'];
 
-/** What is sent by a client that is asked for all that is used of one. */
+/** Returns the requests that a client sends when every method that is used is called once. */
 async function sentBy(
   create: (options: GeminiClientOptions) => GenAiClient | Promise<GenAiClient>,
   options: GeminiClientOptions,
@@ -70,7 +70,7 @@ async function sentBy(
   return sent;
 }
 
-/** As it is when nothing is said of it, and with everything that a live connection can be told. */
+/** Live configs: an empty one, and one with every field of a live connection. */
 const LIVE_CONFIGS: readonly LiveConnectConfig[] = [
   {},
   {
@@ -132,7 +132,7 @@ const TURNS: Content[] = [
   { parts: [{ functionResponse: { id: 'c1', name: 'look', response: { seen: true } } }] },
 ];
 
-/** What live connections send: where to, the setup, and each kind of message. */
+/** Returns everything that live connections send: the address, the setup, and each kind of message. */
 async function saidBy(
   create: (options: GeminiClientOptions) => GenAiClient | Promise<GenAiClient>,
   options: GeminiClientOptions,

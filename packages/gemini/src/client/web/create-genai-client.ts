@@ -7,7 +7,7 @@ import { KeyedApi } from './keyed-api.ts';
 import { WebCaches } from './web-caches.ts';
 import { createWebLive } from './web-live.ts';
 
-/** What `Models` is made of. It takes any object that answers as it does; its class is not exported. */
+/** The constructor argument of `Models`. It accepts any object of this shape; its class is not exported. */
 type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /**

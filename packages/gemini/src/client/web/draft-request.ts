@@ -3,7 +3,7 @@ import type { ApiRequest, KeyedApi } from './keyed-api.ts';
 
 type ApiClient = ConstructorParameters<typeof Models>[0];
 
-/** What `Models` of @google/genai would send for an answer. */
+/** The request that `Models` of @google/genai would send. */
 export interface DraftedRequest {
   /** The name of the model as it is in addresses. */
   readonly model: string;

@@ -72,7 +72,7 @@ export class KeyedApi {
     return this.#project?.location;
   }
 
-  /** Where live connections are opened, and with which headers: the Gemini API has the key in the address. */
+  /** Returns the address and headers of live connections. The Gemini API takes the key in the address. */
   async liveTarget(): Promise<{ readonly url: string; readonly headers: Record<string, string> }> {
     const { baseUrl = '', apiVersion, headers: given } = this.#http;
     const { href } = new URL(baseUrl.replace(/^http/, 'ws'));

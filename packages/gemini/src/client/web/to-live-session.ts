@@ -24,8 +24,8 @@ const PART_FIELDS = [
 ] as const satisfies readonly (keyof Part)[];
 
 /**
- * What is sent over a connection that is set up, in the words of the client's `Session`.
- * @throws InvalidMessageError (from its methods) for what the service would end the connection about
+ * Makes a live session over a connection that is set up, with the methods of the client's `Session`.
+ * @throws InvalidMessageError (from its methods) for messages that would make the service end the connection
  */
 export function toLiveSession(send: (message: object) => void, close: () => void, vertexai: boolean): LiveSession {
   return {

@@ -3,7 +3,7 @@ import { draftRequest } from './draft-request.ts';
 import type { KeyedApi } from './keyed-api.ts';
 import { pickFields } from './pick-fields.ts';
 
-/** What a live connection is told in the words of a request. */
+/** Setup fields of a live connection that are also fields of a request. */
 const SHARED = [
   'systemInstruction',
   'tools',
@@ -19,7 +19,7 @@ const SHARED = [
   'speechConfig',
   'thinkingConfig',
 ] as const;
-/** What only live connections have. */
+/** Setup fields that only live connections have. */
 const OF_LIVE = [
   'inputAudioTranscription',
   'outputAudioTranscription',

@@ -2,7 +2,7 @@ import type { CachedContent, CreateCachedContentParameters, DeleteCachedContentP
 import { draftRequest } from './draft-request.ts';
 import type { KeyedApi } from './keyed-api.ts';
 
-/** What is used of `Caches` of @google/genai: a cache holds what a request begins with. */
+/** The part of `Caches` of @google/genai that is used. A cache holds the beginning of a request. */
 export class WebCaches {
   readonly #api: KeyedApi;
 

@@ -6,7 +6,7 @@ import type { KeyedApi } from './keyed-api.ts';
 import { toLiveSession } from './to-live-session.ts';
 import { toLiveSetup } from './to-live-setup.ts';
 
-/** What is used of `Live` of @google/genai, with the property that `WatchedConnection` puts another in the place of. */
+/** The part of `Live` of @google/genai that is used, with the property that `WatchedConnection` replaces. */
 interface WebLive {
   readonly webSocketFactory: ClientSocketFactory;
   connect(parameters: LiveConnectParameters): Promise<LiveSession>;

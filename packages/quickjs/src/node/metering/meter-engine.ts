@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { METER } from '../../meter.ts';
 import { meterWasm } from './meter-wasm.ts';
 
-/** Where the engine is that the package runs. Bytes of it are only ever changed by `pnpm engine:update`. */
+/** The path of the engine that the package runs. Only `pnpm engine:update` may change the file. */
 export const ENGINE_PATH = join(import.meta.dirname, '../../engine.wasm');
 
 /** The engine as it has to be: the build of QuickJS that the package depends on, with a meter. */

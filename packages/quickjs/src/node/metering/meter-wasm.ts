@@ -1,12 +1,12 @@
 import { joinBytes } from '@eventloom/core/internal';
 import { WasmReader } from './wasm-reader.ts';
 
-/** What a meter does. */
+/** The meter to insert. */
 export interface Meter {
   /** The module's import that is called, of type (i32) → i32; its answer goes unheeded. */
   readonly module: string;
   readonly name: string;
-  /** What it is called with. */
+  /** The argument of the call. */
   readonly argument: number;
   /** Turns between two calls. */
   readonly turns: number;
@@ -142,7 +142,7 @@ function readImports(section: Uint8Array | undefined, module: string, name: stri
   return { globals: kinds[3] ?? 0, ticker };
 }
 
-/** How many parameters each of the module's own functions has. */
+/** Returns the number of parameters of each of the module's own functions. */
 function parameterCounts(sections: ReadonlyMap<number, Uint8Array>): number[] {
   const types = new WasmReader(sections.get(SECTION.type) ?? new Uint8Array([0]));
   const ofType = Array.from({ length: types.number() }, () => {

@@ -29,7 +29,7 @@ export class WasmReader {
     }
   }
 
-  /** So many bytes; without an argument, as many as the number before them says. */
+  /** Reads this number of bytes; without an argument, reads the number first. */
   take(length = this.number()): Uint8Array {
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
@@ -64,7 +64,10 @@ export class WasmReader {
 /** Of memory.init, data.drop, memory.copy, memory.fill, table.init, elem.drop, table.copy, .grow, .size and .fill. */
 const PARTS_OF_BULK = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
-/** How many numbers follow an instruction of WebAssembly 2.0 without vectors. @throws TypeError for any other */
+/**
+ * Returns how many numbers follow an instruction of WebAssembly 2.0 without vectors. @throws TypeError for other
+ * instructions
+ */
 function numbersAfter(code: number): number {
   if (code === 0x11 || (code >= 0x28 && code <= 0x3e)) return 2;
   const hasOne =

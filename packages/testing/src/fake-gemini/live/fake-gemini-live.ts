@@ -28,7 +28,7 @@ export class FakeGeminiLive {
     return this.#connections;
   }
 
-  /** How often a connection was asked for. */
+  /** Number of connections that were requested. */
   get attempts(): number {
     return this.#attempts;
   }

@@ -10,7 +10,7 @@ import type {
 } from './fake-live-script.ts';
 import type { LivePath } from './parse-live-path.ts';
 
-/** How a connection ended, as the server saw it. */
+/** The end of a connection, as the server saw it. */
 export interface LiveClosing {
   readonly code: number;
   readonly reason: string;
@@ -20,7 +20,7 @@ interface Printable {
   toString(): string;
 }
 
-/** What is used of a WebSocket of `ws`, whose types are not installed with this package. */
+/** The part of a `ws` WebSocket that is used; its types are not installed with this package. */
 interface ServerSocket {
   readonly readyState: number;
   readonly OPEN: number;
@@ -34,7 +34,7 @@ interface ServerSocket {
 
 /** One live connection as the fake server has it: plays its script, and keeps what it is sent. */
 export class FakeLiveConnection {
-  /** Where the client connected to, and with which key. */
+  /** The address that the client connected to, and its key. */
   readonly path: LivePath;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -66,12 +66,12 @@ export class FakeLiveConnection {
     return this.#received[0]?.['setup'] as LiveWireMessage | undefined;
   }
 
-  /** Settles when the connection is over, whoever ended it. */
+  /** Resolves when the connection ended, from either side. */
   get closed(): Promise<LiveClosing> {
     return this.#closed.promise;
   }
 
-  /** How many steps of the script were not played. */
+  /** Number of steps of the script that were not played. */
   get stepsLeft(): number {
     return (this.#answer.steps?.length ?? 0) - this.#played;
   }

@@ -35,13 +35,13 @@ export interface FakeLiveCut {
   readonly cut: true;
 }
 
-/** What one live connection is answered. A list is its steps. */
+/** The script of one live connection. A list is its steps. */
 export type FakeLiveScript = readonly FakeLiveStep[] | FakeLiveAnswer;
 
-/** What one live connection is answered, in full. After the last step it stays open and silent. */
+/** The script of one live connection with all options. After the last step the connection stays open and silent. */
 export interface FakeLiveAnswer {
   readonly steps?: readonly FakeLiveStep[];
-  /** What the setup is answered. Default `{ setupComplete: {} }`, which a gate holds; null for no answer. */
+  /** The response to the setup. Default `{ setupComplete: {} }`; a gate delays it; null sends none. */
   readonly setup?: LiveWireMessage | string | FakeLiveClose | FakeLiveCut | Gate | null;
   /** The kind of all its frames. Default `binary`, as of the real service. */
   readonly frames?: 'binary' | 'text';

@@ -1,6 +1,6 @@
 import type { FakeLiveAnswer, FakeLiveStep, LiveWireMessage } from './fake-live-script.ts';
 
-/** What was recorded of a client in a live connection to the real service. */
+/** A recorded live connection between a client and the real service. */
 export interface LiveRecording {
   readonly frames: readonly { readonly dir: 'client' | 'server'; readonly msg: LiveWireMessage }[];
 }

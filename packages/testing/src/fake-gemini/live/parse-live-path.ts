@@ -1,4 +1,4 @@
-/** What the path of a live connection says. */
+/** The parts of a live connection's path. */
 export interface LivePath {
   /** `v1`, `v1beta`, … */
   readonly apiVersion: string;
