@@ -1,4 +1,4 @@
-// Artifact services that need no runtime beyond web standards, and the seam for storage of one's own.
+// Artifact services that need no runtime beyond web standards, and the seam for storage that you write.
 
 export type { InMemoryArtifactServiceOptions } from './in-memory-artifact-service.ts';
 export { InMemoryArtifactService } from './in-memory-artifact-service.ts';

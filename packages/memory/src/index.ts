@@ -1,4 +1,4 @@
-// Memory services that need no runtime beyond web standards, and the seam for storage of one's own.
+// Memory services that need no runtime beyond web standards, and the seam for storage that you write.
 
 export { InMemoryMemoryService } from './in-memory-memory-service.ts';
 export { DriverMemoryService } from './driver-memory-service.ts';
