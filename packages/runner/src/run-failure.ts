@@ -9,6 +9,7 @@ import {
   ObjectType,
   RunAbortedError,
   type RunConfig,
+  SessionBusyError,
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
@@ -32,6 +33,20 @@ export function toRunError(
 ): EventloomError {
   // Work that is under way when the run is aborted fails with errors of its own.
   return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
+}
+
+/**
+ * The error of a run whose message is not stored. When another run took the session before, say because this process was stopped for longer than
+ * a lease, nothing happened, and the message can be sent again.
+ */
+export function toRefusal(error: EventloomError, locked: LockedRun | undefined): EventloomError {
+  // Of answers on several branches some may be stored.
+  const isStored = locked && locked.loaded.session.lastSeq > (locked.session.run?.lastSeq ?? 0);
+  if (!StaleWriterError.isInstance(error) || isStored) return error;
+  return new SessionBusyError(
+    'another run took the session before the message was stored: nothing is stored of it, send it again',
+    { cause: error },
+  );
 }
 
 /** A run that did not come to its end, and why. */

@@ -187,3 +187,23 @@ test('a session that is busy is not taken for one to be made', async () => {
   a.open();
   await first;
 });
+
+test('a run whose session is taken before its message is stored is refused, and can be asked for again', async () => {
+  let isTaken = false;
+  const { runner, sessionService, stored } = await setUp(echo({}), {
+    plugins: [
+      // What plugins may replace is stored after the session is locked.
+      new (class extends BasePlugin {
+        override async onUserMessageCallback(): Promise<undefined> {
+          if (isTaken) return;
+          isTaken = true;
+          await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'interrupt' }));
+        }
+      })('slow'),
+    ],
+  });
+  await expect(runner.run(saying('a'))).rejects.toBeInstanceOf(SessionBusyError);
+  expect(await stored()).toEqual([]);
+  await runner.run(saying('a'));
+  expect(await stored()).toEqual(['a', 'heard a', 'done a']);
+});

@@ -10,6 +10,7 @@ import {
   notifyPlugins,
   storeFailure,
   storeOpenAnswers,
+  toRefusal,
   toRunError,
 } from './run-failure.ts';
 import { type LockedRun, lockForRun } from './lock-run.ts';
@@ -150,7 +151,9 @@ export async function* run(
       isEnded = true;
       return;
     }
-    const error = toRunError(thrown, control.abortReason);
+    const error = control.isStarted
+      ? toRunError(thrown, control.abortReason)
+      : toRefusal(toRunError(thrown, control.abortReason), locked);
     control.operation?.fail(error);
     if (config?.completionEvent === true && !control.isStarted && RunAbortedError.isInstance(error))
       yield completionEvent(runner, config, control.invocationId, error);
