@@ -12,7 +12,7 @@ import {
 /** Throws when an attempt is over. */
 type Check = () => void;
 
-/** What the function of a node has for an attempt: nothing is written any more when that is over. */
+/** The context of a node's function during one attempt. Writes are rejected once the attempt has ended. */
 export class AttemptCallbackContext extends CallbackContext {
   readonly #check: Check;
 
@@ -27,7 +27,7 @@ export class AttemptCallbackContext extends CallbackContext {
   }
 }
 
-/** What the tool of a node has for an attempt, likewise. */
+/** The context of a node's tool during one attempt. Writes are rejected once the attempt has ended. */
 export class AttemptToolContext extends ToolContext {
   readonly #check: Check;
 

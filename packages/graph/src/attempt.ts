@@ -23,15 +23,15 @@ export class Attempt {
   readonly number: number;
   /** Stops the attempt, and the nodes that it runs. */
   readonly guard: AbortGuard;
-  /** What was written, in order. */
+  /** Writes to channels, in order. */
   readonly updates: (readonly [string, JsonValue])[] = [];
-  /** What is to be asked that was not asked before. */
+  /** Questions that the attempt asked and no earlier attempt had asked. */
   readonly asked: InputRequest[] = [];
   /** True when it cannot go on before somebody answers. */
   isWaiting = false;
   /** True when nothing that the function does counts any more: it is done, or was given up. */
   isOver = false;
-  /** What is a mistake whatever the function does about it. */
+  /** A configuration error. It ends the run even if the function catches it. */
   fault: ConfigurationError | undefined;
   readonly turns: Turns;
   readonly slots: Slots;
@@ -50,7 +50,7 @@ export class Attempt {
     this.slots = new Slots(run.maxConcurrency);
   }
 
-  /** Where it stands, with the session's state as it sees it. */
+  /** The invocation context of the attempt, with the session's state as the attempt sees it. */
   get context(): InvocationContext {
     return (this.#context ??= this.run.beginAttempt());
   }

@@ -4,7 +4,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { listAdditions } from './json-values.ts';
 
-/** What became of channels. */
+/** Changes of channels since they were last read. */
 export interface StateChanges {
   /** The channels that hold something else, by name, with their new values. */
   readonly changed: Readonly<Record<string, JsonValue>>;
@@ -35,7 +35,7 @@ export class ChannelHistory {
     this.noteKeys(event);
   }
 
-  /** What an event, whoever's it is, changed of the session's state. */
+  /** Records the session-state keys that an event of any author changed. */
   noteKeys({ actions: { stateDelta, removedState } }: Event): void {
     for (const [name, { stateKey }] of this.#plan.channels) {
       if (stateKey === undefined) continue;
@@ -85,7 +85,7 @@ export class ChannelHistory {
     return this.#pick(this.#values.keys());
   }
 
-  /** What changed since this was asked before. */
+  /** Returns the changes since the last call. */
   takeChanges(): StateChanges {
     const changed = this.#pick(this.#changed);
     const added: Record<string, JsonValue[]> = {};

@@ -7,7 +7,7 @@ import { NodeError } from './errors.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 
-/** What a node changed, as it is stored. */
+/** The changes of a node, as they are stored. */
 export interface ChannelChanges {
   /** Channels of the graph's own, by name. */
   readonly state: Record<string, JsonValue>;
@@ -33,8 +33,9 @@ export class ChannelState {
   }
 
   /**
-   * What the channels hold when the graph begins: under a key of the session's state what is held there, else the default.
-   * @throws ConfigurationError for a default that does not fit, and as `checkHeld`
+   * Returns the initial values of the channels: for a channel with a `stateKey` the value in the session's state,
+   * otherwise the default.
+   * @throws ConfigurationError for a default that the schema refuses, and what `checkHeld` throws
    */
   async defaults(): Promise<ChannelChanges> {
     await this.checkHeld();
@@ -44,7 +45,7 @@ export class ChannelState {
       const held = this.#value(name, channel);
       if (held === undefined && channel.default !== undefined)
         await this.#set(changes, refuse, name, channel, channel.default);
-      // Whoever goes on with the first step has to know what it found.
+      // A resume of the first step has to know the values that the step found.
       if (channel.stateKey === undefined) continue;
       const value = this.#value(name, channel, changes);
       if (value !== undefined) changes.state[name] = value;
@@ -52,7 +53,10 @@ export class ChannelState {
     return changes;
   }
 
-  /** What the writes of a node come to, on what the channels hold now. @throws NodeError for a value that does not fit */
+  /**
+   * Returns the changes that a node's writes make to the current values. @throws NodeError for a value that the schema
+   * refuses
+   */
   async changed(
     nodeName: string,
     run: string,
@@ -91,7 +95,10 @@ export class ChannelState {
     else changes.stateDelta[channel.stateKey] = copied.value;
   }
 
-  /** What the schema makes of a value. @throws what `refuse` makes, for what it does not take, and for one that changes what it made itself */
+  /**
+   * Returns the value that the schema makes of this one. @throws the error of `refuse` for a value that the schema
+   * refuses, or changes when it is given its own result
+   */
   async #fitted(
     refuse: Refuse,
     name: string,
@@ -116,8 +123,8 @@ export class ChannelState {
   }
 
   /**
-   * Checks what the session's state holds for channels, whoever wrote it; each value once.
-   * @throws ConfigurationError, naming the channel, for what its schema refuses
+   * Checks the values that the session's state holds for channels; each value once.
+   * @throws ConfigurationError that names the channel whose schema refuses its value
    */
   async checkHeld(): Promise<void> {
     const { state } = this.#context.session;
@@ -154,7 +161,7 @@ export class ChannelState {
     };
   }
 
-  /** What a channel holds now. @param changes what comes on top */
+  /** Returns the current value of a channel. @param changes applied on top */
   #value(name: string, { stateKey }: AnyChannel, changes?: ChannelChanges): JsonValue | undefined {
     if (stateKey === undefined)
       return changes && Object.hasOwn(changes.state, name) ? changes.state[name] : this.#record.values.get(name);
@@ -169,7 +176,10 @@ export class ChannelState {
     return this.#gather((name, channel) => this.#value(name, channel, changes));
   }
 
-  /** All channels as the step found them that is under way, not to be changed: whoever goes on with it sees them as who began it. */
+  /**
+   * Returns all channels as the current step found them. Must not be modified: every node of the step reads them, also
+   * after a resume.
+   */
   found(): Readonly<Record<string, unknown>> {
     const { found, lastOfStepBefore } = this.#record;
     const recorded = this.#context.invocation.resumedFrom?.events ?? [];

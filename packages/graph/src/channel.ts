@@ -9,12 +9,14 @@ import { checkOptions } from './check-options.ts';
  */
 export type Reducer<Value, Update = Value> = (current: Value | undefined, update: Update) => Value;
 
-/** How a channel behaves. */
+/** Options of a channel. */
 export interface ChannelOptions<Value, Update = Value, Default = Value> {
   /** Without one a channel has one writer, and what that writes takes the place of what was there. */
   readonly reducer?: Reducer<Value, Update>;
-  /** What the channel holds when a run of the graph begins. Without one: nothing, or what the session has under `stateKey`. The schema
-   * makes the value of it. */
+  /**
+   * Initial value of the channel in each run of the graph, passed through the schema. Default: the value in the session
+   * under `stateKey`, or none.
+   */
   readonly default?: Default;
   /**
    * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
@@ -43,14 +45,16 @@ export interface Channel<Value = unknown, Update = Value> extends AnyChannel {
 /** The channels of a graph, by name. */
 export type Channels = Readonly<Record<string, AnyChannel>>;
 
-/** What a node reads: each channel's value, undefined where it may hold none. */
+/** The values that a node reads: each channel's value, with undefined where the channel may be empty. */
 export type ChannelValues<C> = {
   readonly [K in keyof C]: C[K] extends { readonly types?: { readonly value: infer Value } | undefined }
     ? Value
     : unknown;
 };
 
-/** What a node writes that may write the channels `W`; one that may write none has no keys to give. */
+/**
+ * The updates that a node returns if it may write the channels `W`; a node that may write none has no keys to return.
+ */
 export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
   ? Readonly<Record<string, never>>
   : {

@@ -118,7 +118,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
   }
 }
 
-/** Why state cannot be kept under a key; undefined when it can. */
+/** Returns the reason for which state cannot be stored under a key; undefined if it can. */
 function faultOfKey(stateKey: unknown): string | undefined {
   if (typeof stateKey !== 'string') return 'it is no text';
   try {

@@ -1,15 +1,15 @@
 import type { Event, JsonValue } from '@eventloom/core';
 
-/** What the event of a node run says in its `agentState`: all that is needed to go on behind it. */
+/** The `agentState` of the event of a node run: everything that a resume behind it needs. */
 export interface Checkpoint {
   /** The node; `START` for the begin of the graph and for what was changed from outside. */
   readonly node: string;
-  /** Which run of it: `step-place`, and for one that another run started see `innerRunId`. */
+  /** Id of the run of the node: `step-place`; for a run that another run started see `innerRunId`. */
   readonly run: string;
   readonly output?: JsonValue;
   /** The digest of its input, of a run that another one started. */
   readonly given?: string;
-  /** Where it goes on. Absent for a run that another one started. */
+  /** The nodes that follow. Absent for a run that another run started. */
   readonly next?: readonly string[];
   /**
    * The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them
@@ -39,7 +39,7 @@ export const FINISH = 'end';
 /** The run of an event by which channels were changed from outside. */
 export const UPDATE = 'update';
 
-/** What an event says of a graph; undefined for an event that is no checkpoint of one. */
+/** Returns the checkpoint of a graph that an event holds; undefined for other events. */
 export function checkpointOf({ actions }: Event): Checkpoint | undefined {
   const { agentState } = actions;
   if (typeof agentState?.['run'] !== 'string' || typeof agentState['node'] !== 'string') return undefined;

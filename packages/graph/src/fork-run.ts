@@ -17,12 +17,13 @@ import { graphHistories } from './graph-history.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { START } from './names.ts';
 
-/** Where a run is forked, and where to. */
+/** The run to fork, and the session to fork it to. */
 export interface ForkParams {
   readonly sessionService: BaseSessionService;
   /**
-   * Where the session's artifacts are. Needed when some were saved before the step: the fork has them as they were then. Those that no event
-   * of the session names, because the app saved them itself, it has as they are now; versions that were deleted since, it has not.
+   * The artifacts of the session. Required if artifacts were saved before the step: the fork gets the versions of that
+   * time. Artifacts that no event names, because the app saved them itself, are copied in their current version;
+   * versions that were deleted since are missing.
    */
   readonly artifactService?: BaseArtifactService | undefined;
   readonly appName: string;
@@ -30,7 +31,7 @@ export interface ForkParams {
   readonly sessionId: string;
   /** The run, which was begun with `resumable`. */
   readonly invocationId: string;
-  /** Which run of the graph in it, as its history names it. Default: the last. */
+  /** The run of the graph to fork, as its history names it. Default: the last one. */
   readonly executionId?: string | undefined;
   /** The last step that is kept; 0 keeps the begin alone. */
   readonly step: number;
@@ -155,7 +156,7 @@ function enclosingCalls({ branch = '' }: Event): ReadonlySet<string> {
   return new Set(called.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
 }
 
-/** That a call is finished is known only after what is kept. */
+/** Returns the record without its result: a call may have finished after the part that the fork keeps. */
 function begunOnly({ type, toolCall }: ToolCallRecord): ToolCallRecord {
   const { invocationId, callId, name } = toolCall;
   return { type, toolCall: { invocationId, callId, name, status: 'started' } };

@@ -22,7 +22,7 @@ import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
 import { jsonOrText, toOutput } from './json-values.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
-/** What a graph agent is made of; `StateGraph` makes it. */
+/** Config of a graph agent, which `StateGraph` makes. */
 export interface GraphAgentConfig extends BaseAgentConfig {
   readonly plan: GraphPlan;
   readonly inputSchema: SchemaLike | undefined;

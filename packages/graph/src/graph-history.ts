@@ -26,11 +26,11 @@ export interface OpenNode {
 /** One node run that is done. */
 export interface NodeHistory extends OpenNode {
   readonly output?: JsonValue;
-  /** Where it went on. */
+  /** The nodes that followed. */
   readonly next: readonly string[];
   /** The event that it came to. */
   readonly eventId: string;
-  /** When that was, in seconds since the epoch. */
+  /** Time of the event in seconds since the epoch. */
   readonly timestamp: number;
 }
 
@@ -55,13 +55,13 @@ export interface GraphHistory {
   readonly initialState: Readonly<Record<string, JsonValue>>;
   /** The channels as they are now. */
   readonly state: Readonly<Record<string, JsonValue>>;
-  /** Where it went on from `START`. */
+  /** The nodes that followed `START`. */
   readonly entry: readonly string[];
   readonly steps: readonly StepHistory[];
   readonly questions: readonly OpenQuestion[];
 }
 
-/** Which runs are looked for. */
+/** The runs to look for. */
 export interface HistoryQuery {
   /** The events of a session, in order, or those of one run. */
   readonly events: readonly Event[];
@@ -231,13 +231,13 @@ function given<K extends string>(value: JsonValue | undefined, key: K): { readon
   return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: JsonValue };
 }
 
-/** What was asked and nobody answered: by a node, or by an agent, a tool or a graph that is one. */
+/** A question without an answer: from a node, or from an agent, tool or graph that is a node. */
 export interface OpenQuestion {
-  /** Who asked. */
+  /** The node that asked. */
   readonly node: string;
   /** The call that asks: `adk_request_input`, `adk_request_confirmation`, or a tool whose result comes later. */
   readonly name: string;
-  /** What it is answered by: the id of the function call. */
+  /** Id of the function call; the answer must have it. */
   readonly id: string;
   readonly message?: string;
   readonly payload?: unknown;

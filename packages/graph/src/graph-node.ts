@@ -5,17 +5,23 @@ import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';
 import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
 
-/** What every node may be told. */
+/** Options of every kind of node. */
 export interface NodeOptions {
-  /** What the node takes. It is given what the schema makes of its input. */
+  /** Schema of the input. The node gets the value that the schema returns. */
   readonly inputSchema?: SchemaLike;
-  /** What the node gives. What the schema makes of it goes on; an output that does not fit is a failure, and tried again as one. */
+  /**
+   * Schema of the output. The following nodes get the value that the schema returns. An output that the schema refuses
+   * is a failure of the node, and is retried as such.
+   */
   readonly outputSchema?: SchemaLike;
   /** The channels that the node may write. */
   readonly writes?: readonly string[];
   /** Default: a failure is the failure of the graph. */
   readonly retry?: RetryConfig;
-  /** How long one attempt may take, by the platform's clock; what is spent waiting for one's turn to commit does not count. Default: no limit. */
+  /**
+   * Maximum duration of one attempt in milliseconds, by the platform's clock; waiting to commit does not count.
+   * Default: no limit.
+   */
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +35,9 @@ export type NodeFunction<Input = never, Output = unknown, Context = NodeContext>
   context: Context,
 ) => Output | Promise<Output>;
 
-/** What does the work of a node. An agent is told the input as text or JSON; a tool takes it as its arguments. */
+/**
+ * The work of a node: a function, an agent or a tool. An agent gets the input as text or JSON, a tool as its arguments.
+ */
 export type NodeWork = NodeFunction<never, unknown, never> | BaseAgent | BaseTool;
 
 /** A node: to be added to a graph, or run by another node. */
@@ -112,7 +120,7 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   };
 }
 
-/** What a join without a function does: it gives what it is given. */
+/** The function of a join without one: returns its input. */
 export function passOn(input: unknown): unknown {
   return input;
 }

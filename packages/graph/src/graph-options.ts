@@ -4,17 +4,17 @@ import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
 import { checkOptions } from './check-options.ts';
 
-/** What a graph is, beside its nodes and edges. */
+/** Config of a graph, without its nodes and edges. */
 export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
-  /** What the nodes share. Default: nothing. */
+  /** The values that the nodes share. Default: none. */
   readonly channels?: C;
-  /** What the graph takes, as JSON in the message. Without one its input is the message's text. */
+  /** Schema of the graph's input, which is then JSON in the message. Default: the input is the text of the message. */
   readonly inputSchema?: SchemaLike;
-  /** What the graph gives. */
+  /** Schema of the graph's output. */
   readonly outputSchema?: SchemaLike;
 }
 
-/** How the runs of a graph go. */
+/** Options of the runs of a graph. */
 export interface CompileOptions {
   /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
   readonly maxSteps?: number;
@@ -39,7 +39,10 @@ const COMPILE_OPTIONS: OptionNames<CompileOptions> = {
   nodeLifecycleEvents: true,
 };
 
-/** @throws ConfigurationError for an option that a graph does not have, a channel that is none, and one that cannot have its name */
+/**
+ * Checks the config of a graph. @throws ConfigurationError for an unknown option, an invalid channel, and a channel
+ * name that is not allowed
+ */
 export function checkGraphOptions(config: StateGraphConfig): void {
   checkOptions('StateGraph', config, CONFIG_OPTIONS);
   const { name: graph, channels = {} } = config;

@@ -7,7 +7,7 @@ export type Router = (
   context: RouterContext,
 ) => string | readonly string[] | Promise<string | readonly string[]>;
 
-/** What a router sees beside the output. */
+/** The context of a router. */
 export interface RouterContext<State = Readonly<Record<string, unknown>>> {
   /** The channels, with what the node wrote. */
   readonly state: State;
@@ -15,7 +15,7 @@ export interface RouterContext<State = Readonly<Record<string, unknown>>> {
   readonly step: number;
 }
 
-/** Where it goes on from one node. */
+/** The edges that leave one node. */
 export interface Way {
   /** Always. */
   readonly targets: readonly string[];
@@ -61,7 +61,10 @@ export function targetsIn({ ways }: Pick<GraphPlan, 'ways'>): (name: string) => 
   return (name) => targetsOf(ways.get(name));
 }
 
-/** What can be reached from a node, itself only when it is on a cycle. @param neighbours where it goes on to from each */
+/**
+ * Returns the nodes that can be reached from a node; it contains the node itself only if it is on a cycle. @param
+ * neighbours returns the nodes that follow a node
+ */
 export function reachableFrom(neighbours: (name: string) => readonly string[], name: string): Set<string> {
   const reached = new Set<string>();
   const open = [...neighbours(name)];

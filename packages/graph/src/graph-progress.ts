@@ -11,13 +11,13 @@ export interface Task {
   readonly input: JsonValue | undefined;
 }
 
-/** What came of a task. */
+/** The result of a task. */
 export interface Completion {
   readonly output: JsonValue | undefined;
   readonly next: readonly string[];
 }
 
-/** What arrived at END. */
+/** An output that arrived at END. */
 export interface Arrival {
   readonly node: string;
   readonly output: JsonValue | undefined;
@@ -25,7 +25,10 @@ export interface Arrival {
   readonly index: number;
 }
 
-/** How far a run of a graph is: the same whether it is made while nodes run or read from their events afterwards. */
+/**
+ * The progress of a run of a graph. It is the same whether it is recorded while nodes run or read from the events
+ * afterwards.
+ */
 export class GraphProgress {
   readonly #plan: GraphPlan;
   #step = 0;
@@ -33,7 +36,7 @@ export class GraphProgress {
   #done = new Map<number, Completion>();
   /** By join: what its nodes gave since it was last run, in order. */
   readonly #joins = new Map<string, Map<string, (JsonValue | undefined)[]>>();
-  /** What arrived at END, in order. */
+  /** Outputs that arrived at END, in order. */
   readonly arrivals: Arrival[] = [];
 
   constructor(plan: GraphPlan) {
@@ -123,7 +126,7 @@ export class GraphProgress {
   }
 }
 
-/** What nodes gave, by their names: a list where one was run several times. */
+/** Returns the outputs by node name: a list for a node that ran several times. */
 export function byNode(
   gave: readonly { readonly node: string; readonly output: JsonValue | undefined }[],
 ): Record<string, JsonValue> {

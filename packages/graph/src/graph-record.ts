@@ -25,23 +25,26 @@ import type { GraphPlan } from './graph-plan.ts';
 export interface AskedQuestion {
   readonly call: FunctionCall;
   readonly key: string;
-  /** What the person answered; undefined while there is none. Not to be changed: each attempt reads it. */
+  /** The answer of the person; undefined while there is none. Must not be modified: every attempt reads it. */
   readonly answer: Readonly<Record<string, JsonValue>> | undefined;
 }
 
 /**
- * What the events of one run of a graph come to: how far it is, and what its channels hold. While nodes run each event is added when
- * it is stored; of a run that goes on, or that somebody looks at, all are read first.
+ * The state of one run of a graph, computed from its events: its progress and the values of its channels. While nodes
+ * run, each event is added when it is stored; for a run that is resumed or inspected, all events are read first.
  */
 export class GraphRecord {
   readonly progress: GraphProgress;
   /** The channels without a `stateKey`. */
   readonly values = new Map<string, JsonValue>();
-  /** As the step that is under way found them: those too that have a `stateKey`, as the graph found these when it began. */
+  /**
+   * Values of the channels at the begin of the current step. Channels with a `stateKey` have the value that the graph
+   * found when it began.
+   */
   found: ReadonlyMap<string, JsonValue> = new Map();
   /** The runs of the step that is under way, by the channel that they wrote; of those that others started, these. */
   readonly writers = new Map<string, string>();
-  /** What came of runs that other runs started, and the digests of what they were given. */
+  /** Outputs of runs that other runs started, and the digests of their inputs. */
   readonly inner = new Map<string, { readonly output: JsonValue | undefined; readonly given: string | undefined }>();
   /** The runs whose events say something to the reader. */
   readonly told = new Set<string>();
@@ -116,7 +119,7 @@ export class GraphRecord {
     for (const [run, asked] of this.#questions) this.#questions.set(run, asked.flatMap(answered));
   }
 
-  /** What a run asked, in order. */
+  /** Returns the questions of a run, in order. */
   questionsOf(run: string): readonly AskedQuestion[] {
     return this.#questions.get(run) ?? [];
   }

@@ -25,10 +25,10 @@ import { Seat } from './seat.ts';
 import { Slots } from './slots.ts';
 import { Turns } from './turns.ts';
 
-/** How long nodes that were told to stop may take. */
+/** Time that nodes have to end after they were stopped. */
 const GRACE_MS = 5000;
 
-/** What a graph is run with. */
+/** Parameters of a run of a graph. */
 export interface GraphRunParams {
   readonly plan: GraphPlan;
   readonly context: InvocationContext;
@@ -223,7 +223,7 @@ export class GraphRun {
   }
 }
 
-/** What a graph gives: what arrived at its end, by the nodes when several did. */
+/** Returns the output of a graph: the value that arrived at END, or the values by node name if several arrived. */
 function outputOf(arrivals: readonly Arrival[]): JsonValue | undefined {
   if (arrivals.length <= 1) return arrivals[0]?.output;
   return byNode(arrivals);

@@ -5,7 +5,7 @@ import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 import type { Outbox } from './outbox.ts';
 
-/** What the nodes of a step share. */
+/** State that the nodes of a step share. */
 export interface GraphStep {
   readonly context: InvocationContext;
   /** The step's number, from 1. */
@@ -20,7 +20,7 @@ export interface GraphStep {
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;
   readonly tellsLifecycle: boolean;
-  /** What came of functions that are done and have to wait for their turn: when who runs them is tried again, they are not. */
+  /** Outcomes of functions that finished and wait to be committed. A retry of the step does not run them again. */
   readonly finished: Map<string, NodeOutcome>;
   /** Commits what came of a run, when it is its turn; the event, undefined for one that only waits on. */
   commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined>;

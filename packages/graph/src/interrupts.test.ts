@@ -34,7 +34,7 @@ test('a node asks with a schema, and the answer goes on with the run in another 
   const events = await answer([question?.id, { approved: true }]);
   expect(events[0]?.invocationId).toBe(asked[0]?.invocationId);
   expect(outputOf(events)).toMatchObject({ a: { approved: true, by: 'nobody' } });
-  // What was done is not done again; the node that asked begins anew.
+  // Finished work is not repeated; the node that asked starts again.
   expect(ran).toEqual(['before', 'a begins', 'b', 'a begins']);
 });
 

@@ -48,7 +48,7 @@ export class NodeCommits {
     });
   }
 
-  /** What a node changed of the session's state. @throws NodeError for a key that is a channel's */
+  /** Returns the session-state changes of a node. @throws NodeError for a key that belongs to a channel */
   #ownDelta(nodeName: string, actions: Partial<EventActions> | undefined): Record<string, unknown> {
     const stateDelta = actions?.stateDelta ?? {};
     for (const [name, { stateKey }] of this.#plan.channels) {
@@ -59,7 +59,7 @@ export class NodeCommits {
     return stateDelta;
   }
 
-  /** Where it goes on from a node. @throws NodeError for a router that fails, and for no route and one that is none of its routes */
+  /** Returns the nodes that follow. @throws NodeError if the router fails, and for a missing or unknown route */
   async route(
     name: string,
     output: JsonValue | undefined,
@@ -94,7 +94,7 @@ export class NodeCommits {
   }
 }
 
-/** What a router says. @throws NodeError that names the node */
+/** Returns the routes that a router names. @throws NodeError that names the node */
 async function routed(nodeName: string, ask: () => unknown): Promise<readonly string[]> {
   let said: unknown;
   try {

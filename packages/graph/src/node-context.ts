@@ -21,7 +21,7 @@ export interface RunNodeOptions {
   readonly key?: string;
 }
 
-/** What the function of a node works with, one for each attempt. */
+/** The context of a node's function, a new one for each attempt. */
 export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Readonly<Record<string, never>>> {
   /** The route that is taken from here, where the node's edges are routes. */
   route: string | undefined;
@@ -37,8 +37,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Which attempt this is, from 1. One that asks does not count as failed, and what failed before an answer, or before the process
-   * died, does.
+   * Number of the attempt, from 1. An attempt that asks a person does not count as failed. Attempts that failed before
+   * an answer, or before the process ended, count.
    */
   get attempt(): number {
     return this.#attempt.number;
@@ -107,8 +107,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * As `emitCustom`, how far the node is.
-   * @throws InvalidEventError at the call, for a number that is not from 0 to 100 and a message that is no text
+   * Reports the progress of the node, like `emitCustom`.
+   * @throws InvalidEventError at the call, if the number is not between 0 and 100 or the message is not a string
    */
   emitProgress(progress: number, message?: string): Promise<boolean> {
     if (typeof progress !== 'number' || !(progress >= 0 && progress <= 100))
@@ -118,7 +118,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#emit('progress', 'progress', message === undefined ? { progress } : { progress, message });
   }
 
-  /** As `emitCustom`, text as it comes. @throws InvalidEventError at the call, for what is no text */
+  /** Streams a piece of text, like `emitCustom`. @throws InvalidEventError at the call, if it is not a string */
   emitText(text: string): Promise<boolean> {
     if (typeof text !== 'string') throw new InvalidEventError('emitText: must be text');
     return this.#emit('text', 'text', { message: text });

@@ -10,7 +10,7 @@ import type { GraphStep } from './graph-step.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { toOutput } from './json-values.ts';
 
-/** What the session's ledger has of one run of a node. */
+/** Reads and writes the session's tool ledger for one run of a node. */
 export class NodeLedger {
   readonly #graph: GraphStep;
   readonly #nodeName: string;
@@ -23,7 +23,7 @@ export class NodeLedger {
     this.#given = given;
   }
 
-  /** What there is of a call, when the graph goes on. */
+  /** Returns the ledger entry of a call, when the graph is resumed. */
   recorded(call: string): Promise<ToolLedgerEntry | undefined> {
     return this.#graph.recorded(call);
   }
@@ -48,7 +48,7 @@ export class NodeLedger {
     if (this.#graph.context.isResumable) await this.record(attemptId(run, attempt), { error: message });
   }
 
-  /** How many attempts failed that others follow. */
+  /** Returns the number of attempts that failed and were retried. */
   async failures(run: string): Promise<number> {
     let count = 0;
     while (await this.recorded(attemptId(run, count + 1))) count++;
@@ -65,7 +65,7 @@ export class NodeLedger {
     return this.record(run, response, actions);
   }
 
-  /** What came of a function that finished; undefined when it did not. */
+  /** Returns the outcome of a function that finished; undefined if it did not. */
   async outcome(run: string): Promise<NodeOutcome | undefined> {
     const finished = this.#graph.finished.get(run);
     if (finished) return finished;
@@ -73,7 +73,7 @@ export class NodeLedger {
     return recorded?.status === 'finished' ? this.outcomeOf(recorded) : undefined;
   }
 
-  /** What came of a run that finished. @throws ConfigurationError when that was given something else */
+  /** Returns the outcome of a run that finished. @throws ConfigurationError if the run had another input then */
   outcomeOf({ response = {}, actions }: ToolLedgerEntry): NodeOutcome {
     const { route, given } = response;
     this.checkGiven(given);

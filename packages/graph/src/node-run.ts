@@ -28,9 +28,9 @@ import { runTool } from './run-tool.ts';
 import { Seat } from './seat.ts';
 import type { Slots } from './slots.ts';
 
-/** What belongs to a run that another one started. */
+/** The position of a run that another run started. */
 interface InnerPlace {
-  /** Where the attempt stands that started it. */
+  /** The context of the attempt that started the run. */
   readonly outer: InvocationContext;
   /** The session's state as that saw it then. */
   readonly sessionState: Readonly<Record<string, unknown>>;
@@ -81,14 +81,15 @@ export class NodeRun {
     return this.#graph.state;
   }
 
-  /** How many of the nodes that it runs work at the same time. */
+  /** Maximum number of its inner nodes that run at the same time. */
   get maxConcurrency(): number {
     return this.#graph.maxConcurrency;
   }
 
   /**
-   * Where an attempt stands that begins now. The session's state is its own there: as the run found it, with what is stored of the run since
-   * and what the attempt changes. So nothing is left of an attempt that failed but what it stored.
+   * Makes the context of a new attempt. It has its own view of the session's state: the state that the run found, the
+   * stored changes of the run, and the changes of the attempt. So a failed attempt leaves nothing behind but what it
+   * stored.
    */
   beginAttempt(): InvocationContext {
     const { context, sessionState } = this.#graph;
@@ -99,7 +100,7 @@ export class NodeRun {
     return withState(this.#found, this.#found.session.state);
   }
 
-  /** What it asked before. */
+  /** The questions that the run asked before. */
   get questions(): readonly AskedQuestion[] {
     return this.#graph.record.questionsOf(this.id);
   }
@@ -138,7 +139,7 @@ export class NodeRun {
     return outcome;
   }
 
-  /** What reducers and routers throw is the node's failure. */
+  /** Commits the outcome. Errors of reducers and routers are failures of the node. */
   async #commit(outcome: NodeOutcome, onFailure?: (error: unknown) => void): Promise<void> {
     try {
       const event = await this.#graph.commit(this, outcome);

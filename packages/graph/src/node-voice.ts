@@ -6,13 +6,13 @@ const MAX_UNTAKEN = 1000;
 
 type Told = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
-/** What becomes of a run of a node, where the graph tells it. */
+/** Details of a lifecycle event of a node run. */
 export interface LifecycleNews {
   readonly message?: string;
   readonly payload?: JsonValue;
 }
 
-/** What one run of a node tells while it works: streamed at once, by the node's name, and stored nowhere. */
+/** Streams the events of one node run while it works, under the node's name. They are not stored. */
 export class NodeVoice {
   readonly #graph: GraphStep;
   readonly #nodeName: string;
@@ -24,8 +24,9 @@ export class NodeVoice {
   }
 
   /**
-   * What the node's function tells. Resolves to true when it was taken, and to false when nobody reads any more.
-   * @throws ConfigurationError at the call, when too much waits to be taken
+   * Emits an event of the node's function. Resolves to true when it was read, and to false if the stream has no reader
+   * any more.
+   * @throws ConfigurationError at the call, if too many events wait to be read
    */
   emit(told: Told): Promise<boolean> {
     if (this.#untaken >= MAX_UNTAKEN)
@@ -37,7 +38,7 @@ export class NodeVoice {
     return taken.finally(() => this.#untaken--);
   }
 
-  /** How the node's tool gets on. @param id of the call */
+  /** Reports the progress of the node's tool. @param id of the call */
   emitToolProgress(id: string, toolName: string, output: JsonValue): Promise<boolean> {
     const response = { functionResponse: { id, name: toolName, response: { output } } };
     const content = { role: 'user', parts: [response] };

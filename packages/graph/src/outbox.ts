@@ -5,7 +5,7 @@ interface Posted {
   readonly settle: (isTaken: boolean) => void;
 }
 
-/** What the nodes of a step have to say, on its way into the stream of the graph. */
+/** Passes the events of a step's nodes to the stream of the graph. */
 export class Outbox {
   readonly #queue: Posted[] = [];
   #taken: Posted | undefined;

@@ -3,19 +3,19 @@ import type { AbortGuard, OptionNames } from '@eventloom/core/internal';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors.ts';
 
-/** How often, and after how long, a node is tried again that failed. */
+/** Retries of a node that failed: number of attempts and waits. */
 export interface RetryConfig {
   /** Attempts in all, the first one included. */
   readonly maxAttempts: number;
   /** Before the second attempt. Default 1,000. */
   readonly initialDelayMs?: number;
-  /** How much longer each wait is than the one before. Default 2. */
+  /** Factor by which each wait is longer than the one before. Default 2. */
   readonly backoffFactor?: number;
   /** No wait is longer. Default 60,000. */
   readonly maxDelayMs?: number;
   /**
-   * Which failures are worth another attempt; what it throws is a failure of the node. Default: all but mistakes in the set-up, and the
-   * run's own end, of which it is not asked.
+   * Returns true for failures that are retried; an error that it throws is a failure of the node. It is not called for
+   * configuration errors and for the end of the run, which are never retried. Default: all others are.
    */
   readonly retryOn?: (error: unknown) => boolean | Promise<boolean>;
 }
@@ -67,7 +67,7 @@ export async function isWorthRetry(
   }
 }
 
-/** How long the wait is after a failed attempt, counted from 1. */
+/** Returns the wait after a failed attempt, in milliseconds. @param attempt counted from 1 */
 export function delayAfter(retry: RetryConfig, attempt: number): number {
   const { initialDelayMs = 1000, backoffFactor = 2, maxDelayMs = 60_000 } = retry;
   return Math.min(maxDelayMs, initialDelayMs * backoffFactor ** (attempt - 1));

@@ -87,18 +87,18 @@ async function readAll(
   }
 }
 
-/** Why an agent's last words are no answer; undefined when they are one. */
+/** Returns the reason for which an agent's last event is not an answer; undefined if it is one. */
 function faultOf(said: Event | undefined): string | undefined {
   if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
   const open = said && getFunctionCalls(said)[0];
   return open && `waits for the result of "${open.name}"; run it with \`resumable: true\``;
 }
 
-/** What an agent gave, gathered from its events. */
+/** Collects the answer of an agent from its events. */
 class AgentAnswer {
   readonly #agent: BaseAgent;
   #finish: Event | undefined;
-  /** What it said last. */
+  /** The last event with content. */
   last: Event | undefined;
 
   constructor(agent: BaseAgent) {
@@ -142,7 +142,7 @@ function withoutText(event: Event): Event {
 /** Passes on the events of an agent. What may be its last words is held back until it says something else, or is done. */
 class LastWords {
   readonly #post: (event: Event) => Promise<unknown>;
-  /** What may be the last words, and bookkeeping behind it. */
+  /** Events that may be the last content, and the bookkeeping events behind it. */
   #held: Event[] = [];
 
   constructor(post: (event: Event) => Promise<unknown>) {

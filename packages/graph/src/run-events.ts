@@ -21,12 +21,15 @@ export class RunEvents {
     }
   }
 
-  /** What agents say in one execution, in order. */
+  /** Returns the events of agents in one execution, in order. */
   ofExecution(executionId: string, stretch: Stretch): Event[] {
     return this.#pick(this.#byExecution.get(executionId), stretch).filter(({ author }) => author !== 'user');
   }
 
-  /** What agents say in one execution, and what others say in that stretch that changes one of these keys of the session's state, in order. */
+  /**
+   * Returns the events of agents in one execution, and the events of others in that range that change one of these
+   * session-state keys, in order.
+   */
   ofExecutionAndKeys(executionId: string, keys: readonly string[], stretch: Stretch): Event[] {
     const changes = ({ actions: { stateDelta, removedState = [] } }: Event): boolean =>
       keys.some((key) => Object.hasOwn(stateDelta, key) || removedState.includes(key));
@@ -60,7 +63,7 @@ function note(indices: Map<string, number[]>, key: string, index: number): void 
   else indices.set(key, [index]);
 }
 
-/** Where the first number is that is not smaller than this one. */
+/** Returns the index of the first number that is not smaller than this one. */
 function lowerBound(sorted: readonly number[], least: number): number {
   let low = 0;
   let high = sorted.length;

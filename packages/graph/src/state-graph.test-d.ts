@@ -155,7 +155,7 @@ test('a graph that is built in a loop needs no casts', () => {
 test('with a route for all others a router may answer anything', () => {
   const graph = new StateGraph({ name: 'g' }).addNode('a', (input: string) => input);
   graph.addConditionalEdges('a', (output) => output, { on: END, [DEFAULT_ROUTE]: 'a' });
-  // @ts-expect-error -- that is none of the routes
+  // @ts-expect-error -- that is not one of the routes
   graph.addConditionalEdges('a', (output) => output, { on: END });
 });
 

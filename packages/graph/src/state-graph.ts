@@ -37,7 +37,7 @@ type NewName<Name extends string, N> = string extends keyof N
     : Name extends keyof N
       ? 'a name that no other node has'
       : Name;
-/** What a router may answer. */
+/** The result type of a router. */
 type RouteOf<R extends string> = NoInfer<typeof DEFAULT_ROUTE extends R ? string : R>;
 
 /** The nodes of a graph that is built in a loop: `new StateGraph<Channels, AnyNodes>(…)`. Their names are checked by `compile` alone. */
@@ -134,9 +134,10 @@ export class StateGraph<
   }
 
   /**
-   * Goes on from a node by the routes that a router names, one or several. It is asked once, when the node is done, and its answer is
-   * stored. An answer that is none of the routes is a failure of the node, unless there is a `DEFAULT_ROUTE`.
-   * @throws ConfigurationError when the node has routes already, and without any
+   * Continues after a node with the routes that a router returns, one or several. The router is called once, when the
+   * node has finished, and its result is stored. An unknown route is a failure of the node, unless there is a
+   * `DEFAULT_ROUTE`.
+   * @throws ConfigurationError if the node has routes already, and for an empty set of routes
    */
   addConditionalEdges<From extends Names<N> | typeof START, const R extends string>(
     from: From,
@@ -151,8 +152,8 @@ export class StateGraph<
   }
 
   /**
-   * As `addConditionalEdges`, by the routes that the node's function sets: `context.route = 'again'`. A node that set none, and one without
-   * a function, takes the `DEFAULT_ROUTE`.
+   * Adds routes like `addConditionalEdges`, chosen by the node's function: `context.route = 'again'`. A function that
+   * sets no route, and a node without a function, take the `DEFAULT_ROUTE`.
    */
   addRoutes(from: Names<N>, routes: Readonly<Record<string, Targets<Names<N> | typeof END>>>): this {
     return this.#addRoutes(from, routes, undefined);

@@ -107,7 +107,7 @@ function shapeOf({ name, work, isJoin }: GraphNode): string {
   return isBaseTool(work) ? `[/${label}/]` : `[${label}]`;
 }
 
-/** What Mermaid would read as more than text is written by its number: lists as Markdown has them too. */
+/** Returns a label in which characters with a meaning in Mermaid or Markdown are written as character references. */
 function labelOf(route: string): string {
   if (route === DEFAULT_ROUTE) return 'otherwise';
   return route
