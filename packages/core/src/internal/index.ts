@@ -41,6 +41,7 @@ export type { LiveRunHost } from '../live/live-run.ts';
 export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from '../model/context-cache.ts';
 export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';
 export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
+export { LockLine } from '../platform/lock-line.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';
 export { checkToolCall } from '../session/check-tool-call.ts';

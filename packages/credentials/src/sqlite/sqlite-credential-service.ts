@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type Platform, systemPlatform } from '@eventloom/core';
 import { checkEncryptionKeys } from '../credential-cipher.ts';
 import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted-credential-service.ts';
 import { migrateCredentials } from './schema.ts';
@@ -13,29 +13,31 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
   readonly path?: string;
   /**
    * An open database, which may hold other tables, those of sessions too: that of this package is `eventloom_credentials`. It is
-   * switched to WAL and must not be inside a transaction when the service is called.
+   * switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
    */
   readonly database?: DatabaseSync;
+  /** The clock and timers of calls that find the file locked. Default: the system's. */
+  readonly platform?: Platform;
 }
 
 /**
  * Credentials in a SQLite file, through node's own `node:sqlite`, encrypted as `EncryptedCredentialService` says. Several processes of
  * one machine may use one file, with the same keys. An acknowledged write survives a crash of the machine. In a file that the
- * service opened, what is replaced or deleted is overwritten. A call that finds the file locked by another process blocks for up
- * to five seconds and then fails with a StorageError, as does one that finds the disk full.
+ * service opened, what is replaced or deleted is overwritten. A call that finds the file locked by another process is tried again without
+ * blocking anything else, and fails with a StorageError when the file stays locked for five seconds; at once when the disk is full.
  */
 export class SqliteCredentialService extends EncryptedCredentialService {
   readonly #opened: DatabaseSync | undefined;
 
   /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for bad keys */
-  constructor({ path, database, keys }: SqliteCredentialServiceOptions) {
+  constructor({ path, database, keys, platform = systemPlatform }: SqliteCredentialServiceOptions) {
     if ((path === undefined) === (database === undefined)) {
       throw new ConfigurationError('SqliteCredentialService: give either path or database');
     }
     checkEncryptionKeys(keys);
     const opened = path === undefined ? undefined : openDatabase(path);
     if (database) prepareDatabase(database);
-    super({ keys, store: new SqliteCredentialStore((opened ?? database) as DatabaseSync) });
+    super({ keys, store: new SqliteCredentialStore((opened ?? database) as DatabaseSync, platform) });
     this.#opened = opened;
   }
 
@@ -45,6 +47,7 @@ export class SqliteCredentialService extends EncryptedCredentialService {
   }
 }
 
+/** Opening waits for a lock as long as this, and blocks meanwhile. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
@@ -76,4 +79,6 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
   migrateCredentials(database);
+  // From here on a lock is waited for without blocking.
+  database.exec('PRAGMA busy_timeout = 0');
 }

@@ -1,11 +1,12 @@
 import { type AuthCredential, ConfigurationError, encodeBase64, StorageError } from '@eventloom/core';
+import { ManualPlatform } from '@eventloom/core/conformance';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createEncryptionKey } from '../credential-cipher.ts';
 import { SealedCredentialError } from '../errors.ts';
 import { SqliteCredentialService } from './sqlite-credential-service.ts';
@@ -77,20 +78,40 @@ test('another key opens nothing, and a row that was handed to another user is re
   for (const opened of [service, stranger]) opened.close();
 });
 
-test('a file that another connection keeps locked is a retryable error, and nothing is saved', async () => {
-  const database = new DatabaseSync(path);
-  const blocked = new DatabaseSync(path);
-  const impatient = new SqliteCredentialService({ database: blocked, keys });
-  blocked.exec('PRAGMA busy_timeout = 0');
-  database.exec('BEGIN IMMEDIATE');
-  const failure: unknown = await impatient
-    .saveCredential({ ...KEY, credential: apiKey('hunter2') })
-    .catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(StorageError);
-  expect(failure).toMatchObject({ retryable: true });
-  database.exec('ROLLBACK');
-  expect(await impatient.loadCredential(KEY)).toBeUndefined();
-  for (const connection of [database, blocked]) connection.close();
+test('a file that another connection locks for a while keeps nothing else waiting, and is written when it is free', async () => {
+  const platform = new ManualPlatform();
+  const waits = vi.spyOn(platform, 'schedule');
+  const service = new SqliteCredentialService({ path, keys, platform });
+  const stranger = new DatabaseSync(path);
+  stranger.exec('BEGIN IMMEDIATE');
+  let isSaved = false;
+  const saved = service.saveCredential({ ...KEY, credential: apiKey('hunter2') }).then(() => (isSaved = true));
+  await vi.waitUntil(() => waits.mock.calls.length > 0);
+  expect(await service.loadCredential(KEY)).toBeUndefined();
+  expect(isSaved).toBe(false);
+  stranger.exec('ROLLBACK');
+  platform.advance(1000);
+  await saved;
+  expect(await service.loadCredential(KEY)).toEqual(apiKey('hunter2'));
+  stranger.close();
+  service.close();
+});
+
+test('a file that stays locked is a retryable error, and nothing is saved', async () => {
+  const platform = new ManualPlatform();
+  const waits = vi.spyOn(platform, 'schedule');
+  const service = new SqliteCredentialService({ path, keys, platform });
+  const stranger = new DatabaseSync(path);
+  stranger.exec('BEGIN IMMEDIATE');
+  const saving = service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
+  const failure: Promise<unknown> = saving.catch((error: unknown) => error);
+  await vi.waitUntil(() => waits.mock.calls.length > 0);
+  platform.advance(6000);
+  expect(await failure).toMatchObject({ code: StorageError.code, retryable: true });
+  stranger.exec('ROLLBACK');
+  expect(await service.loadCredential(KEY)).toBeUndefined();
+  stranger.close();
+  service.close();
 });
 
 test('a missing folder is made, and new folders and files are for their owner only', async () => {

@@ -1,4 +1,5 @@
 import { ConfigurationError, createEvent, StorageError } from '@eventloom/core';
+import { ManualPlatform } from '@eventloom/core/conformance';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,23 +59,38 @@ test('two services on one file see each other’s memories, and remember an even
   other.close();
 });
 
-test('a file that another connection keeps locked is a retryable error, and nothing is added', async () => {
-  const service = new SqliteMemoryService({ path });
-  const database = new DatabaseSync(path);
-  const blocked = new DatabaseSync(path);
-  const impatient = new SqliteMemoryService({ database: blocked });
-  blocked.exec('PRAGMA busy_timeout = 0');
-  database.exec('BEGIN IMMEDIATE');
-  const failure = await impatient
-    .addEventsToMemory({ ...KEY, events: [said('one', 'owl')] })
-    .catch((error: unknown) => error);
-  expect(StorageError.isInstance(failure)).toBe(true);
-  expect(failure).toMatchObject({ retryable: true });
-  database.exec('ROLLBACK');
+test('a file that another connection locks for a while keeps nothing else waiting, and is written when it is free', async () => {
+  const platform = new ManualPlatform();
+  const service = new SqliteMemoryService({ path, platform });
+  const stranger = new DatabaseSync(path);
+  stranger.exec('BEGIN IMMEDIATE');
+  let isAdded = false;
+  const added = service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] }).then(() => (isAdded = true));
   expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
-  await impatient.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  platform.advance(1000);
+  expect(isAdded).toBe(false);
+  stranger.exec('ROLLBACK');
+  platform.advance(1000);
+  await added;
   expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toHaveLength(1);
-  for (const connection of [database, blocked]) connection.close();
+  stranger.close();
+  service.close();
+});
+
+test('a file that stays locked is a retryable error, and nothing is added', async () => {
+  const platform = new ManualPlatform();
+  const service = new SqliteMemoryService({ path, platform });
+  const stranger = new DatabaseSync(path);
+  stranger.exec('BEGIN IMMEDIATE');
+  const adding = service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
+  const failure: Promise<unknown> = adding.catch((error: unknown) => error);
+  // A read of what is remembered comes first.
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
+  platform.advance(6000);
+  expect(await failure).toMatchObject({ code: StorageError.code, retryable: true });
+  stranger.exec('ROLLBACK');
+  expect((await service.searchMemory({ ...OWNER, query: 'owl' })).memories).toEqual([]);
+  stranger.close();
   service.close();
 });
 

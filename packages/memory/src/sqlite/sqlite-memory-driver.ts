@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Content, SessionKey } from '@eventloom/core';
+import type { Content, Platform, SessionKey } from '@eventloom/core';
+import { LockLine } from '@eventloom/core/internal';
 import type {
+  MaybePromise,
   MemoryDriver,
   MemoryOwner,
   MemoryRetreat,
@@ -16,12 +18,12 @@ export class SqliteMemoryDriver implements MemoryDriver {
   readonly #sql: Statements;
   readonly #transactions: SqliteTransactions;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, platform: Platform) {
     this.#sql = prepareStatements(database);
-    this.#transactions = new SqliteTransactions(database, this.#sql);
+    this.#transactions = new SqliteTransactions(database, this.#sql, new LockLine('the memory database', platform));
   }
 
-  rememberedEvents(key: SessionKey, eventIds: readonly string[]): Set<string> {
+  rememberedEvents(key: SessionKey, eventIds: readonly string[]): MaybePromise<Set<string>> {
     return this.#transactions.read(() => {
       const user = this.#findUser(key);
       if (user === undefined) return new Set();
@@ -29,8 +31,8 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  add(key: SessionKey, memories: readonly NewMemory[]): void {
-    this.#transactions.write(() => {
+  add(key: SessionKey, memories: readonly NewMemory[]): MaybePromise<void> {
+    return this.#transactions.write(() => {
       const user = this.#findUser(key) ?? Number(this.#sql.insertUser.get(key.appName, key.userId)?.['pk']);
       for (const { eventId, invocationId, timestamp, author, content, words } of memories) {
         const said = [invocationId, timestamp, author, JSON.stringify(content)] as const;
@@ -42,8 +44,8 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  retreat(key: SessionKey, { rewinds, eventIds }: MemoryRetreat): void {
-    this.#transactions.write(() => {
+  retreat(key: SessionKey, { rewinds, eventIds }: MemoryRetreat): MaybePromise<void> {
+    return this.#transactions.write(() => {
       const user = this.#findUser(key);
       if (user === undefined) return;
       for (const id of eventIds) this.#sql.deleteMemory.run(user, key.sessionId, id);
@@ -53,7 +55,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  countWords(owner: MemoryOwner, words: readonly string[]): WordCounts {
+  countWords(owner: MemoryOwner, words: readonly string[]): MaybePromise<WordCounts> {
     return this.#transactions.read(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return { memories: 0, counts: new Map() };
@@ -62,7 +64,7 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  search(owner: MemoryOwner, { weights, limit, exceptSessionId }: MemorySearch): StoredMemory[] {
+  search(owner: MemoryOwner, { weights, limit, exceptSessionId }: MemorySearch): MaybePromise<StoredMemory[]> {
     return this.#transactions.read(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return [];
@@ -71,8 +73,8 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  delete(key: SessionKey, eventId: string): void {
-    this.#transactions.write(() => {
+  delete(key: SessionKey, eventId: string): MaybePromise<void> {
+    return this.#transactions.write(() => {
       const user = this.#findUser(key);
       if (user === undefined) return;
       const { changes } = this.#sql.deleteMemory.run(user, key.sessionId, eventId);
@@ -80,8 +82,8 @@ export class SqliteMemoryDriver implements MemoryDriver {
     });
   }
 
-  deleteAll(owner: MemoryOwner, sessionId: string | undefined): void {
-    this.#transactions.write(() => {
+  deleteAll(owner: MemoryOwner, sessionId: string | undefined): MaybePromise<void> {
+    return this.#transactions.write(() => {
       const user = this.#findUser(owner);
       if (user === undefined) return;
       if (sessionId === undefined) {
@@ -112,24 +114,26 @@ export class SqliteMemoryDriver implements MemoryDriver {
   }
 }
 
-/** Runs work on a connection as one unit. */
+/** Runs work on a connection as one unit; again, when another process keeps the file locked. */
 class SqliteTransactions {
   readonly #database: DatabaseSync;
   readonly #sql: Statements;
+  readonly #line: LockLine;
 
-  constructor(database: DatabaseSync, sql: Statements) {
+  constructor(database: DatabaseSync, sql: Statements, line: LockLine) {
     this.#database = database;
     this.#sql = sql;
+    this.#line = line;
   }
 
   /** Several statements that see one moment. */
-  read<T>(work: () => T): T {
-    return this.#run(this.#sql.begin, work);
+  read<T>(work: () => T): MaybePromise<T> {
+    return this.#line.read(() => this.#run(this.#sql.begin, work));
   }
 
   /** Several statements that are written together or not at all. */
-  write<T>(work: () => T): T {
-    return this.#run(this.#sql.beginWrite, work);
+  write<T>(work: () => T): MaybePromise<T> {
+    return this.#line.write(() => this.#run(this.#sql.beginWrite, work));
   }
 
   #run<T>(begin: Statements['begin'], work: () => T): T {

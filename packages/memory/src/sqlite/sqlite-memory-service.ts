@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type Platform, systemPlatform } from '@eventloom/core';
 import { DriverMemoryService } from '../driver-memory-service.ts';
 import { migrateMemories } from './schema.ts';
 import { SqliteMemoryDriver } from './sqlite-memory-driver.ts';
@@ -12,15 +12,19 @@ export interface SqliteMemoryServiceOptions {
   readonly path?: string;
   /**
    * An open database, which may hold other tables, those of sessions too: the tables of this package begin with
-   * `eventloom_memor`. It is switched to WAL and must not be inside a transaction when the service is called.
+   * `eventloom_memor`. It is switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a
+   * transaction when the service is called.
    */
   readonly database?: DatabaseSync;
+  /** The clock and timers of calls that find the file locked. Default: the system's. */
+  readonly platform?: Platform;
 }
 
 /**
  * Memories in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file. Calls are
  * synchronous inside; a search takes longer the more memories of the user have its words. A call that finds the file locked by
- * another process blocks for up to five seconds and then fails with a StorageError, as does one that finds the disk full.
+ * another process is tried again without blocking anything else, and fails with a StorageError when the file stays locked for five seconds; at
+ * once when the disk is full.
  *
  * An acknowledged write survives the death of this process; after a crash of the machine the last writes may be missing, all of a
  * call or nothing of it. In a file that the service opened, what is deleted is overwritten.
@@ -29,13 +33,13 @@ export class SqliteMemoryService extends DriverMemoryService {
   readonly #opened: DatabaseSync | undefined;
 
   /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version */
-  constructor({ path, database }: SqliteMemoryServiceOptions) {
+  constructor({ path, database, platform = systemPlatform }: SqliteMemoryServiceOptions) {
     if ((path === undefined) === (database === undefined)) {
       throw new ConfigurationError('SqliteMemoryService: give either path or database');
     }
     const opened = path === undefined ? undefined : openDatabase(path);
     if (database) prepareDatabase(database);
-    super(new SqliteMemoryDriver((opened ?? database) as DatabaseSync));
+    super(new SqliteMemoryDriver((opened ?? database) as DatabaseSync, platform));
     this.#opened = opened;
   }
 
@@ -45,6 +49,7 @@ export class SqliteMemoryService extends DriverMemoryService {
   }
 }
 
+/** Opening waits for a lock as long as this, and blocks meanwhile. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
@@ -76,4 +81,6 @@ function prepareDatabase(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = NORMAL');
   migrateMemories(database);
+  // From here on a lock is waited for without blocking.
+  database.exec('PRAGMA busy_timeout = 0');
 }

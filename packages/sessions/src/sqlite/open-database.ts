@@ -1,9 +1,9 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
+import { LockLine } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
-import { LockLine } from './lock-line.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /**
@@ -55,7 +55,7 @@ export function prepareDatabase(
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
-  const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine(platform));
+  const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine('the session database', platform));
   // From here on a lock is waited for without blocking.
   database.exec('PRAGMA busy_timeout = 0');
   return driver;

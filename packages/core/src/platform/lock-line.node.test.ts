@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ManualPlatform } from '../conformance/index.ts';
+import { ManualPlatform } from '../conformance/manual-platform.ts';
 import { LockLine } from './lock-line.ts';
 
 let folder = '';
@@ -27,7 +27,7 @@ function count(): unknown {
 }
 
 test('work that finds no lock is done at once', () => {
-  const line = new LockLine(new ManualPlatform());
+  const line = new LockLine('the database', new ManualPlatform());
   expect(line.read(() => 1)).toBe(1);
   expect(line.write(() => 2)).toBe(2);
   expect(() => line.write(() => database.exec('nonsense'))).toThrow('nonsense');
@@ -35,7 +35,7 @@ test('work that finds no lock is done at once', () => {
 
 test('every kind of busy is waited for: here that somebody wrote between a read and the write that follows', async () => {
   const platform = new ManualPlatform();
-  const line = new LockLine(platform);
+  const line = new LockLine('the database', platform);
   const codes: unknown[] = [];
   let isDisturbed = true;
   const work = (): unknown => {
@@ -62,7 +62,7 @@ test('every kind of busy is waited for: here that somebody wrote between a read 
 
 test('what is wrong for another reason fails as soon as the lock is gone, and those behind go on', async () => {
   const platform = new ManualPlatform();
-  const line = new LockLine(platform);
+  const line = new LockLine('the database', platform);
   stranger.exec('BEGIN IMMEDIATE');
   const insert = (number: number): void => database.exec(`INSERT INTO numbers VALUES (${number})`);
   const answers = [

@@ -1,8 +1,8 @@
-import { type MaybePromise, type Platform, StorageError } from '@eventloom/core';
-import { sqliteResult, storageFailure } from '@eventloom/core/internal';
-import type { SqlWork } from '../sql/sql-connection.ts';
+import { StorageError } from '../errors.ts';
+import type { MaybePromise } from '../session/maybe-promise.ts';
+import type { Platform } from './platform.ts';
+import { sqliteResult, storageFailure } from './storage-failure.ts';
 
-const STORAGE = 'the session database';
 const SQLITE_BUSY = 5;
 /** How long a file may stay locked before what waits for it fails. */
 const MAX_WAIT_MS = 5000;
@@ -21,11 +21,14 @@ interface Attempt {
  * event loop: writes one after the other in the order in which they were asked for, while reads go on. Whatever is given must
  * change nothing when it finds the file locked.
  */
-export class LockLine implements SqlWork {
+export class LockLine {
+  readonly #storage: string;
   readonly #platform: Platform;
-  readonly #line = new Set<Attempt>();
+  readonly #line: Set<Attempt> = new Set();
 
-  constructor(platform: Platform) {
+  /** @param storage what errors say cannot be used, e.g. `the session database` */
+  constructor(storage: string, platform: Platform) {
+    this.#storage = storage;
     this.#platform = platform;
   }
 
@@ -34,7 +37,7 @@ export class LockLine implements SqlWork {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error)) throw storageFailure(STORAGE, error);
+      if (!isBusy(error)) throw storageFailure(this.#storage, error);
       return this.#wait(work);
     }
   }
@@ -53,11 +56,11 @@ export class LockLine implements SqlWork {
             resolve(work());
           } catch (error) {
             if (isBusy(error)) return error;
-            reject(storageFailure(STORAGE, error));
+            reject(storageFailure(this.#storage, error));
           }
           return undefined;
         },
-        fail: (cause) => reject(StorageError.of(STORAGE, cause)),
+        fail: (cause) => reject(StorageError.of(this.#storage, cause)),
       });
       if (this.#line.size === 1) this.#sleep(1);
     });
