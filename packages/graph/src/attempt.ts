@@ -13,8 +13,8 @@ import { NodeInterrupt } from './errors.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import { Slots } from './slots.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from '@eventloom/core/internal';
+import { CommitQueue } from './commit-queue.ts';
 
 /** One attempt of a function: what it wrote, asked and runs. */
 export class Attempt {
@@ -30,11 +30,11 @@ export class Attempt {
   /** True when it cannot go on before somebody answers. */
   isWaiting = false;
   /** True when nothing that the function does counts any more: it is done, or was given up. */
-  isOver = false;
+  isEnded = false;
   /** A configuration error. It ends the run even if the function catches it. */
   fault: ConfigurationError | undefined;
-  readonly turns: Turns;
-  readonly slots: Slots;
+  readonly commitQueue: CommitQueue;
+  readonly semaphore: Semaphore;
   #context: InvocationContext | undefined;
   readonly #inner: Promise<unknown>[] = [];
   readonly #questions = new Set<string>();
@@ -46,8 +46,8 @@ export class Attempt {
     this.number = number;
     this.guard = guard;
     const { platform } = run.context;
-    this.turns = new Turns(run.maxConcurrency, (begin) => void platform.schedule(0, begin));
-    this.slots = new Slots(run.maxConcurrency);
+    this.commitQueue = new CommitQueue(run.maxConcurrency, (begin) => void platform.schedule(0, begin));
+    this.semaphore = new Semaphore(run.maxConcurrency);
   }
 
   /** The invocation context of the attempt, with the session's state as the attempt sees it. */
@@ -57,7 +57,7 @@ export class Attempt {
 
   /** @throws RunAbortedError when the attempt is over */
   check(): void {
-    if (this.isOver) throw new RunAbortedError(`node "${this.run.node.name}": this attempt is over`);
+    if (this.isEnded) throw new RunAbortedError(`node "${this.run.node.name}": this attempt is over`);
   }
 
   /** The answer to a question; without one it is asked. @throws NodeInterrupt ConfigurationError */
@@ -111,7 +111,7 @@ export class Attempt {
 
   /** Ends the attempt, when the nodes that it runs have ended. */
   async end(): Promise<void> {
-    this.isOver = true;
+    this.isEnded = true;
     while (this.#inner.length > 0) await this.#inner.pop();
   }
 }

@@ -11,7 +11,7 @@ import type { ValueSchema } from '@eventloom/tools';
 import { ChannelState } from './channel-state.ts';
 import { BEGIN, FINISH, runId, toAgentState } from './checkpoint.ts';
 import { StepLimitError } from './errors.ts';
-import { fitting } from './json-values.ts';
+import { validateValue } from './json-values.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { type Arrival, byNode, type Task } from './graph-progress.ts';
 import { GraphRecord } from './graph-record.ts';
@@ -20,10 +20,10 @@ import { END, START } from './names.ts';
 import { NodeCommits, questionEvent } from './node-commits.ts';
 import { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { Outbox } from './outbox.ts';
-import { Seat } from './seat.ts';
-import { Slots } from './slots.ts';
-import { Turns } from './turns.ts';
+import { EventChannel } from './event-channel.ts';
+import { CommitTurn } from './commit-turn.ts';
+import { Semaphore } from '@eventloom/core/internal';
+import { CommitQueue } from './commit-queue.ts';
 
 /** Time that nodes have to end after they were stopped. */
 const GRACE_MS = 5000;
@@ -105,7 +105,7 @@ export class GraphRun {
 
   async #ending(): Promise<Event> {
     const { arrivals } = this.#record.progress;
-    const output = await fitting(this.#plan.name, 'output', this.#params.outputSchema, outputOf(arrivals));
+    const output = await validateValue(this.#plan.name, 'output', this.#params.outputSchema, outputOf(arrivals));
     const [only] = arrivals;
     // What a node said already is not said again.
     const isTold = arrivals.length === 1 && only !== undefined && this.#record.told.has(runId(only.step, only.index));
@@ -122,31 +122,31 @@ export class GraphRun {
   async *#step(tasks: readonly Task[]): AsyncGenerator<Event, void, void> {
     const context = this.#context;
     const guard = context.forkAbort();
-    const outbox = new Outbox();
-    const running = this.#runAll(tasks, this.#stepOf(outbox, guard, tasks.length)).finally(() => outbox.end());
+    const events = new EventChannel();
+    const running = this.#runAll(tasks, this.#stepOf(events, guard, tasks.length)).finally(() => events.end());
     // It is awaited below, unless nobody reads any more.
     running.catch(() => undefined);
-    let isOver = false;
+    let isEnded = false;
     try {
-      for (let event = await outbox.next(); event; event = await outbox.next()) yield event;
-      isOver = true;
+      for (let event = await events.next(); event; event = await events.next()) yield event;
+      isEnded = true;
       await running;
     } finally {
-      outbox.close();
-      if (!isOver) await this.#stop(running, guard);
+      events.close();
+      if (!isEnded) await this.#stop(running, guard);
       context.dropAbort(guard);
     }
   }
 
   async #runAll(tasks: readonly Task[], step: GraphStep): Promise<void> {
     const width = this.#plan.maxConcurrency;
-    const turns = new Turns(width);
-    const slots = new Slots(width);
+    const commitQueue = new CommitQueue(width);
+    const semaphore = new Semaphore(width);
     const places = tasks.map(({ index, node: name, input }) => {
       const node = this.#plan.nodes.get(name);
       if (!node)
         throw new ConfigurationError(`graph "${this.#plan.name}": cannot be resumed at "${name}", it has no such node`);
-      return { run: new NodeRun(step, node, runId(step.step, index), new Seat(turns, step.guard)), input };
+      return { run: new NodeRun(step, node, runId(step.step, index), new CommitTurn(commitQueue, step.guard)), input };
     });
     const failures: unknown[] = [];
     const runs = places.map(async ({ run, input }) => {
@@ -156,7 +156,7 @@ export class GraphRun {
         step.guard.abort(new RunAbortedError(`node "${run.node.name}" of the same step failed`, { cause: error }));
       };
       try {
-        const outcome = await run.run(input, slots, fail);
+        const outcome = await run.run(input, semaphore, fail);
         if (outcome.isWaiting) this.#context.pause();
       } catch (error) {
         fail(error);
@@ -166,14 +166,14 @@ export class GraphRun {
     if (failures.length > 0) throw failures.find((error) => !RunAbortedError.isInstance(error)) ?? failures[0];
   }
 
-  #stepOf(outbox: Outbox, guard: AbortGuard, width: number): GraphStep {
+  #stepOf(events: EventChannel, guard: AbortGuard, width: number): GraphStep {
     return {
       context: this.#context,
       step: this.#record.progress.step,
       record: this.#record,
       state: this.#channels.found(),
       sessionState: width > 1 ? { ...this.#context.session.state } : undefined,
-      outbox,
+      events,
       guard,
       maxConcurrency: this.#plan.maxConcurrency,
       tellsLifecycle: this.#params.tellsLifecycle,

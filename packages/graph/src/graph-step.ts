@@ -3,7 +3,7 @@ import type { AbortGuard } from '@eventloom/core/internal';
 import type { GraphRecord } from './graph-record.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
-import type { Outbox } from './outbox.ts';
+import type { EventChannel } from './event-channel.ts';
 
 /** State that the nodes of a step share. */
 export interface GraphStep {
@@ -15,7 +15,7 @@ export interface GraphStep {
   readonly state: Readonly<Record<string, unknown>>;
   /** The session's state as the step found it; undefined where nobody beside the one node of the step changes it. */
   readonly sessionState: Readonly<Record<string, unknown>> | undefined;
-  readonly outbox: Outbox;
+  readonly events: EventChannel;
   /** Stops the nodes of the step; of nodes that another one runs, this one's attempt. */
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;

@@ -42,7 +42,7 @@ export function toOutput(nodeName: string, output: unknown): JsonValue | undefin
 }
 
 /** Checks a value against a schema and returns the parsed value. @throws NodeError for a value that does not match */
-export async function fitting(
+export async function validateValue(
   nodeName: string,
   what: string,
   schema: ValueSchema | undefined,

@@ -125,8 +125,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   #emit(category: NodeEvent['category'], eventType: string, said: Partial<NodeEvent>): Promise<boolean> {
-    const { isOver, run } = this.#attempt;
-    return isOver ? Promise.resolve(false) : run.voice.emit({ eventType, category, ...said });
+    const { isEnded, run } = this.#attempt;
+    return isEnded ? Promise.resolve(false) : run.voice.emit({ eventType, category, ...said });
   }
 
   /**

@@ -17,7 +17,7 @@ import { NodeTimeoutError, toNodeError } from './errors.ts';
 import { createNode, type GraphNode, isGraphNode, type NodeFunction } from './graph-node.ts';
 import type { AskedQuestion } from './graph-record.ts';
 import type { GraphStep } from './graph-step.ts';
-import { fitting } from './json-values.ts';
+import { validateValue } from './json-values.ts';
 import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import { type LifecycleNews, NodeVoice } from './node-voice.ts';
@@ -25,8 +25,8 @@ import { delayAfter, isWorthRetry, pause } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
 import { runTool } from './run-tool.ts';
-import { Seat } from './seat.ts';
-import type { Slots } from './slots.ts';
+import { CommitTurn } from './commit-turn.ts';
+import type { Semaphore } from '@eventloom/core/internal';
 
 /** The position of a run that another run started. */
 interface InnerPlace {
@@ -52,16 +52,16 @@ export class NodeRun {
   readonly ledger: NodeLedger;
   readonly voice: NodeVoice;
   readonly #graph: GraphStep;
-  readonly #seat: Seat;
+  readonly #commitTurn: CommitTurn;
   readonly #inner: InnerPlace | undefined;
   /** The run with the session's state as it found it, and what is stored of it since. Made when it is wanted. */
   #found: InvocationContext | undefined;
 
-  constructor(graph: GraphStep, node: GraphNode, id: string, seat: Seat, inner?: InnerPlace) {
+  constructor(graph: GraphStep, node: GraphNode, id: string, commitTurn: CommitTurn, inner?: InnerPlace) {
     this.#graph = graph;
     this.node = node;
     this.id = id;
-    this.#seat = seat;
+    this.#commitTurn = commitTurn;
     this.given = inner?.given;
     this.#inner = inner;
     this.ledger = new NodeLedger(graph, node.name, this.given);
@@ -112,29 +112,33 @@ export class NodeRun {
   /** Commits an event of the node's agent. */
   readonly inTurn: InTurn = (commit) => {
     const { inTurn } = this.context.invocation;
-    return this.#seat.commit(inTurn ? () => inTurn(commit) : commit);
+    return this.#commitTurn.commit(inTurn ? () => inTurn(commit) : commit);
   };
 
   /**
    * Runs the node and commits what came of it, in turn. Rejects, in turn too, when it failed for good.
-   * @param slots who works at the same time
+   * @param semaphore limits how many nodes work at the same time
    * @param onFailure told when it failed for good, before anybody else has a turn
    */
-  async run(input: JsonValue | undefined, slots: Slots, onFailure?: (error: unknown) => void): Promise<NodeOutcome> {
-    await this.#graph.guard.until(slots.take());
+  async run(
+    input: JsonValue | undefined,
+    semaphore: Semaphore,
+    onFailure?: (error: unknown) => void,
+  ): Promise<NodeOutcome> {
+    await this.#graph.guard.until(semaphore.take());
     let outcome: NodeOutcome;
     try {
       outcome = await this.#work(input);
     } catch (error) {
-      if (!this.#graph.guard.signal.aborted) await this.#seat.leave(onFailure && (async () => onFailure(error)));
+      if (!this.#graph.guard.signal.aborted) await this.#commitTurn.leave(onFailure && (async () => onFailure(error)));
       throw error;
     } finally {
-      slots.giveBack();
+      semaphore.give();
     }
     // What is done is not done again, should the process die before it can be committed.
-    if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#seat.isNext)
+    if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#commitTurn.isNext)
       await this.ledger.recordOutcome(this.id, outcome);
-    await this.#seat.leave(() => this.#commit(outcome, onFailure));
+    await this.#commitTurn.leave(() => this.#commit(outcome, onFailure));
     if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
     return outcome;
   }
@@ -158,13 +162,13 @@ export class NodeRun {
     const finished = typeof node.work === 'function' ? await this.ledger.outcome(this.id) : undefined;
     if (finished) return finished;
     await this.#tell(ObjectType.graphNodeStart, 'start');
-    const input = await fitting(node.name, 'input', node.inputSchema, given);
+    const input = await validateValue(node.name, 'input', node.inputSchema, given);
     const failures = node.retry ? await this.ledger.failures(this.id) : 0;
     for (let attempt = failures + 1; ; attempt++) {
       try {
         const outcome = await this.#attempt(input, attempt);
         if (outcome.isWaiting) return outcome;
-        return { ...outcome, output: await fitting(node.name, 'output', node.outputSchema, outcome.output) };
+        return { ...outcome, output: await validateValue(node.name, 'output', node.outputSchema, outcome.output) };
       } catch (thrown) {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
@@ -183,13 +187,13 @@ export class NodeRun {
     const guard = this.#graph.guard.fork();
     const timedOut = new NodeTimeoutError(name, timeoutMs);
     const timer = new AttemptTimer(context.platform, timeoutMs, () => guard.abort(timedOut));
-    this.#seat.onWait = (isWaiting) => (isWaiting ? timer.pause() : timer.resume());
+    this.#commitTurn.onWait = (isWaiting) => (isWaiting ? timer.pause() : timer.resume());
     try {
       return await this.#once(input, attempt, guard);
     } catch (error) {
       throw guard.signal.reason === timedOut ? timedOut : error;
     } finally {
-      this.#seat.onWait = undefined;
+      this.#commitTurn.onWait = undefined;
       timer.pause();
       this.#graph.guard.drop(guard);
     }
@@ -208,7 +212,7 @@ export class NodeRun {
     work: GraphNode | BaseAgent | BaseTool,
     input: JsonValue,
     key: string,
-    { context: outer, guard, turns, slots }: Attempt,
+    { context: outer, guard, commitQueue, semaphore }: Attempt,
   ): Promise<NodeOutcome> {
     const node = isGraphNode(work) ? work : createNode(work.name, work);
     const unsaid = node.writes.find((name) => !this.writes.has(name));
@@ -221,14 +225,18 @@ export class NodeRun {
     const sessionState = { ...outer.session.state };
     const place = { outer, sessionState, writes: this.writes, given: inputDigest(input) };
     const done = this.#graph.record.inner.get(id);
-    if (!done) return new NodeRun(graph, node, id, new Seat(turns, guard, this.#seat), place).run(input, slots);
+    if (!done)
+      return new NodeRun(graph, node, id, new CommitTurn(commitQueue, guard, this.#commitTurn), place).run(
+        input,
+        semaphore,
+      );
     new NodeLedger(graph, node.name, place.given).checkGiven(done.given);
     return { isWaiting: false, output: done.output };
   }
 
   /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
   async post(event: Event): Promise<true> {
-    if (await this.#graph.outbox.post(event)) return true;
+    if (await this.#graph.events.post(event)) return true;
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
   }
 

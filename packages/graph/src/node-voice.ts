@@ -34,7 +34,7 @@ export class NodeVoice {
         `node "${this.#nodeName}": ${MAX_UNTAKEN} of its events wait to be taken; await what emit… returns`,
       );
     this.#untaken++;
-    const taken = this.#graph.outbox.post(this.#event(ObjectType.graphNodeCustom, told));
+    const taken = this.#graph.events.post(this.#event(ObjectType.graphNodeCustom, told));
     return taken.finally(() => this.#untaken--);
   }
 
@@ -43,7 +43,7 @@ export class NodeVoice {
     const response = { functionResponse: { id, name: toolName, response: { output } } };
     const content = { role: 'user', parts: [response] };
     const event = { author: this.#nodeName, object: ObjectType.toolResponse, partial: true, content };
-    return this.#graph.outbox.post(this.#graph.context.createEvent(event));
+    return this.#graph.events.post(this.#graph.context.createEvent(event));
   }
 
   /** The event that says where the node is; undefined in a graph that does not tell. */

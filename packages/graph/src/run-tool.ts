@@ -54,9 +54,9 @@ export async function runTool(
   }
   if (!recorded) await run.ledger.record(call);
   const context = run.beginAttempt();
-  let isOver = false;
+  let isEnded = false;
   const check = (): void => {
-    if (isOver) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
+    if (isEnded) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
   };
   const params = {
     invocationContext: context,
@@ -74,7 +74,7 @@ export async function runTool(
   const toolContext = new AttemptToolContext(params, check);
   const operation = startOperation(context.invocation, { kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
-  const result = await (operation ? operation.around(work) : work()).finally(() => (isOver = true));
+  const result = await (operation ? operation.around(work) : work()).finally(() => (isEnded = true));
   const { actions } = toolContext;
   const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {

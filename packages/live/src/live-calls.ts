@@ -13,7 +13,7 @@ import { type AbortGuard, getOwn, TASK_COMPLETED } from '@eventloom/core/interna
 import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore } from '@eventloom/core/internal';
 import type { ServiceSession } from './service-session.ts';
 import { STOP_STREAMING } from './stop-streaming-tool.ts';
 

@@ -1,7 +1,7 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS, branchBelow, checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { checkCount } from './check-count.ts';
-import { Lanes } from './lanes.ts';
+import { BranchMerger } from './branch-merger.ts';
 
 /** Config of a parallel agent. */
 export interface ParallelAgentConfig extends BaseAgentConfig {
@@ -35,28 +35,28 @@ export class ParallelAgent extends BaseAgent {
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const abort = context.forkAbort();
-    const lanes = new Lanes(context, abort);
+    const merger = new BranchMerger(context, abort);
     const branch = branchBelow(context.branch, this.name);
     let begun = 0;
     const begin = (): void => {
       const child = this.subAgents[begun++];
-      if (child) lanes.open(child, { branch: branchBelow(branch, child.name), abort });
+      if (child) merger.open(child, { branch: branchBelow(branch, child.name), abort });
     };
     try {
       const atOnce = Math.min(this.maxConcurrency ?? Infinity, this.subAgents.length);
       while (begun < atOnce) begin();
-      while (lanes.size > 0) {
-        const { lane, event } = await lanes.next();
+      while (merger.size > 0) {
+        const { source, event } = await merger.next();
         if (event) {
           yield event;
-          lanes.goOn(lane);
+          merger.resume(source);
         } else {
-          lanes.close(lane);
+          merger.close(source);
           if (!context.isEnded) begin();
         }
       }
     } finally {
-      await lanes.stop();
+      await merger.stop();
       context.dropAbort(abort);
     }
   }

@@ -23,6 +23,7 @@ export {
   type RecordedExecution,
   type RecordedInvocation,
 } from '../context/recorded-invocation.ts';
+export { Semaphore } from '../context/semaphore.ts';
 export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';

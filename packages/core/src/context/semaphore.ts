@@ -1,4 +1,4 @@
-/** Lets a limited number of calls run at once; the others wait, in order. */
+/** Limits how many tasks run at the same time; the others wait, in order. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

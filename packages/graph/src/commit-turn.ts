@@ -1,38 +1,38 @@
 import type { AbortGuard, InTurn } from '@eventloom/core/internal';
-import type { Lane, Turns } from './turns.ts';
+import type { QueueMember, CommitQueue } from './commit-queue.ts';
 
-/** A node's place among those that commit in turn. Nodes that it runs commit within its turns. */
-export class Seat {
-  readonly #turns: Turns;
-  readonly #lane: Lane;
+/** A node's place in a CommitQueue. Nodes that it runs commit within its turns. */
+export class CommitTurn {
+  readonly #commitQueue: CommitQueue;
+  readonly #member: QueueMember;
   readonly #guard: AbortGuard;
-  readonly #parent: Seat | undefined;
+  readonly #parent: CommitTurn | undefined;
   #last: Promise<unknown> = Promise.resolve();
   #hasLeft = false;
-  /** Told when the node begins and ends to wait for its turn. */
+  /** Called when the node begins to wait for its turn, and when it stops waiting. */
   onWait: ((isWaiting: boolean) => void) | undefined;
 
   /** @param guard ends every wait when it fires */
-  constructor(turns: Turns, guard: AbortGuard, parent?: Seat) {
-    this.#turns = turns;
+  constructor(commitQueue: CommitQueue, guard: AbortGuard, parent?: CommitTurn) {
+    this.#commitQueue = commitQueue;
     this.#guard = guard;
     this.#parent = parent;
-    this.#lane = turns.join();
+    this.#member = commitQueue.join();
   }
 
   /** True when a commit would not have to wait. */
   get isNext(): boolean {
-    return this.#turns.isNext(this.#lane) && (this.#parent?.isNext ?? true);
+    return this.#commitQueue.isNext(this.#member) && (this.#parent?.isNext ?? true);
   }
 
-  /** Commits one event, in turn. One after the other, should several be asked for at once. */
+  /** Commits one event in the node's turn. Several commits at once are made one after the other. */
   readonly commit: InTurn = (work) => {
     const done = this.#last.then(() => this.#inTurn(work, false));
     this.#last = done.catch(() => undefined);
     return done;
   };
 
-  /** Commits the last event, if there is one, and leaves the others to themselves. */
+  /** Commits the node's last event, if there is one, and leaves the queue. */
   async leave(work?: () => Promise<unknown>): Promise<void> {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
@@ -43,7 +43,7 @@ export class Seat {
   async #inTurn<T>(work: (() => Promise<T>) | undefined, isLast: boolean): Promise<T> {
     this.onWait?.(true);
     try {
-      await this.#guard.until(this.#turns.take(this.#lane));
+      await this.#guard.until(this.#commitQueue.take(this.#member));
     } catch (error) {
       this.onWait?.(false);
       throw error;
@@ -58,8 +58,8 @@ export class Seat {
       return await (work && this.#parent ? this.#parent.commit(begin) : begin());
     } finally {
       this.onWait?.(false);
-      if (isLast) this.#turns.leave();
-      else this.#turns.pass();
+      if (isLast) this.#commitQueue.leave();
+      else this.#commitQueue.pass();
     }
   }
 }

@@ -1,62 +1,62 @@
 import { type BaseAgent, type Event, type InvocationContext, RunAbortedError } from '@eventloom/core';
 import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
 
-/** Time that agents have to end after they were stopped. */
+/** Time that agents have to end after they were aborted. */
 const GRACE_MS = 5000;
 
-type Events = AsyncGenerator<Event, void, void>;
+type AgentEvents = AsyncGenerator<Event, void, void>;
 
-/** The next event of a lane; none at its end. */
-interface Arrival {
-  readonly lane: Events;
+/** The next event of an agent; `event` is undefined at the end of its stream. */
+interface BranchEvent {
+  readonly source: AgentEvents;
   readonly event: Event | undefined;
 }
 
-/** Several agents under way at the same time, whose events are taken one by one in the order in which they come. */
-export class Lanes {
+/** Runs several agents at the same time and merges their events into one stream, in the order in which they come. */
+export class BranchMerger {
   readonly #context: InvocationContext;
   readonly #abort: AbortGuard;
-  readonly #open = new Set<Events>();
-  readonly #arrived: Arrival[] = [];
+  readonly #open = new Set<AgentEvents>();
+  readonly #arrived: BranchEvent[] = [];
   #taken = 0;
   #failure: { readonly error: unknown } | undefined;
-  #waiting: { resolve(arrival: Arrival): void; reject(error: unknown): void } | undefined;
+  #waiting: { resolve(arrival: BranchEvent): void; reject(error: unknown): void } | undefined;
 
-  /** @param abort aborts these lanes and nothing else */
+  /** @param abort aborts these agents and nothing else */
   constructor(context: InvocationContext, abort: AbortGuard) {
     this.#context = context;
     this.#abort = abort;
   }
 
-  /** Lanes that are not at their end. */
+  /** The number of agents that have not ended. */
   get size(): number {
     return this.#open.size;
   }
 
   /** Starts an agent. */
   open(agent: BaseAgent, place: AgentPlace): void {
-    const lane = this.#context.runAgent(agent, place);
-    this.#open.add(lane);
-    this.goOn(lane);
+    const source = this.#context.runAgent(agent, place);
+    this.#open.add(source);
+    this.resume(source);
   }
 
-  /** Asks a lane for its next event: the one before is committed. */
-  goOn(lane: Events): void {
-    lane.next().then(
+  /** Asks an agent for its next event, after the one before was committed. */
+  resume(source: AgentEvents): void {
+    source.next().then(
       (step) => {
-        if (!this.#failure) this.#arrive({ lane, event: step.done ? undefined : step.value });
+        if (!this.#failure) this.#arrive({ source, event: step.done ? undefined : step.value });
       },
       (error: unknown) => this.#fail(error),
     );
   }
 
-  /** Forgets a lane that is at its end. */
-  close(lane: Events): void {
-    this.#open.delete(lane);
+  /** Removes an agent that has ended. */
+  close(source: AgentEvents): void {
+    this.#open.delete(source);
   }
 
-  /** Returns the next arrival. @throws the error of the first branch that failed */
-  next(): Promise<Arrival> {
+  /** Returns the next event of any agent. @throws the error of the first agent that failed */
+  next(): Promise<BranchEvent> {
     return new Promise((resolve, reject) => {
       const arrival = this.#arrived[this.#taken];
       if (arrival) {
@@ -71,7 +71,7 @@ export class Lanes {
     });
   }
 
-  #arrive(arrival: Arrival): void {
+  #arrive(arrival: BranchEvent): void {
     if (!this.#waiting) {
       this.#arrived.push(arrival);
       return;
@@ -88,14 +88,14 @@ export class Lanes {
     this.#waiting = undefined;
   }
 
-  /** Aborts and closes the lanes that are not at their end; waits for them, a while. */
+  /** Aborts and closes the agents that have not ended, and waits for them for at most `GRACE_MS`. */
   async stop(): Promise<void> {
     if (this.#open.size === 0) return;
     const { platform } = this.#context;
     this.#failure ??= { error: undefined };
     this.#abort.abort(new RunAbortedError('the parallel agent was stopped'));
-    const closing = Array.from(this.#open, (lane) =>
-      lane.return().then(undefined, (error: unknown) => {
+    const closing = Array.from(this.#open, (source) =>
+      source.return().then(undefined, (error: unknown) => {
         // What stops says that it was stopped; anything else is news.
         reportUnlessStopped(platform, error);
       }),

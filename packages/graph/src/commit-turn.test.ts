@@ -1,17 +1,17 @@
 import { AbortGuard } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
-import { Seat } from './seat.ts';
-import { Turns } from './turns.ts';
+import { CommitTurn } from './commit-turn.ts';
+import { CommitQueue } from './commit-queue.ts';
 
-test('what was stopped while the node that runs it waited for its turn does not commit', async () => {
+test('an attempt that is aborted while its parent node waits for a turn does not commit', async () => {
   const step = new AbortGuard();
-  const turns = new Turns(2);
-  const before = new Seat(turns, step);
-  const outer = new Seat(turns, step);
+  const commitQueue = new CommitQueue(2);
+  const before = new CommitTurn(commitQueue, step);
+  const outer = new CommitTurn(commitQueue, step);
   const attempt = step.fork();
-  const inner = new Seat(new Turns(1), attempt, outer);
+  const inner = new CommitTurn(new CommitQueue(1), attempt, outer);
   const committed: string[] = [];
-  // The outer node is told when it begins to wait: its own turn is what is missing then.
+  // The outer node begins to wait when only its own turn is missing.
   const waits = Promise.withResolvers<void>();
   outer.onWait = (isWaiting) => isWaiting && waits.resolve();
   const done = inner.commit(async () => committed.push('inner')).catch((error: unknown) => error);

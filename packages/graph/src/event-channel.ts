@@ -6,16 +6,16 @@ interface Posted {
 }
 
 /** Passes the events of a step's nodes to the stream of the graph. */
-export class Outbox {
+export class EventChannel {
   readonly #queue: Posted[] = [];
   #taken: Posted | undefined;
   #wake: (() => void) | undefined;
-  #isOver = false;
+  #isEnded = false;
   #isClosed = false;
 
   /**
-   * Hands in an event. Resolves to true when it was taken, which for one to be stored means that it is, and to false when nobody
-   * takes any more.
+   * Adds an event. Resolves to true when the stream took it (an event to be stored is stored then), and to false when the channel was
+   * closed before.
    */
   post(event: Event): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
@@ -25,22 +25,22 @@ export class Outbox {
     });
   }
 
-  /** No more events come. */
+  /** Ends the channel: no event is added after this. */
   end(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     this.#wake?.();
   }
 
-  /** The next event; undefined at the end. To ask for one says that the one before was taken. */
+  /** Returns the next event; undefined at the end. The call says that the event before was taken. */
   async next(): Promise<Event | undefined> {
     this.#taken?.settle(true);
     this.#taken = undefined;
-    while (this.#queue.length === 0 && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
+    while (this.#queue.length === 0 && !this.#isEnded) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#taken = this.#queue.shift();
     return this.#taken?.event;
   }
 
-  /** Nobody takes any more. */
+  /** Closes the channel: events that were not taken are dropped. */
   close(): void {
     this.#isClosed = true;
     this.#taken?.settle(false);
