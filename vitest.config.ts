@@ -66,7 +66,7 @@ export default defineConfig({
         },
       },
       {
-        // Apart from the project above, whose tests call `vi.resetModules()`: an object that lives on when its class was loaded anew breaks.
+        // Separate from the project above, whose tests call `vi.resetModules()`: objects that live on break when their class is loaded again.
         plugins: [cloudflareTest({ wrangler: { configPath: './tests/runtimes/worker-server/wrangler.jsonc' } })],
         test: {
           name: 'worker-server',

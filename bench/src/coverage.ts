@@ -68,7 +68,7 @@ function noteStacks(model: BaseLlm): string[] {
   return stacks;
 }
 
-/** What one turn enters, after some that warm the server. */
+/** Returns the files and functions that one turn enters, after some turns that warm the server. */
 async function coverageOf(model: BaseLlm): Promise<Entered> {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession({ ...APP, sessionId: 's' });

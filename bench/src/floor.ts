@@ -9,7 +9,7 @@ export interface FloorSession {
   lastUpdateTime: number;
 }
 
-/** What a floor tool is. */
+/** The tools of a floor, by name. */
 export type FloorTools = Readonly<Record<string, (args: Record<string, unknown>) => Promise<Record<string, unknown>>>>;
 
 /** Told of every event that is to be stored. */

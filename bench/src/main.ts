@@ -71,7 +71,7 @@ for (const [name, run] of Object.entries(WORKLOADS)) {
 }
 console.log(`${formatRows(rows)}\n${describeLoad()}`);
 
-/** What else the machine does: figures taken while it does much are worth little. */
+/** Describes the load of the machine: figures taken under high load are unreliable. */
 function describeLoad(): string {
   return `load average ${loadavg()[0]?.toFixed(2)}`;
 }

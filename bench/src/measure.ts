@@ -5,7 +5,7 @@ export interface Measurement {
   readonly rounds: number;
 }
 
-/** What is measured: a name and one round of it, which says how many operations it did. */
+/** A measured contestant: its name and one round of its work, which returns the number of operations. */
 export interface Contestant {
   readonly name: string;
   /** Goes before every round and takes no time of it. */

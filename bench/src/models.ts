@@ -31,7 +31,10 @@ export class ToolCallingModel extends BaseLlm {
     yield this.answer(request.contents);
   }
 
-  /** What comes after these contents. Counts responses from the end, which costs the turn and not the history. */
+  /**
+   * Returns the reply to these contents. Counts responses from the end, so that the cost depends on the turn and not on
+   * the history.
+   */
   answer(contents: LlmRequest['contents']): LlmResponse {
     let done = 0;
     for (let index = contents.length - 1; index >= 0; index -= 2) {

@@ -3,11 +3,11 @@ export interface Row {
   readonly workload: string;
   readonly figure: string;
   readonly ours: number;
-  /** What it is held against: the floor (the same work by hand, in the same run), or the figure that the target names. */
+  /** The reference: the floor (the same work by hand, in the same run), or the figure of the target. */
   readonly floor?: number;
   readonly unit: string;
   readonly target?: string;
-  /** Whether the target is met. */
+  /** True if the target is met. */
   readonly ok?: boolean;
 }
 

@@ -11,7 +11,7 @@ import { COMMAND } from '../stage/command.ts';
 import type { Story } from '../stage/story.ts';
 import { rootAgent } from './agent.ts';
 
-/** What the editor was asked and did not answer. */
+/** Returns the question to the editor that has no answer yet. */
 function openQuestion(events: readonly Event[]): FunctionCall | undefined {
   const answered = new Set(events.flatMap(getFunctionResponses).map(({ id }) => id));
   return events.flatMap(getFunctionCalls).find(({ id, name }) => name === REQUEST_INPUT && !answered.has(id));

@@ -2,7 +2,7 @@ import { END, LlmAgent, node, START, StateGraph } from 'eventloom';
 
 const model = 'gemini-flash-latest';
 
-/** What is read. An app would load these. */
+/** The documents to read. An app would load them. */
 export const documents = [
   { title: 'Spring', text: 'Sales of bicycles rose by 12 % in spring; helmets stayed flat.' },
   { title: 'Summer', text: 'Summer was wet. Bicycles fell by 3 %, rain capes doubled.' },

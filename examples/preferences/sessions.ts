@@ -1,6 +1,6 @@
 import type { BaseSessionService, Runner, Session, SessionKey } from 'eventloom';
 
-/** What was said last, without reading the rest. */
+/** Reads the last event of a session, without reading the others. */
 export async function lastWords(service: BaseSessionService, key: SessionKey): Promise<Session | undefined> {
   return service.getSession({ ...key, config: { numRecentEvents: 10 } });
 }

@@ -1,2 +1,2 @@
-/** What plays an example in a terminal. The name comes behind it. */
+/** The command that plays an example in a terminal; the name of the example follows it. */
 export const COMMAND = 'npx -y pnpm@12.21.0 example';

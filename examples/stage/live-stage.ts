@@ -4,17 +4,17 @@ import { type Event, InMemoryRunner, type InMemoryRunnerConfig, LiveRequestQueue
 import type { LiveStory } from './live-story.ts';
 import { describeEvent } from './transcript.ts';
 
-/** What a live stage is made of. */
+/** Options of a live stage. */
 export interface LiveStageOptions {
-  /** How Gemini is reached: the real one, or a fake. */
+  /** The connection to Gemini: the real one, or a fake. */
   readonly gemini: InMemoryRunnerConfig['gemini'];
   /** Takes the transcript, a line at a time, as it comes. */
   readonly print?: (line: string) => void;
-  /** Where files are put. Default `.eventloom`. */
+  /** The folder for files. Default `.eventloom`. */
   readonly folder?: string;
 }
 
-/** Where a call is played: a runner for its agent, and one user who speaks to it. */
+/** Plays a call: has a runner for its agent, and one user who speaks to it. */
 export class LiveStage {
   readonly runner: InMemoryRunner;
   readonly #print: NonNullable<LiveStageOptions['print']>;

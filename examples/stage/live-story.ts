@@ -7,7 +7,10 @@ export interface LiveStory {
   readonly agent: BaseAgent;
   /** A script for each connection, in order. */
   readonly connections: readonly FakeLiveScript[];
-  /** What can stand behind the name of the example on the command line, in angle brackets what may be anything. Default nothing. */
+  /**
+   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
+   * value. Default: none.
+   */
   readonly takes?: readonly (readonly string[])[];
   /** @param args what stands there: one of these, or nothing */
   tell(stage: LiveStage, args: readonly string[]): Promise<void>;

@@ -22,7 +22,7 @@ export class OfflineModel extends BaseLlm {
     yield* lines.generateContentAsync(request, stream, abortSignal);
   }
 
-  /** What the agent was asked, in order. */
+  /** Returns the requests of an agent, in order. */
   requestsOf(agentName: string): LlmRequest[] {
     return (this.#lines.get(agentName)?.requests ?? []).map(({ request }) => request);
   }

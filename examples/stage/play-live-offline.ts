@@ -3,10 +3,10 @@ import { LiveStage, type LiveStageOptions } from './live-stage.ts';
 import type { LiveStory } from './live-story.ts';
 import { tellStory } from './tell-story.ts';
 
-/** What is left of a call that was played. */
+/** The result of a call that was played. */
 export interface PlayedLive {
   readonly stage: LiveStage;
-  /** What Gemini's side heard in each connection. */
+  /** The messages that Gemini's side received in each connection. */
   readonly connections: FakeGeminiServer['live']['connections'];
 }
 

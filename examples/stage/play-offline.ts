@@ -3,7 +3,7 @@ import { Stage, type StageOptions } from './stage.ts';
 import type { Story } from './story.ts';
 import { tellStory } from './tell-story.ts';
 
-/** What is left of a story that was played. */
+/** The result of a story that was played. */
 export interface Played {
   /** Its sessions, and the events that were yielded. */
   readonly stage: Stage;

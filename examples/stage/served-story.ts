@@ -1,4 +1,4 @@
-/** What a served story is told with. */
+/** The key and the output of a served story. */
 export interface ServedStage {
   /** Empty where there is none. */
   readonly apiKey: string;
@@ -8,7 +8,10 @@ export interface ServedStage {
 /** One example that serves until it is ended, in a workspace of its own. */
 export interface ServedStory {
   readonly isServed: true;
-  /** What can stand behind the name of the example on the command line, in angle brackets what may be anything. Default nothing. */
+  /**
+   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
+   * value. Default: none.
+   */
   readonly takes?: readonly (readonly string[])[];
   /** Settles when it was ended. */
   tell(stage: ServedStage, args: readonly string[]): Promise<void>;

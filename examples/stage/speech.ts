@@ -20,7 +20,7 @@ export function spokenTurn(text: string): LiveWireMessage[] {
   ];
 }
 
-/** What Gemini says when it calls a tool. */
+/** Makes the message with which Gemini calls a tool. */
 export function toolCall(id: string, name: string, args: Readonly<Record<string, unknown>>): LiveWireMessage {
   return { toolCall: { functionCalls: [{ id, name, args }] } };
 }

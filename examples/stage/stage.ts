@@ -12,7 +12,7 @@ import {
 import type { Story } from './story.ts';
 import { describeEvent, describeMessage } from './transcript.ts';
 
-/** What a stage is made of. */
+/** Options of a stage. */
 export interface StageOptions {
   /** Finds the models that agents name. */
   readonly models: ModelResolver;
@@ -22,7 +22,7 @@ export interface StageOptions {
   readonly sessionService?: BaseSessionService;
 }
 
-/** Where a story is played: a runner for its agent, and one user who speaks to it. */
+/** Plays a story: has a runner for its agent, and one user who speaks to it. */
 export class Stage {
   readonly #runner: Runner;
   readonly #print: NonNullable<StageOptions['print']>;
@@ -42,7 +42,7 @@ export class Stage {
     this.#print = print ?? (() => undefined);
   }
 
-  /** What all runs so far yielded, chunks included. */
+  /** The events of all runs so far, chunks included. */
   get events(): readonly Event[] {
     return this.#events;
   }

@@ -11,7 +11,10 @@ export interface Story {
   readonly keepsSessions?: boolean;
   /** Runs can be resumed: a run that asks waits, and goes on with the answer. Default false. */
   readonly resumable?: boolean;
-  /** What can stand behind the name of the example on the command line, in angle brackets what may be anything. Default nothing. */
+  /**
+   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
+   * value. Default: none.
+   */
   readonly takes?: readonly (readonly string[])[];
   /** @param args what stands there: one of these, or nothing */
   tell(stage: Stage, args: readonly string[]): Promise<void>;

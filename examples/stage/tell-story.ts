@@ -1,6 +1,6 @@
 import { UsageError } from './usage-error.ts';
 
-/** What is told on a stage. */
+/** A story that a stage can play. */
 interface Telling<OnStage> {
   readonly takes?: readonly (readonly string[])[];
   tell(stage: OnStage, args: readonly string[]): Promise<void>;

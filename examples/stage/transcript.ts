@@ -3,12 +3,15 @@ import { type Event, getFunctionCalls, getFunctionResponses, type NodeEvent, Obj
 const SPEAKER_WIDTH = 14;
 const MAX_CHARACTERS = 100;
 
-/** What the user said, as lines to read. */
+/** Formats a message of the user as lines to read. */
 export function describeMessage(text: string): string[] {
   return under('you', text);
 }
 
-/** What an event says, calls, answers and changes, as lines to read. Of chunks only those that come again in no other event. */
+/**
+ * Formats the texts, calls, responses and changes of an event as lines to read. Of chunks it shows only those that no
+ * whole event repeats.
+ */
 export function describeEvent(event: Event): string[] {
   // The hand-over that it announces is an event of its own.
   if (event.object === ObjectType.agentTransfer) return [];

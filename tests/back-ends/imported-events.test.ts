@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 60_000 });
 type Json = Readonly<Record<string, unknown>>;
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
-/** What may be in the place of anything. */
+/** Values that may replace any value. */
 const VALUES: readonly unknown[] = [undefined, null, 5, 1e300, 'text', '', true, [], [null], {}, { a: null }];
 
 /** With and without what hides it from the model; said by the agent, by another one and by the user. */
@@ -127,7 +127,7 @@ test('an imported event is refused, or read, run on and exported without fault, 
   }
 });
 
-/** Records without what each run makes up anew. */
+/** Returns the records without ids that differ in each run. */
 function withoutIds(records: readonly SessionRecord[]): unknown {
   const text = JSON.stringify(records.filter(({ type }) => type === 'event'));
   return JSON.parse(text.replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'uuid'));

@@ -26,7 +26,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 const TOOLS = ['one', 'two', 'three'];
 
-/** What fails in the background, as the renewal of a lease that runs out, is not told. */
+/** Ignores failures of background work, such as the renewal of a lease that expires. */
 const platform: Platform = { ...systemPlatform, background: (work) => void work.catch(() => undefined) };
 
 /** A run of three tool calls, before the second of which something happens to the storage. */
@@ -73,7 +73,7 @@ class DisturbedRun {
   }
 }
 
-/** What is done in the background. */
+/** The work that runs in the background. */
 const background: Promise<unknown>[] = [];
 
 /** Does something in the background after a while. */

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 const repository = join(import.meta.dirname, '../..');
 const run = promisify(execFile);
-/** Who is not root in the image, and here where tests run as root. */
+/** A user id other than root, in the image and, if the tests run as root, here. */
 const USER = 1000;
 const isRoot = process.getuid?.() === 0;
 const SECRET = 'a secret of at least thirty-two bytes';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** What was answered to bytes that were sent as they are. */
+/** The response to bytes that were sent unchanged. */
 export interface RawAnswer {
   readonly status: number;
   readonly body: string;

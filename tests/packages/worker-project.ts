@@ -69,7 +69,7 @@ function copyWorker(from: string, to: string): void {
   copyFileSync(join(from, 'wrangler.jsonc'), join(to, 'wrangler.jsonc'));
 }
 
-/** What a program of the workspace prints that is run in the project. */
+/** Runs a program of the workspace in the project and returns its output. */
 export async function runIn(project: string, program: string, args: readonly string[]): Promise<string> {
   return (await run(program, args, { cwd: project, env })).stdout;
 }

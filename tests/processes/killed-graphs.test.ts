@@ -48,7 +48,7 @@ async function runKilledAt(commit: number) {
   return { events, before, calls, ran, again: ran.slice(ranBefore), commits: Number(fixture.lines[0]) };
 }
 
-/** What is told, without ids and times, in an order that does not matter. */
+/** Summarizes events without ids and times, sorted. */
 function told(events: readonly Event[]): string[] {
   const lines = events.map(({ author, branch = '', content, actions }) =>
     JSON.stringify({ author, branch, content, actions }).replaceAll(/adk-[\da-f-]+/g, 'adk'),
@@ -56,7 +56,7 @@ function told(events: readonly Event[]): string[] {
   return lines.toSorted();
 }
 
-/** What of the functions is done by the log or the ledger, as the functions themselves say it. */
+/** Returns the functions that ran according to the log or the ledger, as the functions themselves report. */
 function doneBy({
   before,
   calls,

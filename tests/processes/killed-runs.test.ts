@@ -135,7 +135,9 @@ async function askKilledAt(commit: number) {
   return { events, state, ran, commits: Number(fixture.lines[0]) };
 }
 
-/** What is told on each branch: agents side by side take turns as it comes. Questions have an id of their own in each run. */
+/**
+ * Summarizes the events of each branch: parallel agents interleave in any order. Questions get another id in each run.
+ */
 function toldByBranch(events: readonly Event[]): Record<string, string[]> {
   const byBranch: Record<string, string[]> = {};
   for (const { author, branch = '', content, actions, object } of events) {

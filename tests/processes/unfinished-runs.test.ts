@@ -8,7 +8,7 @@ import { type RunningFixture, startFixture } from './run-fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** How long a test waits for what comes by itself. */
+/** Timeout of conditions that a test waits for. */
 const SOON = { timeout: 20_000, interval: 50 };
 const SESSION = '/apps/app/users/ann/sessions/s';
 

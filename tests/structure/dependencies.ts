@@ -17,7 +17,10 @@ export function undeclaredImports(workspaces: readonly Workspace[]): string[] {
   });
 }
 
-/** What faces the network. A published package takes compatible updates of these, so that users get security fixes without waiting for us. */
+/**
+ * Packages that face the network. Published packages accept compatible updates of them, so that users get security
+ * fixes without waiting for us.
+ */
 const takesUpdates = new Set(['@hono/node-server', 'hono', 'jose', 'ws']);
 
 /**

@@ -6,7 +6,7 @@ import { isTestFile, type SourceFile } from './repository.ts';
 /** A regular expression in a source file. */
 export interface Pattern {
   readonly path: string;
-  /** As it is written: a literal, or the call that makes the expression. */
+  /** The source text: a literal, or the call that makes the expression. */
   readonly text: string;
   /** Undefined where the file does not hold the whole pattern as constants. */
   readonly expression: RegExp | undefined;

@@ -1,4 +1,6 @@
-/** What stands before a block of code that is a file of this repository, or a declaration of one: `<!-- quote: path#name -->`. */
+/**
+ * Matches a block of code that quotes a file of this repository, or a declaration in one: `<!-- quote: path#name -->`.
+ */
 const QUOTE = /^(<!-- quote: ([^\s#]+)(?:#(\w+))? -->\n```\w*\n)([\s\S]*?)(^```$)/gm;
 const MARK = /^<!-- quote: .*-->$/gm;
 

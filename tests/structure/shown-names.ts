@@ -1,7 +1,7 @@
 import { exportedNames, parseModule } from './module-syntax.ts';
 import type { SourceFile } from './repository.ts';
 
-/** How many names `eventloom` may export. A package with more is one that nobody learns. */
+/** Maximum number of names that `eventloom` exports. Nobody learns a package with more. */
 export const MAX_ROOT_NAMES = 150;
 
 /** A name that `eventloom` exports, and the pages that show it. */

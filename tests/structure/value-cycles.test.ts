@@ -28,7 +28,7 @@ async function filesInCycles(sources: Readonly<Record<string, string>>): Promise
     .sort();
 }
 
-/** What oxlint prints. It exits with 1 when it finds something. */
+/** Returns the output of oxlint, which exits with 1 when it reports something. */
 function lint(parameters: readonly string[]): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const program = path.join(root, 'node_modules/oxlint/bin/oxlint');

@@ -16,7 +16,7 @@ import { OfflineDemoModel } from './demo/offline/offline-demo-model.ts';
 import { AgentLoadError } from './errors.ts';
 import type { Settings, GeminiSettings } from './settings.ts';
 
-/** Where the runs of all apps are kept. */
+/** The services that the runners of all apps share. */
 interface Services {
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService;

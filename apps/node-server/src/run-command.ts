@@ -7,10 +7,10 @@ import { readSettings } from './settings.ts';
 import { start } from './start.ts';
 import type { Terminal } from './terminal.ts';
 
-/** As a shell counts a program that was used in a wrong way. */
+/** Exit code of a program that was called wrongly, as shells define it. */
 const MISUSED = 2;
 
-/** What the program is started with. */
+/** The arguments, environment and terminal of the program. */
 interface CommandInput {
   readonly args: readonly string[];
   /** The shell command that starts the program, shown by `--help`. */

@@ -7,36 +7,36 @@ import type { JwtAuthenticateOptions } from '@eventloom/server/jwt';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
 
-/** Where sessions are kept. */
+/** The storage of sessions. */
 export type SessionsPlace =
   | { readonly kind: 'sqlite'; readonly file: string }
   /** The URL may hold a password. */
   | { readonly kind: 'postgres'; readonly url: string }
   | { readonly kind: 'memory' };
-/** Where artifacts are kept. */
+/** The storage of artifacts. */
 export type ArtifactsPlace = { readonly kind: 'file'; readonly folder: string } | { readonly kind: 'memory' };
 
-/** Where memories are kept. */
+/** The storage of memories. */
 export type MemoryPlace = { readonly kind: 'sqlite'; readonly file: string } | { readonly kind: 'memory' };
 
-/** Where users' credentials are kept. */
+/** The storage of users' credentials. */
 export type CredentialsPlace =
   | {
       readonly kind: 'sqlite';
       readonly file: string;
-      /** What they are encrypted with, the newest first; absent when that is in a file beside them. */
+      /** The encryption keys, the newest first; absent if the key is in a file beside the credentials. */
       readonly keys: readonly Uint8Array[] | undefined;
     }
   | { readonly kind: 'memory' };
 
-/** How Gemini is reached. */
+/** The connection to Gemini. */
 export type GeminiSettings = Omit<GeminiOptions, 'model'>;
 
-/** What the command line and the environment say, checked. */
+/** The checked settings from the command line and the environment. */
 export interface Settings {
   readonly port: number;
   readonly host: string;
-  /** Which tokens users show; absent when nobody is asked who they are. */
+  /** The tokens that users must present; absent without authentication. */
   readonly tokens: JwtAuthenticateOptions | undefined;
   /** Time that runs in flight get to finish after a SIGTERM, in milliseconds. */
   readonly drainMs: number;
@@ -54,9 +54,9 @@ export interface Settings {
   readonly agentsFolder: string | undefined;
   /** True when runs store how far they come, so that they can be resumed. */
   readonly resumable: boolean;
-  /** What becomes of the runs that a server left. */
+  /** The treatment of runs that a former server left unfinished. */
   readonly unfinishedRuns: OnUnfinishedRuns;
-  /** How long what a tool asks a person can be answered; for good when absent. */
+  /** Time in which a tool's question to a person can be answered, in milliseconds; no limit if absent. */
   readonly requestTtlMs: number | undefined;
   /** Absent without a key. */
   readonly gemini: GeminiSettings | undefined;
@@ -75,7 +75,7 @@ const SECRET_VARIABLE = 'EVENTLOOM_JWT_SECRET';
 /** With what comes after it, this ends before the ten seconds that `docker stop` waits. */
 const DRAIN_MS = 7_000;
 
-/** Where a key of Gemini is looked for; the last one is that of the ADK for JavaScript. */
+/** Environment variables of the Gemini key; the last one is that of the ADK for JavaScript. */
 const KEY_NAMES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY'];
 
 /** An alias that Google keeps pointing at its newest model of this kind. */
@@ -214,7 +214,7 @@ function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | u
   }
 }
 
-/** Who names a model is not to get the answers of another one. */
+/** Returns the model of the demo. If a model is named, the demo never uses another one in its place. */
 function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | undefined): string {
   if (model === undefined) return DEMO_MODEL;
   if (agents !== undefined)

@@ -29,7 +29,7 @@ function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** As a shell takes it for one word, whatever is in it. */
+/** Quotes a text so that a shell reads it as one word. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

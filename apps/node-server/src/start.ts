@@ -99,8 +99,8 @@ function withOption(error: unknown): unknown {
 const BECOMES = { resume: ['goes on', 'go on'], close: ['is closed', 'are closed'] } as const;
 
 /**
- * What is printed, a line each, of the runs that are not over when the program starts: of those that a server left, and of those whose sessions
- * are held, by a server that lives or until the lease of one that died runs out. To be asked before they are taken up.
+ * Returns lines about the runs that are unfinished when the program starts: those that a server left, and those whose
+ * sessions are held by a living server or by the lease of one that died. Must be called before the runs are resumed.
  */
 export async function leftRuns(runners: readonly Runner[], action: OnUnfinishedRuns): Promise<string[]> {
   if (action === 'leave') return [];

@@ -1,4 +1,4 @@
-/** Where the program writes, and whether people look at it. */
+/** The output of the program, and whether it is a terminal. */
 export interface Terminal {
   /** True when the output is a terminal that shows colours. */
   readonly hasColours: boolean;

@@ -1,7 +1,7 @@
 /** The turns that are counted: a text, 10 tool calls in a row and 8 at once in a fresh session in memory; a text in a SQLite session. */
 export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'sqlite';
 
-/** What one turn costs. */
+/** The cost of one turn. */
 export interface TurnCounts {
   /** Bytes allocated. */
   readonly bytes: number;
@@ -65,7 +65,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   },
 };
 
-/** Where turns cost more than they may, one line each. */
+/** Returns one line for each count that is over its budget. */
 export function overBudget(
   counts: Readonly<Record<CountedTurn, TurnCounts>>,
   budgets: Readonly<Record<CountedTurn, TurnCounts>>,

@@ -16,8 +16,9 @@ export interface BytesKept {
 }
 
 /**
- * What a run leaves in memory, for each node, while its session is kept; and what a bare loop must hold that made the same events by hand: a
- * list of them, each with an id and a time of its own, in which equal texts and equal parts are one.
+ * Measures the bytes that a run leaves in memory for each node while its session is kept; and the bytes of a plain loop
+ * that makes the same events by hand: a list of them, each with an id and a time, in which equal texts and equal parts
+ * are shared.
  */
 export async function bytesKept(graph: GraphAgent, nodes: number): Promise<BytesKept> {
   const runs = Math.ceil(NODES / nodes);

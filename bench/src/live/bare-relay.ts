@@ -4,12 +4,12 @@ import { systemPlatform } from '@eventloom/core';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { notingClient } from './noting-client.ts';
 
-/** What is passed on of the service's messages. */
+/** The part of the service's messages that is passed on. */
 interface Part {
   readonly inlineData?: { readonly data?: string; readonly mimeType?: string };
 }
 
-/** What is listening, and how to end it. */
+/** A listening server, and the function that ends it. */
 export interface Listening {
   readonly url: string;
   close(): Promise<void>;

@@ -28,7 +28,7 @@ export class Callers {
     return new Callers(gemini, OURS, openRunCall);
   }
 
-  /** So many more calls. */
+  /** Opens this many further calls. */
   async open(count: number): Promise<void> {
     for (let index = 0; index < count; index++) {
       const latencies = new Latencies();
@@ -56,7 +56,7 @@ export class Callers {
     for (const latencies of this.#latencies) latencies.begin();
   }
 
-  /** How long each piece took from the socket to its caller, in microseconds. */
+  /** Latency of each piece from the socket to its caller, in microseconds. */
   get us(): number[] {
     return this.#latencies.flatMap(({ us }) => us);
   }

@@ -7,7 +7,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { APP } from '../setup.ts';
 import { notingClient } from './noting-client.ts';
 
-/** Who is told of a call's frames. */
+/** Receives the frames of a call. */
 export interface CallListener {
   /** A frame is on the socket. */
   readonly onFrame?: (atMs: number) => void;
@@ -23,7 +23,7 @@ export interface CallListener {
 export interface Call {
   /** Takes what the client says; runs only. */
   readonly queue?: LiveRequestQueue;
-  /** What is stored of the call; runs only. */
+  /** Returns the stored events of the call; runs only. */
   readonly stored?: () => Promise<readonly Event[]>;
   end(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export async function openBareCall(url: string, { onFrame, onPiece }: CallListen
   };
 }
 
-/** What a run is made with, beside the default. */
+/** Options of a run that differ from the defaults. */
 export interface RunCallOptions {
   readonly model?: string;
   readonly runConfig?: RunConfig;

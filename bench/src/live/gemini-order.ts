@@ -1,4 +1,4 @@
-/** What the process of the fake Gemini is asked to do. All of it concerns the open connections of one model. */
+/** A command to the process of the fake Gemini. Each concerns the open connections of one model. */
 export type GeminiOrder =
   /** Says pieces of speech on each connection: as fast as they are taken, or on one connection after the other every so often. */
   | { readonly does: 'speak'; readonly model: string; readonly pieces: number; readonly everyMs?: number }
@@ -7,10 +7,10 @@ export type GeminiOrder =
   /** Lets the network under each connection die. */
   | { readonly does: 'cut'; readonly model: string };
 
-/** What that process answers: where it is, and that an order is done. */
+/** A report of that process: its address, or that a command is done. */
 export type GeminiReport = { readonly url: string } | { readonly done: true };
 
 /** Bytes of a piece of speech: 200 ms of 24 kHz PCM, as the service sends them. */
 export const PIECE_BYTES = 9600;
-/** How long a piece lasts. */
+/** Duration of a piece in milliseconds. */
 export const PIECE_MS = 200;

@@ -1,6 +1,6 @@
 import { sharedMs } from './clock.ts';
 
-/** How long pieces took from the socket to the caller. Pieces of one call arrive in order. */
+/** Latencies of pieces from the socket to the caller. Pieces of one call arrive in order. */
 export class Latencies {
   readonly #arrivals: number[] = [];
   #next = 0;

@@ -1,13 +1,13 @@
-/** What the process of the clients is asked to do. */
+/** A command to the process of the clients. */
 export type SocketOrder =
   /** Opens so many WebSockets, all with addresses of their own. */
   | { readonly does: 'dial'; readonly line: string; readonly urls: readonly string[] }
   /** Counts pieces on all sockets of the line, until there are so many. Reports twice: when it listens, and when it has them. */
   | { readonly does: 'listen'; readonly line: string; readonly pieces: number };
 
-/** What that process answers. */
+/** A report of that process. */
 export interface SocketReport {
-  /** When each piece came, by the clock that all processes share. */
+  /** Arrival time of each piece, by the clock that all processes share. */
   readonly atMs: readonly number[];
   /** Bytes of all frames meanwhile. */
   readonly bytes: number;

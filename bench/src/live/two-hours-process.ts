@@ -13,13 +13,13 @@ import { PieceCounter } from './piece-counter.ts';
 const CONNECTIONS = 12;
 const MINUTES = 10;
 const PIECES_A_MINUTE = 60_000 / PIECE_MS;
-/** What each side says in a minute, as words. */
+/** The words that each side says in a minute. */
 const HEARD = 'and what would you say if somebody asked you for the way '.repeat(2);
 const SAID = 'go down the road and turn left at the second light and then '.repeat(4);
-/** What the client says in a second: 100 ms of 16 kHz PCM. Not more, because the fake Gemini keeps it. */
+/** The audio that the client sends in a second: 100 ms of 16 kHz PCM. It is short because the fake Gemini keeps it. */
 const SPOKEN = { data: Buffer.alloc(3200, 3).toString('base64'), mimeType: 'audio/pcm;rate=16000' };
 
-/** What there is after ten minutes. */
+/** Figures after ten minutes. */
 export interface TenMinutes {
   readonly heapBytes: number;
   readonly storedBytes: number;

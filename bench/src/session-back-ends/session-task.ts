@@ -1,4 +1,4 @@
-/** How the turns of a task begin. */
+/** The state of the process in which the turns of a task begin. */
 export type TurnStart =
   /** In a process that had a turn of the session before. */
   | 'warm'

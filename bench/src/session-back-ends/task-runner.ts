@@ -14,7 +14,7 @@ interface OpenSession {
   readonly lease: SessionLease | undefined;
 }
 
-/** What tasks are done with. */
+/** The services that tasks use. */
 export interface TaskRunnerOptions {
   readonly sessions: BaseSessionService;
   /** Stores an event as little as can be: a row with its JSON, of one prepared statement. */

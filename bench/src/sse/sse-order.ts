@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** What a server in a process of its own is asked. */
+/** A command to a server in a process of its own. */
 export type SseOrder =
   /** The bare handler answers requests for this app with these events. */
   | { readonly does: 'write'; readonly appName: string; readonly events: readonly string[] }
   | { readonly does: 'report' };
 
-/** What it answers: where it is, as soon as it listens, and then to each order what it took so far. */
+/** A report of that server: its address once it listens, and after each command the time and memory it used so far. */
 export type SseReport =
   | { readonly url: string }
   | {
@@ -16,7 +16,7 @@ export type SseReport =
       readonly peakBytes: number;
     };
 
-/** What this process took so far. */
+/** Returns the processor time and memory that this process used so far. */
 export function reportOfThisProcess(): SseReport {
   const { user, system } = process.cpuUsage();
   return { cpuUs: user + system, peakBytes: peakOfThisProcess() };

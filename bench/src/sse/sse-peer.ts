@@ -8,7 +8,7 @@ import type { SseOrder, SseReport } from './sse-order.ts';
 const LINE_FEED = 10;
 const USER = 'u';
 
-/** What came of one request. */
+/** The measured times of one request. */
 export interface SseAnswer {
   /** From the request to the first bytes of an event. */
   readonly firstMs: number;

@@ -9,7 +9,7 @@ export interface DevServer {
   readonly stop: () => Promise<void>;
 }
 
-/** What an isolate may have where Workers are deployed, in MB: over that it ends, as it does there. */
+/** Maximum heap of an isolate in MB: a deployed Worker ends above it, and this one too. */
 const HEAP_MB = 128;
 
 /** @param state the folder of what it stores */

@@ -1,4 +1,4 @@
-/** How often the heap is looked at while a request is answered. */
+/** Interval at which the heap is measured while a request is answered, in milliseconds. */
 const EVERY_MS = 10;
 
 /** Asks an isolate of workerd, through its inspector, how large its heap is. */

@@ -11,7 +11,7 @@ import { startDevServer } from './dev-server.ts';
  */
 const EVENTS = 100_000;
 const BATCH = 2000;
-/** How long a request may take on a busy machine. */
+/** Maximum duration of a request on a busy machine, in milliseconds. */
 const MAX_MS = 60_000;
 const LARGE_EVENTS = 8;
 const LARGE_CHARS = 10_000_000;

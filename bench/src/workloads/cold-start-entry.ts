@@ -4,7 +4,10 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { FunctionTool } from '@eventloom/tools';
 import { InstantModel } from '../models.ts';
 
-/** What an application starts with: an agent with a tool and a model of its own, and a runner with sessions in memory. */
+/**
+ * The objects that an application makes at its start: an agent with a tool and a model, and a runner with sessions in
+ * memory.
+ */
 const tool = new FunctionTool({ name: 'now', description: 'The time.', execute: () => ({ time: Date.now() }) });
 const agent = new LlmAgent({ name: 'agent', model: new InstantModel(), tools: [tool] });
 export const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });

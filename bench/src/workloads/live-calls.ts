@@ -14,7 +14,7 @@ const ROUNDS = 9;
 const SPOKEN_PIECES = 15;
 const SPOKEN_ROUNDS = 3;
 
-/** What some rounds took. */
+/** The cost of some rounds. */
 interface Cost {
   /** Of one frame, by the clock and on the processor. */
   readonly wallUs: number;

@@ -21,7 +21,7 @@ const SPOKEN_ROUNDS = 3;
 interface Line {
   readonly name: string;
   readonly address: (call: number) => string;
-  /** When frames came from Gemini. */
+  /** Times at which frames arrived from Gemini. */
   arrivals: number[];
   readonly us: number[];
   readonly cpuUs: number[];

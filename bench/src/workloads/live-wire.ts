@@ -15,7 +15,10 @@ const SECONDS = 30;
 /** 16-bit samples at 24 kHz. */
 const BYTES_A_SECOND = 48_000;
 
-/** What half a minute of the model's speech takes on the way to a client: audio in events as base64, against binary frames before them. */
+/**
+ * Measures the bytes of half a minute of the model's speech on the way to a client: audio in events as base64, and
+ * binary frames beside events.
+ */
 export async function liveWire(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const pieceMs of [20, 40, 100, 240]) {

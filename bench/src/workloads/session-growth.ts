@@ -10,7 +10,7 @@ const ROUNDS = 21;
 const WARMUPS = 4;
 /** A process has done everything so many times before it is measured. */
 const EARLIER_ROUNDS = 30;
-/** How many appends are counted for the bytes of one. */
+/** Number of appends over which the bytes of one are averaged. */
 const COUNTED_APPENDS = 1000;
 
 /** Something that is to cost the same whatever the length of the session. */
@@ -18,9 +18,9 @@ interface Figure {
   readonly name: string;
   /** True for what is shown beside a bare insert. */
   readonly hasFloor: boolean;
-  /** How many sessions of a size there are: one for each round when they grow, so that a round begins with the size. */
+  /** Number of sessions of a size: one for each round if they grow, so that every round begins with the size. */
   readonly sessions: 'one' | 'one a round';
-  /** What goes before each round and is not measured. */
+  /** Work before each round that is not measured. */
   readonly prepare: (sessionId: string, events: number) => readonly SessionTask[];
   readonly measure: (sessionId: string, batch: number) => SessionTask & { readonly count: number };
 }
@@ -93,7 +93,7 @@ const FIGURES: readonly Figure[] = [
   },
 ];
 
-/** What a session costs at 10, 1,000 and 100,000 events, and an append beside a bare insert. */
+/** Measures the cost of a session at 10, 1,000 and 100,000 events, and of an append beside a bare insert. */
 export async function sessionGrowth(open: () => Promise<BackEnd>): Promise<Row[]> {
   const backEnd = await open();
   try {

@@ -30,7 +30,7 @@ class WaitingModel extends BaseLlm {
   }
 }
 
-/** Where turns take place: makes its sessions and has a turn in each, all at once. Gives their number. */
+/** Creates sessions and runs a turn in each, all at once. Returns their number. */
 type Place = (model: BaseLlm) => () => Promise<number>;
 
 const ours: Place = (model) => {
@@ -58,7 +58,7 @@ async function allAtOnce(once: (sessionId: string) => Promise<void>): Promise<nu
   return SESSIONS;
 }
 
-/** What came out of one side: the time until all were done, and what was in memory while all waited. */
+/** The result of one side: the time until all turns ended, and the memory in use while all waited. */
 export interface InFlight {
   readonly wallMs: number;
   readonly addedBytes: number;

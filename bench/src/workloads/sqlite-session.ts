@@ -12,7 +12,7 @@ import { APP, createRunner, drain, MESSAGE, turn } from '../setup.ts';
 
 const TURNS = 1000;
 
-/** What one thousand turns on a file cost. */
+/** The cost of one thousand turns on a file. */
 interface Cost {
   readonly earlyUs: number;
   readonly lateUs: number;

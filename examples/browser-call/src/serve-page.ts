@@ -11,7 +11,7 @@ import { type NodeServer, serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { createParrot } from './parrot.ts';
 
-/** What is served, and where. */
+/** Options of the server. */
 export interface ServePageOptions {
   /** Gemini answers the calls, or, when it is empty, a parrot. */
   readonly apiKey: string;

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { shutDownOnSignal } from '@eventloom/server/node';
 import { servePage } from './serve-page.ts';
 
-/** What the story is told with. */
+/** The key and the output of the story. */
 interface Program {
   readonly apiKey: string;
   readonly print: (line: string) => void;

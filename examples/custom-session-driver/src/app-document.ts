@@ -10,7 +10,7 @@ import type {
 
 /** All of an app, as JSON. Its parts are lists and not objects, because names like `__proto__` are data. */
 export interface AppDocument {
-  /** Numbers sessions and leases and never goes back, so that none comes to life again when a session is made anew. */
+  /** Counter for sessions and leases. It never goes back, so that a session that is created again has a new number. */
   count: number;
   /** `owner` is empty for the app's own keys; otherwise a user's id or a session's incarnation. */
   state: (StateEntry & { readonly owner: string })[];
@@ -33,7 +33,7 @@ export function toStored(app: AppDocument, session: SessionDocument, events: Eve
   return { ...session, lastSeq: session.events.length, state: stateOf(app, session), events };
 }
 
-/** What a session sees of the state. */
+/** Returns the state that a session sees. */
 export function stateOf(app: AppDocument, session: SessionDocument): StateEntry[] {
   return app.state.filter(({ scope, owner }) => owner === ownerOf(session, scope));
 }

@@ -158,8 +158,9 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   /**
-   * The transaction: reads the app, changes it and writes it, again and again until nobody else wrote in between. What changes
-   * nothing writes nothing. Everything in the answer is the caller's own, because the document is parsed anew each time.
+   * Runs a transaction: reads the app, changes it and writes it, and repeats this until no other writer came in
+   * between. Writes nothing if nothing changed. The result may be modified, because the document is parsed for each
+   * attempt.
    */
   async #change<T>(
     { appName, userId, sessionId }: { appName: string; userId?: string | undefined; sessionId?: string },

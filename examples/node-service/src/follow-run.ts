@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Event, parseEvent } from 'eventloom';
 
-/** What is asked of an agent: the body of `/run_sse`. */
+/** The body of a request to `/run_sse`. */
 export interface RunBody {
   readonly appName: string;
   readonly userId: string;

@@ -40,7 +40,7 @@ async function eventsOf(stream: AsyncIterable<Event>): Promise<Event[]> {
   return events;
 }
 
-/** What events say. A run that can be resumed has events without content as well: they tell how far it came. */
+/** Returns the texts of events. A resumable run also has events without content, which record its progress. */
 const saidIn = (events: readonly Event[]) =>
   events.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
 

@@ -53,7 +53,7 @@ export class AppStateSync {
     return this.#replica.pendingApps().length > 0;
   }
 
-  /** When the next delivery is due, in milliseconds since the epoch; `Infinity` when nothing is pending. */
+  /** Time of the next delivery in milliseconds since the epoch; `Infinity` if nothing is pending. */
   get dueMs(): number {
     const due = this.#replica
       .pendingApps()

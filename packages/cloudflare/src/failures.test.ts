@@ -9,7 +9,7 @@ import { countedObjects } from './fixtures/counted-objects.ts';
 
 const PATH = 'https://agents.example/apps/app/users/ann/sessions';
 
-/** What a Worker answers whose objects fail like this, and what it reports. */
+/** Returns the response of a Worker whose objects fail like this, and the errors it reports. */
 async function answerTo(failure: unknown, method = 'GET'): Promise<{ response: Response; reported: unknown[] }> {
   const reported: unknown[] = [];
   const { handler } = createCloudflareServer<CloudflareBindings>({

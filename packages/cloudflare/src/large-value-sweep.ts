@@ -20,7 +20,7 @@ export class LargeValueSweep {
     this.#report = report;
   }
 
-  /** When the next sweep is due, in milliseconds since the epoch; `Infinity` when there is nothing to delete. */
+  /** Time of the next sweep in milliseconds since the epoch; `Infinity` if there is nothing to delete. */
   get dueMs(): number {
     this.#dueMs = this.#sessions.hasLoose ? Math.min(this.#dueMs, this.#platform.now() + this.#waitMs) : Infinity;
     return this.#dueMs;

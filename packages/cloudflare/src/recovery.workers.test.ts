@@ -53,7 +53,10 @@ async function toldHistory(): Promise<Event[]> {
   return (await history()).filter(({ author, content, errorCode }) => author !== 'user' && (content || errorCode));
 }
 
-/** Whoever has any part of what was seen, and reads on behind it, has everything that was committed once, in order. */
+/**
+ * Checks that a reader with any part of the stream, who continues behind it, gets every committed event once and in
+ * order.
+ */
 async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
   const stored = await toldHistory();
   for (let at = 0; at <= seqs.length; at++) {

@@ -42,9 +42,9 @@ export class UserObject<Env extends CloudflareBindings> {
   readonly #sync: AppStateSync;
   #ready: Promise<void> | undefined;
   #isWatching = false;
-  /** When to look for unfinished runs again; `Infinity` when there are none. */
+  /** Time of the next search for unfinished runs; `Infinity` if there are none. */
   #takeUpMs = Infinity;
-  /** When the alarm rings; `Infinity` when none is set. */
+  /** Time of the alarm; `Infinity` if none is set. */
   #alarmMs = Infinity;
 
   constructor({ id, storage }: ObjectState, env: Env, options: CloudflareServerOptions<Env>) {

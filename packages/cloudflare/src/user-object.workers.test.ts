@@ -14,7 +14,7 @@ function tell(text: string, userId = user, sessionId = 's', path = '/run_sse'): 
   return post(path, { appName: 'app', userId, sessionId, newMessage, streaming: true });
 }
 
-/** What an object answers that was evicted: it has its storage and none of its memory. */
+/** Returns the response of an object after its eviction: it has its storage and none of its memory. */
 async function askAnew(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
   await evictDurableObject(objectOf(user));
   const response = await ask(path, { headers });

@@ -11,7 +11,7 @@ interface Message {
 }
 
 let user = '';
-/** What the receiver got, and the statuses of its next answers. */
+/** The messages that the receiver got, and the statuses of its next responses. */
 let messages: Message[] = [];
 let statuses: number[] = [];
 const session = (): string => `/apps/shop/users/${user}/sessions/s`;

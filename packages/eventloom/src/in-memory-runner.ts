@@ -6,7 +6,7 @@ import type { RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Runner } from './runner.ts';
 
-/** What an in-memory runner is made of: an agent, and whatever is to be other than the default. */
+/** Config of an in-memory runner: the agent, and options that differ from the defaults. */
 export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'sessionService' | 'artifactService'> {
   /** Default `InMemoryRunner`. */
   readonly appName?: string | undefined;

@@ -5,7 +5,7 @@ import { FunctionTool, InMemoryRunner, LlmAgent, type Part, toolResult } from '.
 const PNG = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
 const WAV = { inlineData: { mimeType: 'audio/wav', data: 'aGk=' } };
 
-/** What Gemini is sent after a tool returned media. */
+/** Returns the request that Gemini receives after a tool returned media. */
 async function sentTo(model: string, parts: Part[]): Promise<unknown> {
   const call = { id: 'c1', name: 'shoot', args: {} };
   await using server = await FakeGeminiServer.start([

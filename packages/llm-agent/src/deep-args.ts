@@ -30,7 +30,10 @@ export function withoutDeepArgs<T extends Pick<LlmResponse, 'content' | 'alterna
   };
 }
 
-/** What the model is told of a call whose arguments were left out; undefined for any other call. */
+/**
+ * Returns the response for a call whose arguments were left out because they are nested too deep; undefined for other
+ * calls.
+ */
 export function deepArgsError({ name, args }: FunctionCall): { readonly error: string } | undefined {
   if (!isRecord(args) || !Object.hasOwn(args, LEFT_OUT)) return undefined;
   return { error: `${name} was not called: ${REASON}; call it again with arguments that are nested less` };

@@ -78,7 +78,7 @@ export class EmittedEvents {
     else this.#tell = tell;
   }
 
-  /** Nobody listens any more: whoever waits for an event to be passed on is told so. */
+  /** Closes the channel when its reader has left: waiting emitters are told that their events were not read. */
   close(): void {
     this.#isClosed = true;
     this.#passing?.settle?.(false);

@@ -69,14 +69,17 @@ export type OnToolErrorCallback = OneOrMore<SingleToolErrorCallback>;
 /** Something that gives an agent tools. */
 export type ToolUnion = BaseTool | BaseToolset;
 
-/** What an LLM agent is made of. */
+/** Config of an LLM agent. */
 export interface LlmAgentConfig extends BaseAgentConfig {
   /**
    * A model object, or the name of one that the runner's `models` knows. Default: that of the nearest LLM agent above which has
    * one; a run of an agent that finds none fails.
    */
   readonly model?: string | BaseLlm;
-  /** What the agent is to do. Text is filled from state (`{key}`); a function's text is taken as it is. */
+  /**
+   * The instruction of the agent. In a string, `{key}` is replaced by the value in state; the result of a function is
+   * used unchanged.
+   */
   readonly instruction?: string | InstructionProvider;
   /** For every agent of the tree. Only the root's counts. */
   readonly globalInstruction?: string | InstructionProvider;
@@ -87,13 +90,17 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly codeExecutor?: BaseCodeExecutor;
   /** Has the model plan before it acts. */
   readonly planner?: BasePlanner;
-  /** How the model answers. Tools, the system instruction and the response schema have options of their own. */
+  /**
+   * Options of the model's generation. Tools, the system instruction and the response schema have options of their own.
+   */
   readonly generateContentConfig?: GenerateContentConfig;
   /** `none`: the model sees only the current turn. Default `default`: everything said so far. */
   readonly includeContents?: 'default' | 'none';
-  /** What the agent takes when it is called by an AgentTool. It has no part in a conversation. */
+  /** Schema of the arguments when the agent is called through an AgentTool. It is not used in a conversation. */
   readonly inputSchema?: SchemaLike;
-  /** What the answer must be: JSON that matches. An answer that does not goes back to the model. */
+  /**
+   * Schema of the answer, which must be JSON. An answer that does not match is returned to the model with the problems.
+   */
   readonly outputSchema?: SchemaLike;
   /** The state key that gets the final answer: its text, or its value when there is an `outputSchema`. */
   readonly outputKey?: string;

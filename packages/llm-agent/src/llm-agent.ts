@@ -95,7 +95,7 @@ export class LlmAgent extends BaseAgent {
     return true;
   }
 
-  /** How far the agent's model may hand over. */
+  /** The transfers that the agent's model may make. */
   override get transferRules(): TransferRules {
     return { toParent: !this.disallowTransferToParent, toPeers: !this.disallowTransferToPeers };
   }

@@ -6,7 +6,7 @@ function toolOf(schema: Record<string, unknown>): SetModelResponseTool {
   return new SetModelResponseTool(new ValueSchema(schema, 'agent "bot": outputSchema'));
 }
 
-/** What the tool answers; the context of the call is of no interest to it. */
+/** Calls the tool and returns its response; the tool does not use the context of the call. */
 function handIn(tool: SetModelResponseTool, args: Record<string, unknown>): Promise<unknown> {
   return tool.runAsync({ args, toolContext: undefined as never });
 }

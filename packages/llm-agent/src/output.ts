@@ -69,8 +69,8 @@ export function describeMismatch(issues: readonly string[]): string {
 const VALUE = 'value';
 
 /**
- * By this tool a model hands in an answer that follows the output schema, when it cannot answer so and call tools as well. Made anew
- * for every request: it keeps the answer.
+ * Lets the model deliver an answer that matches the output schema as a tool call, if it cannot combine an output schema
+ * with tools. Made for each request: it keeps the answer.
  */
 export class SetModelResponseTool extends BaseTool {
   readonly #schema: ValueSchema;
@@ -104,7 +104,7 @@ export class SetModelResponseTool extends BaseTool {
     return this.#accepted;
   }
 
-  /** What was wrong with an answer that was handed in and did not match. */
+  /** Problems of a delivered answer that did not match the schema. */
   get issues(): readonly string[] | undefined {
     return this.#issues;
   }

@@ -10,7 +10,7 @@ import {
 
 /** Leaves planning to the model: switches its own thinking on. A model that cannot think refuses the request. */
 export class BuiltInPlanner extends BasePlanner {
-  /** As the model's service takes it: `{ includeThoughts, thinkingBudget, … }`. */
+  /** The thinking config in the form of the model's service: `{ includeThoughts, thinkingBudget, … }`. */
   readonly thinkingConfig: object;
 
   /** @throws ConfigurationError without a thinking config */
@@ -43,10 +43,10 @@ const ACTION = '/*ACTION*/';
 /** Stands in front of the answer. */
 const FINAL_ANSWER = '/*FINAL_ANSWER*/';
 
-/** What is under one of these is not the answer. */
+/** Tags of planning sections, whose text is not part of the answer. */
 const PLANNING_TAGS: readonly string[] = [PLANNING, REPLANNING, REASONING, ACTION];
 
-/** What a model is told that is to plan in words. */
+/** Makes the instruction for a model that plans in text. */
 function planReActInstruction(): string {
   return [
     `Work in three stages, and write each tag on a line of its own in front of the stage it names:`,

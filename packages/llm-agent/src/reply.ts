@@ -35,10 +35,10 @@ export class ModelCall {
   readonly asksAfter: boolean;
   /** The calls of the whole reply that are to be run, once `whole` gave them their ids. */
   calls: FunctionCall[] = [];
-  /** What processors and callbacks did to state and artifacts: actions of the event of the whole reply. */
+  /** Changes of state and artifacts by processors and callbacks; they become the actions of the whole reply's event. */
   actions: EventActions;
   readonly #turn: AgentTurn;
-  /** When the model was asked. Undefined for a reply of callbacks. */
+  /** Time of the model call. Undefined for a reply of callbacks. */
   #startMs: number | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
@@ -46,7 +46,7 @@ export class ModelCall {
   #responseId: string | undefined;
   /** The chunks so far. */
   #aggregator: ResponseAggregator | undefined;
-  /** What a callback threw after a response. */
+  /** The error that a callback threw after a response. */
   #failure: { readonly error: unknown } | undefined;
 
   /** @param actions that the request was prepared with */
@@ -107,7 +107,9 @@ export class ModelCall {
     return this.#failure !== undefined && this.#failure.error === error;
   }
 
-  /** What the callbacks make of a failed call; undefined lets it fail. */
+  /**
+   * Calls the error callbacks for a failed model call. Returns their response, or undefined if the call has to fail.
+   */
   async onError(thrown: unknown): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#turn;
     const error = toError(thrown);
@@ -123,7 +125,7 @@ export class ModelCall {
   chunk(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
-    // Whoever gets the event may write to it, and the whole is made of what the model said.
+    // Readers of the event may modify it, and the whole reply is merged from the chunks of the model.
     this.#aggregator ??= new ResponseAggregator();
     this.#aggregator.add(response.content?.parts?.every(isOnlyText) ? response : copyPlain(response));
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
@@ -188,7 +190,7 @@ export class ModelCall {
     const { session, invocation, branch, platform } = this.#turn.context;
     const { calls } = this;
     const known = Calls.of(session, invocation.derived);
-    /** How often this reply has an id so far. */
+    /** Number of times that each id occurred in this reply so far. */
     const times = calls.length > 1 ? new Map<string, number>() : undefined;
     let next = 0;
     return parts.map((part) => {

@@ -157,7 +157,7 @@ const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   ]);
 };
 
-/** What the agent's replies in the first `count` events of the session say about caching. */
+/** Cache metadata of the agent's replies in the first `count` events of the session. */
 interface CacheInfo {
   readonly count: number;
   readonly metadata: CacheMetadata | undefined;

@@ -247,7 +247,7 @@ interface AnswerEvent {
 /** By the id of the call. */
 export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
 
-/** What answers to calls and requests mean for the agent that made the calls. */
+/** The effect of answers to calls and requests on the agent that made the calls. */
 export interface Answers {
   readonly resumed: ResumedCalls;
   /** True while calls of the same reply wait for a response or a person. */

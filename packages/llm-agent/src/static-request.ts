@@ -18,11 +18,11 @@ export interface StaticRequest {
   readonly globalInstruction: string | InstructionProvider;
   /** The system instruction without what a caller of the agent adds; undefined if state or a function makes one of its texts. */
   readonly instruction: string | undefined;
-  /** How the model hands the conversation over; undefined if there is nobody to hand it over to. */
+  /** The tool with which the model transfers the conversation; undefined if it has no transfer targets. */
   readonly transfer: StaticTransfer | undefined;
   /** The agent's tools; undefined if there is a toolset, or a tool that does more to a request than add itself. */
   readonly tools: readonly BaseTool[] | undefined;
-  /** Instruction and tools together; undefined if any part of the request is made anew in every step. */
+  /** Instruction and tools together; undefined if any part of the request changes from step to step. */
   readonly whole: WholeRequest | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { BaseAgent, BaseTool, EventActions, FunctionResponsePart, Invocatio
 import { copyJson, enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
-/** What the model is told of a call: a function response, and its media. */
+/** The answer to a call: a function response, and its media. */
 export interface ToolAnswer {
   readonly response: Readonly<Record<string, unknown>>;
   readonly parts?: readonly FunctionResponsePart[] | undefined;
@@ -43,8 +43,8 @@ export function answerWithSignals(
 }
 
 /**
- * What the model is told of a hand-over that a tool asked for and that cannot be: the tree has no such agent, it is the agent itself, or
- * the agent's transfer rules forbid it. The action is taken back. Undefined when there is nothing to refuse.
+ * Checks a transfer that a tool requested. If the tree has no such agent, the agent is the current one, or the transfer
+ * rules forbid it, removes the action and returns an error for the model. Otherwise returns undefined.
  */
 function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): { error: string } | undefined {
   const name = actions.transferToAgent;
@@ -67,8 +67,9 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
 }
 
 /**
- * What the model is told of a call while a person is asked about it: what the tool said, or that it waits. An agent that is called
- * as a tool can wait in a resumable run only: in others its questions are taken back, and its model is told so.
+ * Returns the response of a call while a person is asked about it: the tool's own, or that it waits. An agent that was
+ * called as a tool can wait in a resumable run only; in other runs its questions are removed, and its model gets an
+ * error.
  */
 function whileAsking(
   context: InvocationContext,

@@ -34,15 +34,15 @@ import type { ResumedCall } from './resume.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
 import type { CallBatch } from './tool-calls.ts';
 
-/** What came of one call. */
+/** The outcome of one call. */
 export interface FunctionCallOutcome {
   /** Undefined while a long-running tool has nothing to say yet. */
   readonly response?: ToolAnswer['response'] | undefined;
   /** The media of the response. */
   readonly parts?: ToolAnswer['parts'];
-  /** What the tool and callbacks changed and signalled; undefined for nothing. */
+  /** Changes and signals of the tool and its callbacks; undefined if there are none. */
   readonly actions?: EventActions | undefined;
-  /** How the model of a live run takes the response. */
+  /** Tells the model of a live run how to take the response. */
   readonly scheduling?: ResponseScheduling | undefined;
 }
 
@@ -118,8 +118,9 @@ export class ToolCall implements ToolListener {
   }
 
   /**
-   * What came of a resumed call that was run for an earlier answer, in a run that was interrupted before it stored the response: what the
-   * ledger has, which is nothing for a long-running tool, or that the call was interrupted. Undefined if it was not run.
+   * Returns the outcome of a resumed call that already ran for an earlier answer, in a run that was interrupted before
+   * it stored the response: the result in the ledger (none for a long-running tool), or that the call was interrupted.
+   * Undefined if it did not run.
    */
   async #findEarlierRun({ call, earlier }: ResumedCall): Promise<FunctionCallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
@@ -163,7 +164,7 @@ export class ToolCall implements ToolListener {
     return startOperation(invocation, { kind: 'tool', context: this.#context, name, args });
   }
 
-  /** What the tool and the callbacks around it answer; undefined while there is nothing to say yet. */
+  /** Returns the answer of the tool and its callbacks; undefined if there is none yet. */
   async #answer(tool: BaseTool, operation?: ObservedOperation): Promise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;

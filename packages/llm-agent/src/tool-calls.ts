@@ -27,9 +27,9 @@ export interface CallBatch {
   readonly tools: Readonly<Record<string, BaseTool>>;
   /** The id of the event with the calls. With the id of a call it names the call in the ledger. */
   readonly eventId: string;
-  /** What the ledger has of the invocation, by call id; absent when nothing was run before. */
+  /** Ledger entries of the invocation, by call id; absent if nothing ran before. */
   readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
-  /** What a person was asked about the calls already. */
+  /** Requests to a person about the calls so far. */
   readonly asked?: readonly FunctionCall[];
   /** The answers of people that let the calls run. */
   readonly resumed?: ResumedCalls | undefined;
@@ -37,7 +37,7 @@ export interface CallBatch {
   readonly onBegan?: () => Promise<void>;
 }
 
-/** What came of all the calls of one reply. */
+/** The outcome of all calls of one reply. */
 export interface FunctionCallsOutcome {
   /** The responses in call order and the actions merged in that order; undefined when there is neither. */
   readonly event: Event | undefined;
@@ -137,8 +137,8 @@ export class RunningCalls {
   }
 
   /**
-   * Yields what the tools emit, then what they ask a person, and returns what came of the calls. Whoever stops reading stops the
-   * streaming tools; the others are waited for, unless the run was aborted.
+   * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. A reader
+   * that leaves stops the streaming tools; the others are waited for, unless the run was aborted.
    */
   async *events(): AsyncGenerator<Event, FunctionCallsOutcome, void> {
     const emitted = this.#emitted;

@@ -1,4 +1,4 @@
-/** What a user of five packages writes: one turn with a model of their own. Prints `hello`. */
+/** A program over five packages: one turn with a model of its own. Prints `hello`. */
 import { BaseLlm, isFinalResponse, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';

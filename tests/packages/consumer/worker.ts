@@ -1,4 +1,4 @@
-/** What a user of the Worker server writes, with models of their own that need no key. */
+/** A Worker over the packed packages, with models that need no key. */
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
 import {
   BaseLlm,

@@ -10,7 +10,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where fake Gemini servers are started for tests that cannot run one, see `provideFakeGemini`. */
+    /** Address of the server that starts fake Gemini servers for tests that cannot run one, see `provideFakeGemini`. */
     readonly fakeGemini: string;
   }
 }

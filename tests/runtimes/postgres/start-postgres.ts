@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { copyPostgresBinaries, postgresUser } from './postgres-binaries.ts';
 
-/** A running server of one's own. */
+/** A running PostgreSQL server. */
 export interface Postgres {
   /** Of its maintenance database, as a user who may do everything. */
   readonly url: string;
@@ -27,7 +27,7 @@ const USER = 'eventloom';
 /** Sorts text as people do, unlike JavaScript: a query that relies on the order of bytes has to say so. */
 const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
 
-/** What a crash leaves is thrown away, so nothing has to reach the disk. */
+/** Settings without durability: the data is discarded after a crash. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'jit=off'];
 
 /**

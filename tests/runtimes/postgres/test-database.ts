@@ -21,7 +21,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 const CONNECTED = 'SELECT FROM pg_stat_activity WHERE datname = $1';
-/** How long connections have that are about to end. */
+/** Time that connections have to end by themselves, in milliseconds. */
 const GRACE_MS = 1000;
 
 /** A pool says that it has ended before its connections have, and one that the server ends meanwhile is an error that nobody catches. */

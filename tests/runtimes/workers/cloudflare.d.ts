@@ -99,7 +99,7 @@ declare module 'cloudflare:workers' {
     readonly EVENTLOOM_APPS: DurableObjectNamespace;
     readonly ARTIFACTS: R2Bucket;
   };
-  /** What the Worker itself exports. */
+  /** The exports of the Worker itself. */
   export const exports: { readonly default: { fetch(request: Request): Promise<Response> } };
 }
 

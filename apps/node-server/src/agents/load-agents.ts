@@ -11,7 +11,7 @@ interface LoadedAgent {
   readonly agent: BaseAgent;
 }
 
-/** What came of a folder of agents: those that can be served, and why the others cannot. */
+/** The result of loading a folder of agents: those that can be served, and the errors of the others. */
 interface LoadedAgents {
   readonly agents: readonly LoadedAgent[];
   readonly failures: readonly AgentLoadError[];
@@ -91,7 +91,7 @@ async function withinTime<T>(loading: Promise<T>): Promise<T> {
   }
 }
 
-/** What went wrong, in a line, and where in the agent's file. */
+/** Describes an error in one line, with its position in the agent's file. */
 function describe(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return String(cause);
   const [message = ''] = cause.message.split('\n');

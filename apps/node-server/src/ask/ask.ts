@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts';
 import type { Terminal } from '../terminal.ts';
 import { EventPrinter } from './event-printer.ts';
 
-/** As a shell counts a program that was interrupted. */
+/** Exit code of an interrupted program, as shells define it. */
 const INTERRUPTED = 130;
 
 /** Runs one turn and prints its events as they come. Settles with the exit code. */
@@ -48,7 +48,9 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
   }
 }
 
-/** What the server would not take could not be read over HTTP. @throws UsageError */
+/**
+ * Refuses ids that the server would not accept, because such a session could not be read over HTTP. @throws UsageError
+ */
 function checkIds({ user, session }: CommandLine): void {
   try {
     if (user !== undefined) checkId('--user', user);

@@ -5,7 +5,10 @@ const DIM = '\u001B[2m';
 const BOLD = '\u001B[1m';
 const RED = '\u001B[31m';
 const RESET = '\u001B[0m';
-/** What moves the cursor, writes the clipboard, or begins a sequence that does: what models and tools say may hold it. */
+/**
+ * Matches control characters, which could move the cursor, write the clipboard or begin an escape sequence: texts of
+ * models and tools may contain them.
+ */
 const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
 /** Shows the events of a run to a person: chunks as they come, and of the event that merges them only what is new. */

@@ -4,14 +4,14 @@ import type { ParseArgsConfig } from 'node:util';
 interface OptionSpec {
   readonly type: 'string' | 'boolean';
   readonly multiple?: boolean;
-  /** What the value is called. */
+  /** Name of the value in the help text. */
   readonly value?: string;
   readonly help: string;
   /** The command that alone has it. */
   readonly only?: CommandName;
 }
 
-/** What the program can do. */
+/** The commands of the program. */
 export type CommandName = 'start' | 'ask';
 
 export const COMMANDS: Readonly<Record<CommandName, string>> = {

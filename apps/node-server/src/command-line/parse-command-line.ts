@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { nearestName } from './nearest-name.ts';
 import { type CommandName, COMMANDS, OPTION_LIST, PARSE_OPTIONS } from './options.ts';
 
-/** What the command line says. */
+/** The parsed command line. */
 export interface CommandLine {
   readonly command: CommandName;
   /** The question of `ask`. */

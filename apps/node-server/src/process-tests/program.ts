@@ -5,15 +5,15 @@ import { join } from 'node:path';
 
 const MAIN = join(import.meta.dirname, '../main.ts');
 
-/** How the program is started in a test. */
+/** Options of a program that a test starts. */
 export interface ProgramOptions {
   /** Added to an environment that names no key. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where it runs; everything it keeps is below. */
+  /** The working directory, which also holds all data of the program. */
   readonly folder: string;
 }
 
-/** What a program that ended left. */
+/** The exit code and the output of a program that ended. */
 export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -23,9 +23,9 @@ export interface ProgramResult {
 /** A server in a process of its own. */
 export interface StartedServer extends AsyncDisposable {
   readonly url: string;
-  /** What it printed when it was ready. */
+  /** The line that the program printed when it was ready. */
   readonly readyLine: string;
-  /** What it warned of so far. */
+  /** The warnings that the program printed so far. */
   readonly warnings: string;
   /** Settles when the program ended, for whatever reason. */
   readonly ended: Promise<ProgramResult>;

@@ -1,7 +1,7 @@
 import { ConfigurationError, StorageError, toError } from '@eventloom/core';
 import type { OpenSessions } from './open-services.ts';
 
-/** How long a server may take to answer when the program starts, and whenever a connection is made. */
+/** Time that PostgreSQL has to answer when the program starts, and whenever a connection is made, in milliseconds. */
 const CONNECT_MS = 5000;
 
 /**

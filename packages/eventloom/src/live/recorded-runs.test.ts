@@ -15,7 +15,10 @@ import recordings from './live-recordings.json' with { type: 'json' };
 
 type Name = keyof typeof recordings;
 
-/** What a reader of the run gets: of what was recorded, and then when the client hangs up. What begins with `~` is only streamed. */
+/**
+ * The events that a reader of the run gets: those of the recording, and those after the client hangs up. Events that
+ * begin with `~` are only streamed.
+ */
 const EVENTS: Readonly<Record<Name, readonly [recorded: readonly string[], atTheEnd?: string]>> = {
   'ML-Dev-handle-activity-start-and-end': [
     ['~bot: Yeah', "~bot: , I can hear you. What's up?"],
@@ -91,7 +94,7 @@ const EVENTS: Readonly<Record<Name, readonly [recorded: readonly string[], atThe
   ],
 };
 
-/** What an event tells, in short. */
+/** Summarizes an event in one line. */
 function told(event: Event): string {
   const [part] = event.content?.parts ?? [];
   const { usageMetadata: usage, outputTranscription: speech } = event;
@@ -142,7 +145,10 @@ function say(queue: LiveRequestQueue, message: LiveWireMessage): void {
   if (activityEnd) queue.sendActivityEnd();
 }
 
-/** What the service hears of it: audio in its own field (the list is deprecated), and what is typed as a turn. */
+/**
+ * Returns the message as the service receives it: audio in its own field (the list is deprecated), and typed text as a
+ * turn.
+ */
 function heard(message: LiveWireMessage): LiveWireMessage {
   const { mediaChunks, text, ...rest } = (message['realtimeInput'] ?? {}) as Record<string, unknown>;
   if (mediaChunks) return { realtimeInput: { ...rest, audio: (mediaChunks as object[])[0] } };

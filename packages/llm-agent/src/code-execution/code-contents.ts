@@ -42,7 +42,7 @@ export function withFileNames(contents: readonly Content[], files: readonly Code
   return result;
 }
 
-/** How code and results are told. */
+/** The delimiters of code and of its results in the text of a model. */
 export type CodeStyle = Pick<BaseCodeExecutor, 'codeBlockDelimiters' | 'executionResultDelimiters'>;
 
 /**

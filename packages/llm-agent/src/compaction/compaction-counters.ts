@@ -6,8 +6,8 @@ import { effectiveHistory, rewritesHistory } from './effective-history.ts';
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * How much of a session no summary stands for, kept up to date event by event: to decide that nothing is to be done costs the
- * events of a run and not the history.
+ * Counts the events that no summary covers, event by event, so that deciding about a compaction costs the events of a
+ * run and not the history.
  */
 export class CompactionCounters {
   #seen = 0;

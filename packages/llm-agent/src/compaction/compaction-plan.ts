@@ -3,7 +3,7 @@ import { enclosureOf } from '@eventloom/core/internal';
 import { type EffectiveHistory, isInRange, isWithin, type PlacedCompaction } from './effective-history.ts';
 import { settledPrefix } from './settled-prefix.ts';
 
-/** What is summed up, and the range that the summary stands for. */
+/** The events to summarize, and the range that the summary covers. */
 export interface CompactionPlan {
   readonly events: readonly Event[];
   readonly startTimestamp: number;
@@ -49,7 +49,7 @@ export function planWindow(
   if (prefix.events.length === 0) return undefined;
   const { endTimestamp } = prefix;
   const range = { startTimestamp: earliest([...overlap.events, ...prefix.events]), endTimestamp };
-  // A summary that was rewound would count again for whoever reads from this one on.
+  // A rewound summary would count again for a reader that starts at this one.
   if (events.some((event, position) => isLeftOver(event, position, history, range)))
     return planWhole(events, history, 0);
   const replaced = history.summaries.filter((summary) => isWithin(summary, range) && !isWholly(overlap, summary));
@@ -88,7 +88,10 @@ function isWholly({ events, before }: Overlap, summary: PlacedCompaction): boole
   return events.some(isTold) && !before.some(isTold);
 }
 
-/** What the summarizer is told: what agents do that are called as tools is in their results. */
+/**
+ * Returns the events for the summarizer. Events of agents that were called as tools are left out: their results are in
+ * the responses.
+ */
 function told(events: readonly Event[]): Event[] {
   return events.filter(({ branch, partial }) => partial !== true && enclosureOf(branch) === '');
 }

@@ -6,7 +6,7 @@ export interface PlacedCompaction extends EventCompaction {
   readonly position: number;
 }
 
-/** What counts of a list of events. Events are named by their position in it. */
+/** The events of a list that still count. Events are identified by their index in it. */
 export interface EffectiveHistory {
   /** The events that no summary stands for, in order; neither rewinds nor compactions. */
   readonly uncovered: readonly number[];

@@ -13,11 +13,11 @@ import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
 
-/** How events are summed up. */
+/** Options of the summarizer. */
 export interface LlmEventSummarizerOptions {
   /** Writes the summaries; it need not be the model of the agent. */
   readonly model: BaseLlm;
-  /** What the model is asked, with `{conversation_history}` where the conversation goes. */
+  /** The prompt, with `{conversation_history}` in the place of the conversation. */
   readonly promptTemplate?: string | undefined;
 }
 
@@ -35,7 +35,10 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
   readonly #model: BaseLlm;
   readonly #template: string;
 
-  /** @throws ConfigurationError for a model that is none, or a template that does not say where the conversation goes */
+  /**
+   * Makes a summarizer.
+   * @throws ConfigurationError for an invalid model, or a template without `{conversation_history}`
+   */
   constructor({ model, promptTemplate = PROMPT }: LlmEventSummarizerOptions) {
     super();
     if (!isBaseLlm(model)) throw new ConfigurationError('LlmEventSummarizer: model must be a model object');
@@ -75,7 +78,10 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
   }
 }
 
-/** Who said, called and answered what, a paragraph for each. Empty when there is nothing to tell. */
+/**
+ * Formats messages, calls and responses, one paragraph for each with its author. Empty if there is nothing to
+ * summarize.
+ */
 function toTranscript(events: readonly Event[]): string {
   const lines: string[] = [];
   for (const event of events) {

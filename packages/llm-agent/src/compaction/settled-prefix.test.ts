@@ -7,7 +7,7 @@ function eventsOf(...given: readonly (EventParams & { readonly invocationId: str
   return given.map((params, index) => createEvent({ id: `${index}`, author: 'bot', timestamp: index + 1, ...params }));
 }
 
-/** How many of the events can be summed up, of so many at most. */
+/** Returns how many of the first `atMost` events can be summarized. */
 function settled(events: readonly Event[], atMost = events.length): number {
   const positions = events.map((_, index) => index);
   return settledPrefix({ events, positions, atMost, coveredUntil: -Infinity }).count;

@@ -15,7 +15,7 @@ export interface PrefixRequest {
   readonly coveredUntil: number;
 }
 
-/** How many of the positions are taken, and the latest time up to there, of all events of the list. */
+/** The number of positions in the prefix, and the latest time of all events up to its end. */
 export interface SettledPrefix {
   readonly count: number;
   readonly endTimestamp: number;

@@ -21,7 +21,7 @@ import {
   withoutClientId,
 } from './event-content.ts';
 
-/** What is told of a call whose answer comes later. */
+/** The response shown to the model for a call whose result comes later. */
 const PENDING = { status: 'pending', message: 'There is no result yet.' };
 
 /** The calls of one content and what they were answered, kept together whenever the answers came. */
@@ -43,14 +43,17 @@ interface AnsweredCall {
   response: Part | undefined;
 }
 
-/** How a builder's contents differ from those of an agent that runs no code, whose model takes no media in function responses. */
+/**
+ * Options of a builder. The default is for an agent that runs no code, and a model that takes no media in function
+ * responses.
+ */
 export interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
   /** The media that the model takes in function responses. Other media follows behind the responses. Default: none. */
   readonly takes?: TakesResponsePart | undefined;
   /** An invocation whose calls still run: those without a response will have one. */
   readonly underWay?: string | undefined;
-  /** Where the calls of the session are kept, see `Invocation.derived`. Default: with the builder. */
+  /** Cache for the calls of the session, see `Invocation.derived`. Default: one of the builder. */
   readonly derived?: Map<unknown, unknown> | undefined;
   /** All events of the session, for a builder of some of them: a response may belong to a call before these. */
   readonly sessionEvents?: readonly Event[] | undefined;
@@ -90,7 +93,7 @@ export class ContentsBuilder {
   /** The groups that the newest event answers; empty when the newest event is something else. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
   #seen = 0;
-  /** How long the contents were when they were handed out. */
+  /** Length of the contents when they were last returned. */
   #length = 0;
   /** The speech that the last content holds, when it is one. */
   #spoken: Spoken | undefined;

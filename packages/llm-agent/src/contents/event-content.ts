@@ -6,8 +6,8 @@ import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts
 const CLIENT_ID_PREFIX = 'adk-';
 
 /**
- * What one event says to the model of the agent, or undefined when it says nothing. Events are not modified. `codeStyle` is how an
- * agent that has code run tells its model of it.
+ * Converts an event to a content for the model of the agent; undefined if the event has nothing for it. Events are not
+ * modified. @param codeStyle the form in which the agent's model reads executed code
  */
 export function toModelContent(event: Event, agentName: string, codeStyle?: CodeStyle): Content | undefined {
   const { author, content } = event;
@@ -62,7 +62,7 @@ export function transcriptionOf({
   return outputTranscription?.text ? { author, role: 'model', text: outputTranscription.text } : undefined;
 }
 
-/** What speech says to the model of the agent. */
+/** Converts speech to a content for the model of the agent. */
 export function toSpokenContent({ author, role, text }: Spoken, agentName: string): Content {
   return author === 'user' || author === agentName
     ? { role, parts: [{ text }] }
@@ -107,7 +107,7 @@ export function withoutClientId(part: Part): Part {
   return part;
 }
 
-/** What another agent said and did is context to this one, and nothing that it did itself. */
+/** Makes a content from parts of another agent: context for this agent, not actions of its own. */
 function toForeignContent(told: readonly Part[]): Content {
   return { role: 'user', parts: [{ text: 'For context:' }, ...told] };
 }

@@ -6,9 +6,9 @@ const MAX_DEPTH = 50;
 const DIGITS = 12;
 
 /**
- * What an expression comes to: `+ - * / ^`, parentheses, `17% of 340`, `7 mod 3`, functions such as `sqrt(2)`, `pi` and `e`. Reads a
- * grammar and evaluates no code.
- * @throws ExpressionError for what is no expression, and for a result that is not finite
+ * Computes an expression: `+ - * / ^`, parentheses, `17% of 340`, `7 mod 3`, functions such as `sqrt(2)`, `pi` and `e`.
+ * Parses a grammar and evaluates no code.
+ * @throws ExpressionError for an invalid expression, and for a result that is not finite
  */
 export function calculate(expression: string): number {
   const parser = new Parser(arithmeticTokens(expression));

@@ -11,7 +11,7 @@ import {
 } from '@eventloom/core';
 import { planCalls } from './plan-calls.ts';
 
-/** How the model takes its time. */
+/** Options of the offline model. */
 interface OfflineDemoModelOptions {
   /** Between two chunks of a streamed answer. Default 15 ms. */
   readonly chunkDelayMs?: number;
@@ -68,7 +68,7 @@ function whole(parts: Part[]): LlmResponse {
   return { content: { role: 'model', parts }, finishReason: 'STOP', modelVersion: 'offline-demo' };
 }
 
-/** What tools answered since the user last said something. */
+/** Returns the responses of tools since the last message of the user. */
 function openResponses(contents: readonly Content[]): FunctionResponse[] {
   const responses: FunctionResponse[] = [];
   for (const { parts = [] } of contents.toReversed()) {
