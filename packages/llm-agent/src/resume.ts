@@ -37,12 +37,11 @@ export function hasStepToResume({ resumedFrom, invocation, session }: Invocation
   if (resumedFrom) return true;
   // In a resumed run, the agent that made the calls reads the answers when it is resumed itself.
   if (invocation.resumedFrom) return false;
-  const message = session.events.findLast(isUserEvent);
-  return message?.content?.parts?.some(({ functionResponse }) => functionResponse !== undefined) === true;
-}
-
-function isUserEvent({ author }: Event): boolean {
-  return author === 'user';
+  const { events } = session;
+  let at = events.length - 1;
+  while (at >= 0 && events[at]?.author !== 'user') at--;
+  for (const part of events[at]?.content?.parts ?? []) if (part.functionResponse) return true;
+  return false;
 }
 
 /**
@@ -63,7 +62,7 @@ export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined)
 async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
   const { session, invocation } = context;
-  const message = session.events.findLast(isUserEvent);
+  const message = session.events.findLast(({ author }) => author === 'user');
   const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
   const { resumed, isWaiting } = answersTo(answered, context);
   if (resumed.size > 0) {

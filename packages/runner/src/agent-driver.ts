@@ -61,7 +61,7 @@ export class AgentDriver implements Events {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.#context;
     if (isEnded && !progress.endsItself) return this.return();
-    const events = (this.#events ??= start(this.#context));
+    const events = (this.#events ??= runAgent(this.#context));
     this.#isWorking = true;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
@@ -172,19 +172,16 @@ export class AgentDriver implements Events {
   }
 }
 
-function start(context: InvocationContext): Events {
-  const { instrumentation } = context.invocation;
-  const operation = instrumentation && startOperation(context.invocation, { kind: 'agent', context });
-  if (!operation) return run(context);
+function runAgent(context: InvocationContext): Events {
+  const { invocation, agent, progress } = context;
+  const run = progress.isTurnDue() ? runAfterYielding : undefined;
+  const operation = invocation.instrumentation && startOperation(invocation, { kind: 'agent', context });
+  if (!operation) return run ? run(context) : agent.runIn(context);
   return observeGenerator(
     operation,
-    operation.run(() => run(context)),
+    operation.run(() => (run ? run(context) : agent.runIn(context))),
     context.abortSignal,
   );
-}
-
-function run(context: InvocationContext): Events {
-  return context.progress.isTurnDue() ? runAfterYielding(context) : context.agent.runIn(context);
 }
 
 /**

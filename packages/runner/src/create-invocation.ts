@@ -36,7 +36,7 @@ export function createInvocation(
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
-  const { held } = run.session;
+  const held = run.session;
   const record = (entry: ToolLedgerEntry): MaybePromise<void> => sessionService.recordToolCall(held.lease, entry);
   const list = (invocationId: string): MaybePromise<ToolLedgerEntry[]> =>
     sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });

@@ -15,12 +15,12 @@ import {
 } from '@eventloom/core';
 import { afterCovered } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
-import type { HeldLease } from './lease-keeper.ts';
+import type { LockedSession } from './session-locks.ts';
 
 /** The parameters of an EventCommitter. */
 export interface EventCommitterParams {
   readonly context: InvocationContext;
-  readonly held: HeldLease;
+  readonly held: LockedSession;
   readonly sessionService: BaseSessionService;
   /** The committer of the whole run, for a sub-invocation. */
   readonly outer?: EventCommitter | undefined;
@@ -34,7 +34,7 @@ export class EventCommitter {
   /** The author of events that name none: the agent that the run starts with. */
   agentName: string;
   readonly #context: InvocationContext;
-  readonly #held: HeldLease;
+  readonly #held: LockedSession;
   readonly #service: BaseSessionService;
   readonly #config: RunConfig;
   readonly #platform: Platform;

@@ -7,83 +7,16 @@ import {
   StaleWriterError,
   StorageError,
 } from '@eventloom/core';
-import type { AbortGuard } from '@eventloom/core/internal';
 
-/** Who holds a lease. */
-export interface LeaseHolder {
-  /** Called when the lease is lost: another writer has the session, or the storage could not be used until the lease ran out. */
-  readonly onLost: (error: EventloomError) => void;
-  /** The run, if there is one: nothing is repeated once it was aborted. */
-  readonly run?: AbortableRun | undefined;
-}
-
-/** A run that can be aborted. Its guard also fires when only the work of its agent is stopped, before the end of the run is stored. */
-export interface AbortableRun {
-  readonly abortGuard: AbortGuard;
-  /** Why the run was aborted, if it was. */
-  readonly abortReason: EventloomError | undefined;
-}
-
-/** A lease that a run holds. */
-export class HeldLease {
+/** A lease that is renewed while it is held. */
+export interface HeldLease {
   readonly lease: SessionLease;
   /** When it was last renewed, by the keeper or by an append (then the event's time); milliseconds since the epoch. */
   renewedMs: number;
-  isLost = false;
-  readonly #platform: Platform;
-  readonly #holder: LeaseHolder;
-
-  constructor(lease: SessionLease, platform: Platform, holder: LeaseHolder) {
-    this.lease = lease;
-    this.renewedMs = platform.now();
-    this.#platform = platform;
-    this.#holder = holder;
-  }
-
-  lose(error: EventloomError): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    this.#holder.onLost(error);
-  }
-
-  /**
-   * Does work of the store under the lease. While the storage cannot be used the work is repeated, until the lease runs out, which loses it, or
-   * the run is aborted. What a run does under its lease can be repeated: what happened already is not done twice.
-   *
-   * @param given handed to the work, so that an append needs no function of its own
-   * @throws what the work threw last
-   */
-  write<T, A = undefined>(work: (given: A) => MaybePromise<T>, given: A): MaybePromise<T> {
-    try {
-      const done = work(given);
-      return done instanceof Promise ? this.#repeat(done, work, given) : done;
-    } catch (error) {
-      return this.#repeat(Promise.reject(error), work, given);
-    }
-  }
-
-  #repeat<T, A>(done: Promise<T>, work: (given: A) => MaybePromise<T>, given: A): Promise<T> {
-    return done.catch(async (thrown: unknown) => {
-      const { run } = this.#holder;
-      const isAborted = (): boolean => run?.abortReason !== undefined;
-      const { signal } = run?.abortGuard ?? {};
-      try {
-        return await repeatWhileAway(() => work(given), thrown, this.#platform, this.endMs, signal, isAborted);
-      } catch (error) {
-        if (isAway(error) && !isAborted()) this.lose(error);
-        throw error;
-      }
-    });
-  }
-
   /** When the lease runs out. */
-  get endMs(): number {
-    const { ttlMs } = this.lease;
-    const nowMs = this.#platform.now();
-    // An agent may date an event as it likes.
-    const isKnown = this.renewedMs <= nowMs && this.renewedMs > nowMs - ttlMs;
-    return (isKnown ? this.renewedMs : nowMs) + ttlMs;
-  }
+  readonly endMs: number;
+  /** Says that the lease is lost: another writer has the session, or the storage could not be used until the lease ran out. */
+  lose(error: EventloomError): void;
 }
 
 /** The pauses between attempts, without the chance that keeps runs from coming back at once. */
@@ -117,7 +50,8 @@ export async function repeatWhileAway<T>(
   throw error;
 }
 
-function isAway(error: unknown): error is StorageError {
+/** True for a storage that cannot be used, and may be used again later. */
+export function isAway(error: unknown): error is StorageError {
   return StorageError.isInstance(error) && error.retryable;
 }
 

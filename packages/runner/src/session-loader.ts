@@ -8,6 +8,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { sealEvent } from '@eventloom/core/internal';
+import type { LockedSession } from './session-locks.ts';
 import { type EventPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
 /** A session as a run works on it. */
@@ -77,10 +78,11 @@ export class SessionLoader {
    * Completes what was read of a session: with the window that was asked for, nothing is added; without one, everything that counts since the
    * last compaction. The calls with these ids, and the run with this id, are among the events if the session has them, however old they are.
    *
+   * @param locked repeats reads while the storage cannot be used
    * @param session as `firstRead` said, with the message at the end if there is one
    * @throws SessionNotFoundError when the session was deleted meanwhile
    */
-  load(key: SessionKey, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
+  load(locked: LockedSession, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
     const { window, callIds = [], invocationId, message } = request;
     const cached = this.#cache.take(name);
@@ -90,17 +92,17 @@ export class SessionLoader {
     }
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
-      this.#loadCold(key, session, callIds, invocationId)
+      this.#loadCold(locked, session, callIds, invocationId)
     );
   }
 
   async #loadCold(
-    key: SessionKey,
+    locked: LockedSession,
     newest: Session,
     callIds: readonly string[],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    const read = this.#reader(key, newest);
+    const read = this.#reader(locked, newest);
     // Of a session that was known, few events were read.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
@@ -109,9 +111,10 @@ export class SessionLoader {
   }
 
   /** Reads more of a session, which may have been deleted and made anew since. */
-  #reader(key: SessionKey, { incarnation }: Session): ReadSession {
+  #reader(locked: LockedSession, { incarnation }: Session): ReadSession {
+    const { key } = locked;
     return async (config) => {
-      const session = await this.#service.getSession({ ...key, config });
+      const session = await locked.write(() => this.#service.getSession({ ...key, config }), undefined);
       return session?.incarnation === incarnation ? seal(session) : missing(key);
     };
   }

@@ -15,16 +15,20 @@ import {
   type SessionLease,
   StaleWriterError,
 } from '@eventloom/core';
-import { ARTIFACTS_TO_RESTORE, createErrorEvent, reportTo } from '@eventloom/core/internal';
+import { type AbortGuard, ARTIFACTS_TO_RESTORE, createErrorEvent, reportTo } from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
-import { type AbortableRun, HeldLease, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
+import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
 
 /** A run of this process that has a session, as another one that wants it sees it. */
-export interface SessionHolder extends AbortableRun {
+export interface SessionHolder {
+  /** Also fires when only the work of the run's agent is stopped, before the end of the run is stored. */
+  readonly abortGuard: AbortGuard;
+  /** Why the run was aborted, if it was. */
+  readonly abortReason: EventloomError | undefined;
   /** Ends the run, after it stored what cannot be said again. */
   yieldSession(reason: EventloomError): Promise<void>;
 }
@@ -83,8 +87,9 @@ export class SessionLocks {
     const yielding = this.#yield(request);
     if (yielding) await yielding;
     const lease = this.#toLease(request);
-    const acquired = await this.#untilAnswered(() => this.runner.sessionService.acquireLease(lease), request);
-    return new LockedSession(this, request, acquired);
+    const acquire = async (): Promise<SessionLease> => this.runner.sessionService.acquireLease(lease);
+    const acquired = await acquire().catch((error: unknown) => this.#askAgain(acquire, error, request));
+    return new LockedSession(this, request, nameOf(request.key), acquired);
   }
 
   /**
@@ -111,23 +116,28 @@ export class SessionLocks {
       read: this.loader.firstRead(name, window),
       message,
     };
-    let tries = 1;
-    const repeat = async (): Promise<BegunRun> => {
-      // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
-      const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
-      const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
-      return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
-    };
-    const answer = this.#untilAnswered(() => sessionService.beginRun(beginning), request, repeat);
-    const begun = answer instanceof Promise ? await answer : answer;
-    const locked = new LockedSession(this, request, begun.lease, {
+    let begun: BegunRun;
+    try {
+      const beginningNow = sessionService.beginRun(beginning);
+      begun = beginningNow instanceof Promise ? await beginningNow : beginningNow;
+    } catch (error) {
+      let tries = 1;
+      const repeat = async (): Promise<BegunRun> => {
+        // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
+        const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
+        const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
+        return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
+      };
+      begun = await this.#askAgain(repeat, error, request);
+    }
+    const locked = new LockedSession(this, request, name, begun.lease, {
       ...run,
       lastSeq: begun.session.lastSeq,
       firstSeq: begun.firstSeq,
       wasOpen: begun.wasOpen,
     });
     try {
-      const loading = locked.held.write((session) => this.loader.load(key, name, session, request), begun.session);
+      const loading = this.loader.load(locked, name, begun.session, request);
       const loaded = loading instanceof Promise ? await loading : loading;
       locked.loaded = loaded;
       return { locked, loaded };
@@ -163,23 +173,12 @@ export class SessionLocks {
   }
 
   /**
-   * Asks for a session, and asks again while the storage cannot be used: for as long as a lease, because an answer that was lost may have given
-   * one.
+   * Asks for a session again while the storage cannot be used: for as long as a lease, because an answer that was lost may have given one.
+   * @throws what was thrown last
    */
-  #untilAnswered<T>(
-    ask: () => MaybePromise<T>,
-    { abortSignal }: LockRequest,
-    repeat: () => MaybePromise<T> = ask,
-  ): MaybePromise<T> {
+  #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
     const { platform } = this.runner;
-    const again = (error: unknown): Promise<T> =>
-      repeatWhileAway(repeat, error, platform, platform.now() + this.#ttlMs, abortSignal);
-    try {
-      const answer = ask();
-      return answer instanceof Promise ? answer.catch(again) : answer;
-    } catch (error) {
-      return again(error);
-    }
+    return repeatWhileAway(ask, thrown, platform, platform.now() + this.#ttlMs, abortSignal);
   }
 
   #toLease({ key, onBusy, busyWaitMs, abortSignal }: LockRequest): AcquireLeaseRequest {
@@ -208,28 +207,91 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
   readonly wasOpen: boolean;
 }
 
-/** A session that nobody else can write to. */
-export class LockedSession {
+/** A session that nobody else can write to, until it is unlocked or its lease is lost. */
+export class LockedSession implements HeldLease {
   readonly key: SessionKey;
   readonly lease: SessionLease;
-  readonly held: HeldLease;
   /** Undefined for a session that is not locked for a run. */
   readonly run: LockedFor | undefined;
   /** Remembered for the next run, when the session is unlocked. */
   loaded: LoadedSession | undefined;
+  renewedMs: number;
+  /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
+  isLost = false;
   readonly #locks: SessionLocks;
+  readonly #name: string;
   readonly #holder: SessionHolder | undefined;
+  readonly #onLost: LockRequest['onLost'];
   #isLocked = true;
 
-  constructor(locks: SessionLocks, { key, onLost, holder }: LockRequest, lease: SessionLease, run?: LockedFor) {
+  constructor(
+    locks: SessionLocks,
+    { key, onLost, holder }: LockRequest,
+    name: string,
+    lease: SessionLease,
+    run?: LockedFor,
+  ) {
     this.key = key;
     this.lease = lease;
     this.run = run;
     this.#locks = locks;
+    this.#name = name;
     this.#holder = holder;
-    this.held = new HeldLease(lease, locks.runner.platform, { onLost, run: holder });
-    locks.keeper.hold(this.held);
-    if (holder) locks.holders.set(nameOf(key), holder);
+    this.#onLost = onLost;
+    this.renewedMs = locks.runner.platform.now();
+    locks.keeper.hold(this);
+    if (holder) locks.holders.set(name, holder);
+  }
+
+  lose(error: EventloomError): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.#onLost(error);
+  }
+
+  get endMs(): number {
+    const { ttlMs } = this.lease;
+    const nowMs = this.#locks.runner.platform.now();
+    // An agent may date an event as it likes.
+    const isKnown = this.renewedMs <= nowMs && this.renewedMs > nowMs - ttlMs;
+    return (isKnown ? this.renewedMs : nowMs) + ttlMs;
+  }
+
+  /**
+   * Does work of the store under the lease. While the storage cannot be used the work is repeated, until the lease runs out, which loses it, or
+   * the run is aborted. What a run does under its lease can be repeated: what happened already is not done twice.
+   *
+   * @param given handed to the work, so that an append needs no function of its own
+   * @throws what the work threw last
+   */
+  write<T, A = undefined>(work: (given: A) => MaybePromise<T>, given: A): MaybePromise<T> {
+    try {
+      const done = work(given);
+      return done instanceof Promise ? this.#repeat(done, work, given) : done;
+    } catch (error) {
+      return this.#repeat(Promise.reject(error), work, given);
+    }
+  }
+
+  #repeat<T, A>(done: Promise<T>, work: (given: A) => MaybePromise<T>, given: A): Promise<T> {
+    return done.catch(async (thrown: unknown) => {
+      const run = this.#holder;
+      const { platform } = this.#locks.runner;
+      const isAborted = (): boolean => run?.abortReason !== undefined;
+      try {
+        return await repeatWhileAway(
+          () => work(given),
+          thrown,
+          platform,
+          this.endMs,
+          run?.abortGuard.signal,
+          isAborted,
+        );
+      } catch (error) {
+        if (isAway(error) && !isAborted()) this.lose(error);
+        throw error;
+      }
+    });
   }
 
   /** Does what an interrupted rewind left to do, so that agents see the session's artifacts as they have to be. Undefined for nothing. */
@@ -245,7 +307,7 @@ export class LockedSession {
    */
   async end(event: Event, session: Session): Promise<void> {
     const { sessionService } = this.#locks.runner;
-    await this.held.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event });
+    await this.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event });
     this.#letGo();
   }
 
@@ -258,15 +320,15 @@ export class LockedSession {
   async unlock(leaveOpen: LeaveOpen = false, forget?: readonly string[]): Promise<void> {
     if (!this.#isLocked) return;
     this.#letGo();
-    if (this.held.isLost) return;
+    if (this.isLost) return;
     const { sessionService, platform } = this.#locks.runner;
-    const release = (): MaybePromise<void> =>
-      sessionService.releaseLease(this.lease, leaveOpen || forget ? { leaveOpen, forget } : undefined);
+    const options = leaveOpen || forget ? { leaveOpen, forget } : undefined;
     try {
-      const released = release();
+      const released = sessionService.releaseLease(this.lease, options);
       if (released instanceof Promise) await released;
     } catch (error) {
-      platform.background(repeatWhileAway(release, error, platform, this.held.endMs));
+      const release = (): MaybePromise<void> => sessionService.releaseLease(this.lease, options);
+      platform.background(repeatWhileAway(release, error, platform, this.endMs));
     }
   }
 
@@ -286,10 +348,9 @@ export class LockedSession {
   #letGo(): void {
     this.#isLocked = false;
     const { keeper, holders, loader } = this.#locks;
-    const name = nameOf(this.key);
-    keeper.letGo(this.held);
-    if (this.#holder && holders.get(name) === this.#holder) holders.delete(name);
-    if (this.loaded) loader.keep(name, this.loaded);
+    keeper.letGo(this);
+    if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
+    if (this.loaded) loader.keep(this.#name, this.loaded);
   }
 }
 

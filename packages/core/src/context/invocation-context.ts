@@ -58,6 +58,8 @@ export class InvocationContext {
   readonly agent: BaseAgent;
   /** Fires when the run is aborted, abandoned or loses its session, and when the part of it ends that the agent belongs to. */
   readonly abortSignal: AbortSignal;
+  /** True when the agents of this run store how far they come, so that it can be resumed. */
+  readonly isResumable: boolean;
   readonly branch: string | undefined;
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
@@ -83,6 +85,7 @@ export class InvocationContext {
     this.invocationId = invocation.invocationId;
     this.session = invocation.session;
     this.runConfig = invocation.runConfig;
+    this.isResumable = this.runConfig.resumable === true;
     this.platform = invocation.platform;
     this.plugins = invocation.plugins;
     this.agent = agent ?? invocation.rootAgent;
@@ -250,11 +253,6 @@ export class InvocationContext {
   /** Ends the whole invocation after the current event: no further step, agent or model call. Within a sub-invocation, that. */
   endInvocation(): void {
     this.progress.ended = true;
-  }
-
-  /** True when the agents of this run store how far they come, so that it can be resumed. */
-  get isResumable(): boolean {
-    return this.runConfig.resumable === true;
   }
 
   /**

@@ -17,14 +17,10 @@ function takeRandom(count: number): number {
 const DIGITS = '0123456789abcdef';
 const DASH = 45;
 
-/** The character code of a random hex digit. */
-function digit(at: number): number {
-  return DIGITS.charCodeAt(random.getUint8(at) & 15);
-}
-
-/** The character code of the digit with the variant of RFC 9562: 8, 9, a or b. */
-function variant(at: number): number {
-  return DIGITS.charCodeAt(8 | (random.getUint8(at) & 3));
+/** The character code of a random hex digit; the variant of RFC 9562 (8, 9, a or b) if `isVariant`. */
+function digit(at: number, isVariant = false): number {
+  const byte = random.getUint8(at);
+  return DIGITS.charCodeAt(isVariant ? 8 | (byte & 3) : byte & 15);
 }
 
 let lastTime = -1;
@@ -47,7 +43,7 @@ export function uuidV7(timeMs: number = Date.now()): string {
     time.charCodeAt(4), time.charCodeAt(5), time.charCodeAt(6), time.charCodeAt(7), DASH,
     time.charCodeAt(8), time.charCodeAt(9), time.charCodeAt(10), time.charCodeAt(11), DASH,
     DIGITS.charCodeAt(7), digit(at), digit(at + 1), digit(at + 2), DASH,
-    variant(at + 3), digit(at + 4), digit(at + 5), digit(at + 6), DASH,
+    digit(at + 3, true), digit(at + 4), digit(at + 5), digit(at + 6), DASH,
     digit(at + 7), digit(at + 8), digit(at + 9), digit(at + 10), digit(at + 11), digit(at + 12),
     digit(at + 13), digit(at + 14), digit(at + 15), digit(at + 16), digit(at + 17), digit(at + 18),
   );
@@ -61,7 +57,7 @@ export function uuidV4(): string {
     digit(at), digit(at + 1), digit(at + 2), digit(at + 3), digit(at + 4), digit(at + 5), digit(at + 6), digit(at + 7), DASH,
     digit(at + 8), digit(at + 9), digit(at + 10), digit(at + 11), DASH,
     DIGITS.charCodeAt(4), digit(at + 12), digit(at + 13), digit(at + 14), DASH,
-    variant(at + 15), digit(at + 16), digit(at + 17), digit(at + 18), DASH,
+    digit(at + 15, true), digit(at + 16), digit(at + 17), digit(at + 18), DASH,
     digit(at + 19), digit(at + 20), digit(at + 21), digit(at + 22), digit(at + 23), digit(at + 24),
     digit(at + 25), digit(at + 26), digit(at + 27), digit(at + 28), digit(at + 29), digit(at + 30),
   );

@@ -193,7 +193,8 @@ export class ContentsBuilder {
       if (content && content.role !== 'model' && content.parts?.some(isResponse)) this.#addResponses(event);
       else if (content) this.#addSaid(event, content);
     }
-    if (isOutputMismatch(event) && event.author === this.#agentName) this.#addCorrection(event);
+    const isOwnError = event.errorCode !== undefined && event.author === this.#agentName;
+    if (isOwnError && isOutputMismatch(event)) this.#addCorrection(event);
   }
 
   /** Speech comes in pieces: those of one speaker that follow each other are one text. */

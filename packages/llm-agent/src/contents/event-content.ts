@@ -16,6 +16,10 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   let says = false;
   let isRewritten = false;
   for (const part of parts) {
+    if (part.text && part.thought !== true && !part.functionCall && !part.functionResponse && !codeStyle) {
+      says = true; // as most parts are
+      continue;
+    }
     says ||= isSaid(part);
     isRewritten ||= needsRewrite(part, codeStyle);
   }

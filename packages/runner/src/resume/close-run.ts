@@ -90,11 +90,12 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 /** Returns the error event of the closed run; undefined for a run that is over already, or that the session does not have. */
 async function storeClosing(
   { appName, platform, sessionService }: Runner,
-  { held, run }: LockedSession,
+  locked: LockedSession,
   { session, derived }: LoadedSession,
   invocationId: string,
   reason: string,
 ): Promise<Event | undefined> {
+  const { lease, run } = locked;
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
@@ -111,12 +112,11 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const store = (event: Event): MaybePromise<Event> =>
-    sessionService.appendEvent({ session, event, lease: held.lease });
-  const append = async (event: Event): Promise<Event> => held.write(store, event);
+  const store = (event: Event): MaybePromise<Event> => sessionService.appendEvent({ session, event, lease });
+  const append = async (event: Event): Promise<Event> => locked.write(store, event);
   const toAnswers = (loaded: Pick<LoadedSession, 'session' | 'derived'>): Promise<Event[]> =>
     answerOpenCalls(sessionService, loaded, invocationId, params);
-  for (const answer of await held.write(toAnswers, { session, derived })) await append(answer);
+  for (const answer of await locked.write(toAnswers, { session, derived })) await append(answer);
   // A process that ended while it stored the end of the run may have stored the error event already.
   const last = events.at(-1);
   const told =
