@@ -9,9 +9,21 @@ const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
 /** One picture, whatever it is joined to and shown with; a flag is two letters of its own kind. */
 const EMOJI = '\\p{RI}{2}|\\p{Extended_Pictographic}';
 
-/** A run of a dense script, a word (a very long one is cut into several), or an emoji. */
-const RUNS = new RegExp(`(?<dense>${DENSE_LETTER}+)|(?<word>${OTHER_LETTER}{1,64})|${EMOJI}`, 'gv');
-const DENSE_LETTERS = new RegExp(DENSE_LETTER, 'gv');
+interface WordPatterns {
+  /** Matches a run of a dense script, a word (a very long one is cut into several), or an emoji. */
+  readonly runs: RegExp;
+  readonly denseLetters: RegExp;
+}
+
+let patterns: WordPatterns | undefined;
+
+/** Returns the patterns that find words. They are made at the first call, because it takes milliseconds: their sets of letters are large. */
+function wordPatterns(): WordPatterns {
+  return (patterns ??= {
+    runs: new RegExp(`(?<dense>${DENSE_LETTER}+)|(?<word>${OTHER_LETTER}{1,64})|${EMOJI}`, 'gv'),
+    denseLetters: new RegExp(DENSE_LETTER, 'gv'),
+  });
+}
 
 /**
  * The different words of a text, as an index has them: those a query may ask for. Unicode alone decides: neither a dictionary nor
@@ -28,8 +40,9 @@ export function queryWords(query: string, limit: number): string[] {
 
 function wordsOf(text: string, ofDense: (letters: readonly string[]) => readonly string[]): Set<string> {
   const words = new Set<string>();
-  for (const { 0: run, groups } of fold(text).matchAll(RUNS)) {
-    if (groups?.['dense'] !== undefined) for (const word of ofDense(run.match(DENSE_LETTERS) ?? [])) words.add(word);
+  const { runs, denseLetters } = wordPatterns();
+  for (const { 0: run, groups } of fold(text).matchAll(runs)) {
+    if (groups?.['dense'] !== undefined) for (const word of ofDense(run.match(denseLetters) ?? [])) words.add(word);
     else if (groups?.['word'] !== undefined) for (const word of withoutJoined(run)) words.add(word);
     else words.add(run);
   }

@@ -59,7 +59,7 @@ export interface EarlierFrames {
  *
  * A frame is written at once; what follows in the same tick is gathered into one write.
  */
-export class RunReader implements UnderlyingDefaultSource<Uint8Array<ArrayBuffer>> {
+export class RunReader {
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly #log: RunLog;
