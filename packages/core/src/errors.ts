@@ -288,7 +288,7 @@ export interface ModelErrorOptions extends EventloomErrorOptions {
   readonly errorCode: string;
   /** HTTP status, when there was one. */
   readonly status?: number;
-  /** How long the service asked to wait, in milliseconds. */
+  /** Time that the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 

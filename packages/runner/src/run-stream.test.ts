@@ -45,7 +45,8 @@ test('a stream of a later run counts from its own message, also over events that
 });
 
 test('the number of an event that an agent passes on from one run as a tool is that under which it is stored', async () => {
-  const helper = scripted('helper', [{ chunks: ['Mi', 'ne.'] }]);
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
+  const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['Mi', 'ne.'] }], { tools: [look] });
   const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
   const seen = await positions(start('hi', { runConfig: { streamingMode: 'sse' } }));
   const events = await stored();

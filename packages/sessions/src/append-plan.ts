@@ -12,7 +12,7 @@ import {
   toStateWrites,
 } from '@eventloom/core/internal';
 
-/** What an append stores and what it changes in the caller's session. */
+/** The event to store, and the changes of the caller's session object. */
 export interface AppendPlan {
   /** The event as it is stored. */
   readonly event: Event;

@@ -53,7 +53,7 @@ import { SessionLeases } from './session-leases.ts';
 import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { whenReady } from './when-ready.ts';
 
-/** What the driver appends, and what that changes in the session object of its caller. */
+/** The append of the driver, and the changes of the caller's session object. */
 interface PlannedAppend extends EventAppend, AppendPlan {}
 
 /** Options of every session service. */
@@ -267,7 +267,7 @@ export class DriverSessionService extends BaseSessionService {
     this.#checked = { appName, userId, sessionId };
   }
 
-  /** What the driver is to append, and what that changes in the session object. */
+  /** Plans the append of the driver, and the changes of the session object. */
   #planned(
     session: Session,
     event: Event,

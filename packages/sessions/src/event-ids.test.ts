@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EventIds } from './event-ids.ts';
 
-/** So many that some of them have the same hash. */
+/** A number of ids so large that some of them have the same hash. */
 const MANY = 400_000;
 
 test('every id has the index that it claimed first, also when hashes are the same', () => {

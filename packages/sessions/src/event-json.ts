@@ -1,6 +1,6 @@
 import { type Event, InvalidEventError } from '@eventloom/core';
 
-/** An event as JSON. @throws InvalidEventError for one that is none */
+/** Converts an event to JSON. @throws InvalidEventError if it is not an event */
 export function eventToJson(event: Event): string {
   try {
     return JSON.stringify(event);

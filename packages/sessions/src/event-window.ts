@@ -10,7 +10,7 @@ export const ALL_EVENTS: EventWindow = {
   limit: undefined,
 };
 
-/** What to read of a session's events. @throws InvalidRequestError for numbers that make no sense */
+/** Converts the options of a read to a window. @throws InvalidRequestError for invalid numbers */
 export function toEventWindow(config: GetSessionConfig | undefined): EventWindow {
   if (!config) return ALL_EVENTS;
   const { numRecentEvents, afterTimestamp, afterSeq = 0, beforeSeq, sinceCompaction = false } = config;

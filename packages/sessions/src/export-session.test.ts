@@ -13,7 +13,7 @@ function several(count: number, text: string): string[] {
   return Array.from({ length: count }, () => text);
 }
 
-/** How many events are read at once, page by page, while a session is exported whose events hold these texts. */
+/** Returns the number of events that each page of an export reads, for a session whose events have these texts. */
 async function pagesOf(texts: readonly string[], toContent = textContent): Promise<number[]> {
   const driver = new InMemorySessionDriver();
   const events = texts.map((text, index): Event => {

@@ -54,10 +54,13 @@ export async function* exportSession(
 /** The most events of a page: so many may turn out to be heavy after light ones. */
 const MAX_EVENTS = 64;
 const FIRST_EVENTS = 8;
-/** What a page should weigh at most, in characters. */
+/** Maximum size of a page in characters. */
 const MAX_WEIGHT = 4_000_000;
 
-/** How many events to read next, so that a page weighs about the same whatever its events do: they may be of 100 bytes or of 10 MB. */
+/**
+ * Computes the number of events to read next, so that pages have about the same size with events of 100 bytes and of 10
+ * MB.
+ */
 class EventPageSize {
   #events = FIRST_EVENTS;
 

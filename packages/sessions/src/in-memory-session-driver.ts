@@ -71,7 +71,7 @@ interface SessionRecord extends SessionKey, SessionHold, WebhookHold {
   readonly user: UserRecord;
   readonly incarnation: string;
   readonly state: StateTable;
-  /** As the session was created; undefined when it was created without. */
+  /** State that the session was created with; undefined if it was created without. */
   initialState: StateTable | undefined;
   readonly events: StoredEvents;
   /** The runs and requests of the session, by their ids. */
@@ -81,7 +81,10 @@ interface SessionRecord extends SessionKey, SessionHold, WebhookHold {
   updatedAtMs: number;
 }
 
-/** Sessions in maps. Epochs and incarnations count through all sessions, so neither comes back when a session is made anew. */
+/**
+ * Sessions in maps. Epochs and incarnations are counted across all sessions, so that a session that is created again
+ * gets new ones.
+ */
 export class InMemorySessionDriver implements SessionDriver {
   readonly shared = false;
   readonly #apps = new Map<string, AppRecord>();
@@ -309,7 +312,7 @@ function writeState({ app, user, state }: SessionRecord, writes: readonly StateW
   }
 }
 
-/** What the session sees of the state. */
+/** Returns the state that the session sees. */
 function readState({ app, user, state }: SessionRecord): readonly StateEntry[] {
   const entries: StateEntry[] = [];
   app.state.readInto(entries, 'app');

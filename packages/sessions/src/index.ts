@@ -1,4 +1,4 @@
-// Session services that need no runtime beyond web standards, and the seam for storage of one's own.
+// Session services that need no runtime beyond web standards, and the seam for storage that you write.
 
 export type { MaybePromise } from '@eventloom/core';
 export type { InMemorySessionServiceOptions } from './in-memory-session-service.ts';

@@ -18,12 +18,15 @@ export interface LeaseClaim extends SessionKey {
 export interface LeaseTicket {
   /** Unique. */
   readonly id: string;
-  /** When the wait began; milliseconds since the epoch. */
+  /** Begin of the wait in milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly ttlMs: number;
 }
 
-/** Why a lease is not given: there is no such session, or it is held, until then unless its holder renews. */
+/**
+ * The reason for which a lease is refused: the session does not exist, or it is held until this time unless its holder
+ * renews.
+ */
 export type ClaimRefusal = { readonly status: 'missing' } | { readonly status: 'busy'; readonly freeAtMs: number };
 
 /** The lease as its owner gets it: a plain object, compared by value. */
@@ -32,5 +35,5 @@ export interface TakenLease {
   readonly lease: SessionLease;
 }
 
-/** What came of asking for a lease. */
+/** The outcome of a claim. */
 export type ClaimOutcome = ClaimRefusal | TakenLease;

@@ -21,7 +21,7 @@ import { toSession } from './session-view.ts';
 
 const DEFAULT_PAGE = 100;
 
-/** Where a page ended. */
+/** The end of a page. */
 interface EventPlace {
   /** Sequence number of the last event that was shown. */
   readonly seq: number;
@@ -37,7 +37,7 @@ export interface EventPage {
   readonly window: EventWindow;
 }
 
-/** Which events make the page. @throws InvalidRequestError for a limit, an order or a cursor that makes no sense */
+/** Converts a request to the events of a page. @throws InvalidRequestError for an invalid limit, order or cursor */
 export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: ListEventsRequest): EventPage {
   if (order !== 'asc' && order !== 'desc') throw new InvalidRequestError('order: must be asc or desc');
   const size = toPageSize(limit);
@@ -82,7 +82,7 @@ function isPlace(seq: unknown): seq is number {
   return Number.isSafeInteger(seq) && Number(seq) > 0;
 }
 
-/** As `BaseSessionService.listSessions`. */
+/** Implements `BaseSessionService.listSessions`. */
 export async function listSessions(driver: SessionDriver, request: ListSessionsRequest): Promise<ListSessionsResponse> {
   const { appName, userId, limit, cursor } = request;
   checkName('appName', appName);
@@ -109,7 +109,7 @@ function readSessionPosition(cursor: string): SessionPosition {
   throw badCursorError();
 }
 
-/** As `BaseSessionService.listOpenRuns`. */
+/** Implements `BaseSessionService.listOpenRuns`. */
 export async function listOpenRuns(driver: SessionDriver, request: ListOpenRunsRequest): Promise<ListOpenRunsResponse> {
   const { appName, limit, cursor } = request;
   checkName('appName', appName);
@@ -129,7 +129,7 @@ function readOpenRunPosition(cursor: string): OpenRunPosition {
 
 const MAX_PAGE = 1000;
 
-/** How much a page of a listing holds. @throws InvalidRequestError for a limit that is no positive integer */
+/** Returns the size of a page of a listing. @throws InvalidRequestError for a limit that is not a positive integer */
 export function toPageSize(limit: number = MAX_PAGE): number {
   if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
   return Math.min(limit, MAX_PAGE);

@@ -12,7 +12,7 @@ export interface WebhookHold {
   webhooks?: readonly RunWebhook[] | undefined;
 }
 
-/** As `SessionDriver.putRunWebhook`. */
+/** Implements `SessionDriver.putRunWebhook`. */
 export function putWebhook(
   hold: WebhookHold | undefined,
   runs: Pick<RunTable, 'get'> | undefined,
@@ -27,7 +27,7 @@ export function putWebhook(
   return true;
 }
 
-/** As `SessionDriver.changeRunWebhook`. */
+/** Implements `SessionDriver.changeRunWebhook`. */
 export function changeWebhook(
   hold: WebhookHold | undefined,
   { id, attempts, dueMs }: RunWebhook,
@@ -41,7 +41,7 @@ export function changeWebhook(
   return true;
 }
 
-/** As `SessionDriver.listRunWebhooks`, out of any of the app's sessions that hold all that have webhooks. */
+/** Implements `SessionDriver.listRunWebhooks` for sessions of the app, which include all that have webhooks. */
 export function selectWebhooks(
   sessions: Iterable<SessionKey & SessionHold & WebhookHold>,
   { userId, includeOpen, limit }: Omit<RunWebhookPage, 'appName'>,

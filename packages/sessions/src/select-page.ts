@@ -3,7 +3,7 @@ import { compareText } from './compare-text.ts';
 import type { OpenRunPage, OpenRunPosition, SessionPage, SessionPosition } from './session-driver.ts';
 import type { SessionHold } from './session-hold.ts';
 
-/** How many are sorted at once, at least. */
+/** Minimum number of items that are sorted at once. */
 const MIN_BATCH = 64;
 
 /** The page of a listing, out of all of the app's sessions in any order. They are looked at once, and few of them sorted. */

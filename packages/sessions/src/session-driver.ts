@@ -25,9 +25,9 @@ export interface StateEntry {
 export interface StoredSession extends SessionKey {
   /** Distinguishes this session from an earlier one of the same key. Never empty. */
   readonly incarnation: string;
-  /** How many events were ever appended. */
+  /** Number of events that were ever appended. */
   readonly lastSeq: number;
-  /** When the last event was appended, or the session created; milliseconds since the epoch. */
+  /** Time of the last append, or of the session's creation, in milliseconds since the epoch. */
   readonly updatedAtMs: number;
   /** The app's, the user's and the session's keys, in any order. */
   readonly state: readonly StateEntry[];
@@ -42,14 +42,14 @@ export interface SessionCreation extends SessionKey {
   readonly nowMs: number;
 }
 
-/** What a driver says of a session that it made: the rest is known. */
+/** The part of a created session that only the driver knows. */
 export interface CreatedSession {
   readonly incarnation: string;
   /** The session's keys just written, and what the app and the user had or now have. */
   readonly state: readonly StateEntry[];
 }
 
-/** Which events to read: those that meet every condition, and of them the newest `limit`. */
+/** Selects the events to read: those that meet every condition, and of them the newest `limit`. */
 export interface EventWindow {
   /** Only events with a higher sequence number; 0 for all. */
   readonly afterSeq: number;
@@ -68,7 +68,7 @@ export interface EventWindow {
 /** A window of a session's events as of one moment. */
 export interface StoredEventWindow {
   readonly incarnation: string;
-  /** How many events were ever appended. */
+  /** Number of events that were ever appended. */
   readonly lastSeq: number;
   /** In append order; the list is the reader's own. */
   readonly events: Event[];
@@ -135,7 +135,7 @@ export interface SessionPosition {
 /** One append: everything in it is stored together or not at all. */
 export interface EventAppend extends SessionKey {
   readonly incarnation: string;
-  /** As it is to be stored: without `temp:` keys. Immutable, so a driver may keep it by reference. */
+  /** The event to store, without `temp:` keys. Immutable, so that a driver may keep it by reference. */
   readonly event: Event;
   /** Values may be kept by others: a driver that keeps objects keeps copies. */
   readonly writes: readonly StateWrite[];
@@ -144,7 +144,7 @@ export interface EventAppend extends SessionKey {
   readonly lease: SessionLease | undefined;
 }
 
-/** What came of an append, in the order in which a driver looks. */
+/** The outcome of an append, in the order in which a driver checks. */
 export type AppendOutcome =
   /** There is no session of this key and incarnation. */
   | { readonly status: 'missing' }
@@ -166,7 +166,7 @@ export interface RunBegin extends LeaseClaim {
   readonly continues: boolean;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
-  /** Which of the events before the message to read. */
+  /** Selects the events before the message that are read. */
   readonly window: EventWindow;
   /**
    * Makes the message to append, dated after the end of what the session's compactions cover (the greatest `endTimestamp` of any, in
@@ -176,7 +176,7 @@ export interface RunBegin extends LeaseClaim {
   readonly message: ((coveredUntil: number) => RunMessage) | undefined;
 }
 
-/** As in `EventAppend`. */
+/** The message of a run; see `EventAppend`. */
 export type RunMessage = Pick<EventAppend, 'event' | 'writes'>;
 
 /** A run that was begun. */
@@ -189,7 +189,9 @@ export interface TakenRun extends TakenLease {
   readonly wasOpen: boolean;
 }
 
-/** Why a run is not begun, in the order in which a driver looks, before and after it looks whether the lease can be had. */
+/**
+ * The reason for which a run is refused, in the order in which a driver checks, before and after it checks the lease.
+ */
 export type RunRefusal =
   /** The request id is that of another run. Looked at first, busy or not. */
   | { readonly status: 'known'; readonly invocationId: string }
@@ -198,7 +200,7 @@ export type RunRefusal =
   /** The lease could be had, and another run is open. */
   | { readonly status: 'open'; readonly run: OpenRun };
 
-/** What came of a run to begin. */
+/** The outcome of beginning a run. */
 export type BeginOutcome = ClaimRefusal | RunRefusal | TakenRun;
 
 /** The last append of a run. */
@@ -208,19 +210,21 @@ export interface RunEnd extends EventAppend {
 }
 
 /**
- * Storage for sessions: all that a back end has to write. `DriverSessionService` in front of it does the rest once for all of
- * them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys, keeps the caller's session
- * object up to date, turns outcomes into errors and queues for leases. What reaches a driver is well-formed.
+ * Storage for sessions: everything that a back end has to implement. `DriverSessionService` in front of it does the
+ * rest once for all of them: it checks arguments, state keys and values, splits and merges scopes, drops `temp:` keys,
+ * keeps the caller's session object up to date, converts outcomes to errors and queues for leases. A driver gets
+ * well-formed values only.
  *
- * What is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON) is refused with a
- * SizeLimitError that names it, and nothing is changed.
+ * A value that is larger than the back end stores in one piece (an event, a state value or a tool's response, as JSON)
+ * is refused with a SizeLimitError that names it, and nothing is changed.
  *
- * What fails because the storage cannot be used is a StorageError. It may have happened all the same.
+ * A failure of the storage is a StorageError. The work may have been done all the same.
  *
- * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later one is
- * given, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until somebody else claims the
- * session or appends to it without a lease. A write under a lease is accepted exactly while it is live, expired or not.
- * A session that is made anew gives higher epochs than any earlier session of the same key, so that old leases stay dead.
+ * Every method is one transaction. A lease of a session is live from `claimLease` until it is released, until a later
+ * lease is granted, or, once it expired (`nowMs` reached the last claim, renewal or append plus `ttlMs`), until another
+ * claims the session or appends to it without a lease. A write under a lease is accepted exactly while it is live,
+ * expired or not. A session that is created again gets higher epochs than any earlier session of the same key, so that
+ * old leases stay dead.
  */
 export interface SessionDriver {
   /** True when other processes may write to the same storage: a wait for a lease then asks again from time to time. */
@@ -291,7 +295,7 @@ export interface SessionDriver {
   /** A page of the app's open runs. */
   listOpenRuns(page: OpenRunPage): MaybePromise<OpenRun[]>;
 
-  /** As `BaseSessionService.putRunWebhook`; false when the session does not have the run. */
+  /** Implements `BaseSessionService.putRunWebhook`; returns false if the session does not have the run. */
   putRunWebhook(webhook: PutRunWebhookRequest): MaybePromise<boolean>;
 
   /** The webhooks of an app, in ascending order of `dueMs`, and of `id` by code points. */
@@ -307,7 +311,7 @@ export interface SessionDriver {
   listToolCalls(key: SessionKey, invocationId: string): MaybePromise<ToolLedgerEntry[]>;
 }
 
-/** Which webhooks to list. */
+/** Selects the webhooks to list. */
 export interface RunWebhookPage {
   readonly appName: string;
   /** All of the app's users when undefined. */

@@ -9,7 +9,7 @@ function heldSession(): SessionHold {
   return { epoch: 1, leaseUntilMs: 5000 };
 }
 
-/** What comes of a claim at a time, by one who waits since then or by one who does not wait. */
+/** Claims at a time, with a ticket that waits since then or without waiting, and returns the outcome. */
 function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>, takeOver = false) {
   const claim: LeaseClaim = {
     ...KEY,

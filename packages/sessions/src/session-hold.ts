@@ -4,13 +4,14 @@ import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './leas
 import type { AppendOutcome, EventAppend, RunBegin, RunRefusal, StoredRun, TakenRun } from './session-driver.ts';
 
 /**
- * Who may write to a session, who waits for it and which run is open: what a driver that keeps sessions as objects has in each, as plain
- * data. The functions for it do what the driver's methods promise; to them undefined is a session that is not there.
+ * The lease, the waiters and the open run of a session, as plain data: what a driver that keeps sessions as objects
+ * stores in each. The functions on it implement the driver's methods; undefined stands for a session that does not
+ * exist.
  */
 export interface SessionHold {
   /** Of the latest lease; 0 before the first. */
   epoch: number;
-  /** When the latest lease expires, in milliseconds since the epoch; 0 when it is over. */
+  /** Time at which the latest lease expires, in milliseconds since the epoch; 0 if it was released. */
   leaseUntilMs: number;
   /** The open run; undefined when no run is open. */
   openRun?: (Omit<OpenRunState, 'heldUntilMs'> & { readonly invocationId: string }) | undefined;
@@ -32,7 +33,7 @@ export type RunTaken = Pick<TakenRun, 'status' | 'lease' | 'firstSeq' | 'wasOpen
 export interface StoredTicket {
   readonly id: string;
   readonly sinceMs: number;
-  /** When it runs out. */
+  /** Time at which it expires. */
   readonly untilMs: number;
 }
 
@@ -42,15 +43,15 @@ export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch 
 }
 
 /**
- * As `SessionDriver.claimLease`. `nextEpoch` is called only when the lease is given, for an epoch that is higher than any before, also
- * than those of earlier sessions of the key.
+ * Implements `SessionDriver.claimLease`. `nextEpoch` is called only if the lease is granted, for an epoch that is
+ * higher than any before, also than those of earlier sessions of the key.
  */
 export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, nextEpoch: () => number): ClaimOutcome {
   if (!hold) return { status: 'missing' };
   return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim, nextEpoch) };
 }
 
-/** As `SessionDriver.beginRun`, for a session that has `lastSeq` events: takes the lease and records the run. */
+/** Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run. */
 export function takeRun(
   hold: SessionHold,
   runs: RunTable,
@@ -81,7 +82,7 @@ export function takeRun(
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
 
-/** As `SessionDriver.findRun`. */
+/** Implements `SessionDriver.findRun`. */
 export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRecord | undefined {
   const { invocationId = '' } = runs.get(id) ?? {};
   const run = runs.get(invocationId);
@@ -117,14 +118,14 @@ function refusedClaim(
   return { status: 'busy', freeAtMs };
 }
 
-/** As `SessionDriver.renewLease`. */
+/** Implements `SessionDriver.renewLease`. */
 export function keepLease(hold: SessionHold | undefined, lease: SessionLease, nowMs: number): boolean {
   if (!isLeaseLive(hold, lease)) return false;
   hold.leaseUntilMs = nowMs + lease.ttlMs;
   return true;
 }
 
-/** As `SessionDriver.releaseLease`; undefined for the records of a session that is not there. */
+/** Implements `SessionDriver.releaseLease`; undefined stands for the records of a session that does not exist. */
 export function endLease(
   hold: SessionHold | undefined,
   runs: RunTable | undefined,
@@ -141,14 +142,16 @@ export function endLease(
   else if (!leaveOpen) hold.openRun = undefined;
 }
 
-/** As `SessionDriver.withdrawTicket`. */
+/** Implements `SessionDriver.withdrawTicket`. */
 export function withdrawTicket(hold: SessionHold | undefined, ticketId: string): void {
   if (!hold?.tickets) return;
   const others = hold.tickets.filter(({ id }) => id !== ticketId);
   hold.tickets = others.length > 0 ? others : undefined;
 }
 
-/** Why an append to the session is refused, under its lease or without one; undefined when it is not. */
+/**
+ * Returns the reason for which an append to the session is refused, with or without a lease; undefined if it is not.
+ */
 export function refusedAppend(
   hold: SessionHold,
   { lease, nowMs }: EventAppend,
@@ -157,7 +160,9 @@ export function refusedAppend(
   return hold.leaseUntilMs > nowMs ? { status: 'busy', freeAtMs: hold.leaseUntilMs } : undefined;
 }
 
-/** When the last ticket before this one runs out; every ticket is before none. */
+/**
+ * Returns the time at which the last ticket before this one expires; a claim without a ticket is behind all tickets.
+ */
 function untilTurn(tickets: readonly StoredTicket[], ticket: LeaseTicket | undefined): number {
   const before = tickets.filter(
     ({ id, sinceMs }) =>

@@ -14,22 +14,22 @@ const DEFAULT_TTL_MS = 30_000;
 const DEFAULT_WAIT_MS = 60_000;
 /** A day. */
 const MAX_WAIT_MS = 86_400_000;
-/** How many may wait for one session in this process. */
+/** Maximum number of waiters for one session in this process. */
 const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
-/** So long at most is a session free before the first in line of another process takes it. */
+/** Maximum time for which a session is free before the first waiter of another process takes it. */
 const MAX_POLL_MS = 25;
 /** Outlives a poll that comes late by far; those behind a process that crashed while it waited go on after this time. */
 const TICKET_TTL_MS = 2000;
 
-/** What ends a wait: a lease, or why there is none, however long one waits. */
+/** The end of a wait: a lease, or the reason for which there is none, however long the wait. */
 export interface LeaseAnswer {
   readonly status: 'taken' | 'known' | 'unknown' | 'open';
 }
 
 /** One who waits for a session. */
 interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
-  /** How long to wait before giving up with SessionBusyError. */
+  /** Time to wait before SessionBusyError, in milliseconds. */
   readonly waitMs: number;
   readonly abortSignal: AbortSignal | undefined;
   /** Asks the storage for the lease, with the place in the line of several processes. */
@@ -63,7 +63,7 @@ export class SessionLeases {
     headOf(this.#lines.get(nameOf(key)))?.wakeUp();
   }
 
-  /** As `BaseSessionService.acquireLease`. */
+  /** Implements `BaseSessionService.acquireLease`. */
   async acquire(request: AcquireLeaseRequest): Promise<SessionLease> {
     return (await this.take(request, (claim) => this.#driver.claimLease(claim))).lease;
   }

@@ -26,7 +26,7 @@ interface Block {
  * no list is copied when it grows and no read looks at every event.
  */
 export class StoredEvents {
-  /** How many they are. Not to be set by others. */
+  /** Number of events. Read-only for others. */
   length = 0;
   /** The end of what compactions cover, in seconds; -Infinity without one. Not to be set by others. */
   coveredUntil: number = -Infinity;
@@ -76,7 +76,10 @@ export class StoredEvents {
     return parts.length === 1 ? (parts[0] ?? []) : parts.reverse().flat();
   }
 
-  /** Where the event of this id is; the index of the next event, which has the id from now on, when there is none. */
+  /**
+   * Returns the index of the event with this id. If there is none, reserves the id for the next event and returns its
+   * index.
+   */
   #indexOf(id: string): number {
     if (this.#ids) return this.#ids.claim(id, this.length);
     const first = this.#blocks[0]?.events ?? NO_EVENTS;

@@ -65,7 +65,7 @@ function markEnd({ actions, invocationContext }: CallbackContext): void {
   if (invocationContext.isResumable) actions.endOfAgent = true;
 }
 
-/** What a callback said or changed, as an event; none when it did neither. */
+/** Yields the content and changes of a callback as an event; nothing if there are none. */
 function* callbackEvent(context: CallbackContext, content: Content | undefined): Generator<Event> {
   if (!content && isEmptyActions(context.actions)) return;
   yield context.invocationContext.createEvent({

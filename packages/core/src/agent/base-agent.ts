@@ -15,11 +15,11 @@ import type { OptionNames } from './options.ts';
 import { runResumable } from './run-resumable.ts';
 import { describeKind } from '../content/json.ts';
 
-/** What every agent is made of. */
+/** Config that every agent has. */
 export interface BaseAgentConfig {
   /** An identifier, unique in its tree, not `user`. */
   readonly name: string;
-  /** What the agent is for, in a line or two; other agents' models read it. */
+  /** The purpose of the agent in a line or two. Models of other agents read it to decide about transfers and calls. */
   readonly description?: string;
   /** The agents below this one. Each has one place in one tree. */
   readonly subAgents?: readonly BaseAgent[];
@@ -59,8 +59,9 @@ export abstract class BaseAgent {
   #parent: BaseAgent | undefined;
 
   /**
-   * @throws ConfigurationError for a name that is no identifier or is `user`, for a sub-agent that is none or has a parent
-   * already, and for a name that two agents of the tree have
+   * Makes an agent.
+   * @throws ConfigurationError for a name that is not an identifier or is `user`, for a sub-agent that is not an agent
+   * or has a parent already, and for a name that two agents of the tree have
    */
   constructor(config: BaseAgentConfig) {
     if (typeof config.name !== 'string' || !IDENTIFIER.test(config.name)) {
@@ -108,12 +109,15 @@ export abstract class BaseAgent {
     return this.#below.get(name);
   }
 
-  /** How far the agent's own model may hand over; undefined for an agent that has no model to decide so. */
+  /** The transfers that the agent's own model may make; undefined for an agent without a model. */
   get transferRules(): TransferRules | undefined {
     return undefined;
   }
 
-  /** What the agent takes when it is called as a tool: a schema of any kind that tools accept. Undefined for a text. */
+  /**
+   * Schema of the arguments when the agent is called as a tool, of any kind that tools accept. Undefined: it takes a
+   * text.
+   */
   get inputSchema(): unknown {
     return undefined;
   }
@@ -150,7 +154,7 @@ export abstract class BaseAgent {
     return [];
   }
 
-  /** What there is to show of a run of this agent, read from stored events; undefined for an agent that shows nothing. */
+  /** Describes a run of this agent from stored events, for display; undefined for an agent without a description. */
   describeRun(_query: RunQuery): RunDescription | undefined {
     return undefined;
   }
@@ -171,8 +175,8 @@ export abstract class BaseAgent {
   }
 
   /**
-   * Runs the agent alone, in a context that is its own: callbacks before, its work, callbacks after. For whoever drives agents;
-   * an agent runs another with `runAsync`.
+   * Runs the agent in a context of its own: callbacks before, its work, callbacks after. For the runner's agent driver;
+   * an agent runs another one with `runAsync`.
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plugins } = context;

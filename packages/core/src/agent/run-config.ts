@@ -8,14 +8,17 @@ import type { FunctionDeclaration } from '../content/content.ts';
 import { checkClientTools } from '../tool/client-tools.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
 
-/** How model replies come: whole (`none`), or chunk by chunk as well (`sse`). Live runs are `bidi`, said or not; others cannot be. */
+/**
+ * Streaming of model replies: whole replies only (`none`), or chunks as well (`sse`). Live runs are always `bidi`, and
+ * no other run can be.
+ */
 export const StreamingMode = { NONE: 'none', SSE: 'sse', BIDI: 'bidi' } as const;
 export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
 
 /** The treatment of an unfinished run when the next message comes: see `RunConfig.onOpenRun`. */
 export type OnOpenRun = 'finish' | 'close' | 'reject';
 
-/** How one run goes. */
+/** Options of one run. */
 export interface RunConfig extends LiveRunConfig {
   /** Default `none`: only whole events are yielded. */
   readonly streamingMode?: StreamingMode | undefined;
@@ -23,9 +26,9 @@ export interface RunConfig extends LiveRunConfig {
    * Model calls allowed in this run, exactly, and hand-overs in a row without one. Default 500; 0 and below mean no limit.
    */
   readonly maxLlmCalls?: number | undefined;
-  /** What to do when the session is busy. Default `queue`. */
+  /** Behaviour when the session is busy. Default `queue`. */
   readonly onBusy?: OnBusy | undefined;
-  /** How long `queue` waits for the session; default 60,000 ms, at most a day. */
+  /** Time that `queue` waits for the session, in milliseconds; default 60,000, at most a day. */
   readonly busyWaitMs?: number | undefined;
   /**
    * Decides what happens to an unfinished run of the session, one whose process was lost. `finish` (default) resumes that run to its end
@@ -39,7 +42,7 @@ export interface RunConfig extends LiveRunConfig {
   readonly saveInputBlobsAsArtifacts?: boolean | undefined;
   /** Put under `customMetadata` of every event of the run; an event's own keys win. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
-  /** Which of the session's events the run reads. Default: all of them. */
+  /** Selects the events of the session that the run reads. Default: all of them. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
   /** Ends the stream with a `runner.completion` event. Default false. */
   readonly completionEvent?: boolean | undefined;
@@ -61,8 +64,8 @@ export interface RunConfig extends LiveRunConfig {
 }
 
 /**
- * What can be said once for many runs: by a runner (`new Runner({ runConfig })`) or a server (`createServer({ runConfig })`). Not what
- * names one request.
+ * Options that can be set once for many runs: by a runner (`new Runner({ runConfig })`) or a server (`createServer({
+ * runConfig })`). Leaves out the options that identify one request.
  */
 export type RunConfigDefaults = Omit<RunConfig, 'requestId'>;
 

@@ -20,7 +20,7 @@ export interface LoadArtifactRequest extends ArtifactKey {
   readonly version?: number | undefined;
 }
 
-/** What is known of one version without its bytes. */
+/** Metadata of one version, without its bytes. */
 export interface ArtifactVersion {
   readonly version: number;
   /** `artifact://apps/A/users/U[/sessions/S]/artifacts/F/versions/N` */
@@ -45,9 +45,9 @@ export abstract class BaseArtifactService {
   abstract listArtifactKeys(request: SessionKey): Promise<string[]>;
   /** The versions of a name, ascending; empty when it is not there. */
   abstract listVersions(request: ArtifactKey): Promise<number[]>;
-  /** What is known of each version, ascending. */
+  /** Returns the metadata of all versions, ascending. */
   abstract listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]>;
-  /** What is known of one version (the latest when none is named), or undefined. */
+  /** Returns the metadata of one version (the latest if none is named), or undefined. */
   abstract getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
   /** Removes every version of a name. Absent: a no-op. */
   abstract deleteArtifact(request: ArtifactKey): Promise<void>;

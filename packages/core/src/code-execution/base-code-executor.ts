@@ -22,7 +22,7 @@ export interface CodeExecutionInput {
   readonly executionId?: string;
 }
 
-/** How code ended: the `outcome` of a `codeExecutionResult` part. */
+/** The `outcome` of a `codeExecutionResult` part: how the code ended. */
 export type CodeExecutionOutcome = 'OUTCOME_OK' | 'OUTCOME_FAILED' | 'OUTCOME_DEADLINE_EXCEEDED';
 
 /** The result of running code. A failure of the code is a result too. */
@@ -31,7 +31,7 @@ export interface CodeExecutionOutput {
   readonly stderr: string;
   /** Saved as artifacts of the session. */
   readonly outputFiles?: readonly CodeFile[];
-  /** When absent, code that wrote to `stderr` failed. */
+  /** The outcome of the code. If absent, code that wrote to `stderr` has failed. */
   readonly outcome?: CodeExecutionOutcome;
 }
 
@@ -61,7 +61,7 @@ export interface CodeExecutorOptions {
   readonly languages?: readonly string[] | undefined;
   /** The delimiters of a result in a model request. */
   readonly executionResultDelimiters?: CodeDelimiters;
-  /** How long the agent waits for a result, milliseconds. Default 30 seconds. */
+  /** Time that the agent waits for a result, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
   /** Tells the model how to have code run. Empty: nothing is added to the request. */
   readonly instruction?: string;

@@ -8,7 +8,7 @@ import { ManualPlatform } from './manual-platform.ts';
 export interface ConformanceCase {
   /** Stable, `topic.rule`. */
   readonly id: string;
-  /** What is promised, as a sentence. */
+  /** The promise, as a sentence. */
   readonly title: string;
   readonly run: () => Promise<void>;
 }
@@ -30,10 +30,10 @@ export interface ServiceUnderTest<S> {
 /** Makes the service of one case. Its time is the platform's, which stands still until the case moves it. */
 export type MakeService<S> = (options: { readonly platform: Platform }) => Promise<ServiceUnderTest<S>>;
 
-/** What a case works with. */
+/** The service under test, and the tools that a test case works with. */
 export interface ConformanceSubject<S> {
   readonly service: S;
-  /** As the maker of the service states it. */
+  /** The limit that the creator of the service states. */
   readonly maxBytes: number | undefined;
   /** Another service over the same storage, as another process would have; `service` itself where a storage has only one. */
   another(): Promise<S>;
@@ -48,7 +48,7 @@ export interface ConformanceRule<S> {
   readonly check: (subject: ConformanceSubject<S>) => Promise<void>;
 }
 
-/** How the cases are run, and what a back end does otherwise, on purpose. */
+/** Options of a suite: how its cases run, and which of them the back end breaks on purpose. */
 export interface ConformanceOptions {
   /** Case id to the reason why the back end does not keep it. Such cases are left out. */
   readonly deviations?: Readonly<Record<string, string>>;

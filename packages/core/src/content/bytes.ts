@@ -14,8 +14,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 }
 
 /**
- * The bytes of base64 text in the standard or the URL alphabet, with or without padding.
- * @throws InvalidRequestError for text that is none
+ * Decodes base64 text in the standard or the URL alphabet, with or without padding.
+ * @throws InvalidRequestError for text that is not base64
  */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const digits = countDigits(text);
@@ -34,7 +34,7 @@ export function isBase64(text: string): boolean {
   return digits >= 0 && text.search(/[^A-Za-z0-9+/_-]/) === (digits === text.length ? -1 : digits);
 }
 
-/** How many of the characters have to be digits, without the padding; -1 for a length that base64 never has. */
+/** Returns how many of the characters must be digits, without the padding; -1 for a length that base64 never has. */
 function countDigits(text: string): number {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const digits = text.length - padding;

@@ -11,7 +11,7 @@
 // oxlint-disable-next-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
 export type VendorValue = any;
 
-/** Who says it, and what: one turn, or a piece of one. */
+/** One turn of a conversation, or a piece of one: a role and its parts. */
 export interface Content {
   /** `user` or `model`. Function responses have the role `user`. */
   role?: string;
@@ -62,7 +62,7 @@ export interface PartialArg {
   willContinue?: boolean;
 }
 
-/** What a tool answered, as an object: plain results are under `result`, failures under `error`. */
+/** The response of a tool, as an object. A result that is not an object is under `result`, a failure under `error`. */
 export interface FunctionResponse {
   id?: string;
   name?: string;
@@ -101,7 +101,7 @@ export interface ExecutableCode {
   id?: string;
 }
 
-/** What came of running it. */
+/** The result of executed code. */
 export interface CodeExecutionResult {
   outcome?: VendorValue;
   output?: string;

@@ -1,7 +1,7 @@
 import { faultOf, type Field, TEXT } from '../event/field.ts';
 import { isRecord, type JsonValue, setOwn } from './json.ts';
 
-/** Where and why a value is not JSON. */
+/** The position and the reason of a value that is not JSON. */
 export interface JsonFault {
   /** Dotted path from the value's root, empty for the root itself. */
   readonly path: string;
@@ -11,7 +11,7 @@ export interface JsonFault {
 /** A copy, or the first fault. */
 export type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonFault };
 
-/** How to copy. */
+/** Options of a copy. */
 export interface CopyJsonOptions {
   /** Take an object with a `toJSON` method (Date, URL, …) for what that method gives. Default false: such an object is a fault. */
   readonly toJson?: boolean;

@@ -23,7 +23,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, for a message: `must be a string, is a list`. */
+/** Describes the kind of a value for a message: `must be a string, is a list`. */
 export function describeKind(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null || typeof value === 'boolean') return String(value);

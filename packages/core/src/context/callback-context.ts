@@ -9,19 +9,21 @@ import { State } from '../state/state.ts';
 import type { InvocationContext } from './invocation-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
 
-/** What a callback context is made of. */
+/** Parameters of a callback context. */
 export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
   /** The actions of the event to come; new ones when absent. */
   readonly eventActions?: EventActions;
-  /** What `state` is, over the same actions and the session's state; by default one that may always be written. */
+  /**
+   * The `state` of the context, over the same actions and the session's state. Default: one that can always be written.
+   */
   readonly state?: State;
 }
 
-/** How to look for memories. */
+/** Options of a memory search. */
 export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
 
-/** What a callback works with: state and artifacts, whose changes go into the next event. */
+/** The context of a callback: reads and writes state and artifacts. The changes go into the next event. */
 export class CallbackContext extends ReadonlyContext {
   /** Side effects and signals of the next event. */
   readonly actions: EventActions;
@@ -69,9 +71,9 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   /**
-   * What is remembered of this user, best first.
+   * Searches the memories of this user, best first.
    * @throws ConfigurationError without a memory service
-   * @throws InvalidRequestError for a limit that is no positive integer
+   * @throws InvalidRequestError for a limit that is not a positive integer
    */
   async searchMemory(query: string, options: MemorySearchOptions = {}): Promise<SearchMemoryResponse> {
     const { appName, userId } = this.invocationContext;

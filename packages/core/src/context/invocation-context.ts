@@ -20,18 +20,21 @@ import type { RecordedExecution } from './recorded-invocation.ts';
 import { InvocationProgress } from './invocation-progress.ts';
 import type { SubInvocation } from './sub-invocation.ts';
 
-/** Where an agent stands, as far as it is not where the one stands that runs it. */
+/** The agent's position in the run: only what differs from its parent's. */
 export interface AgentPlace {
   readonly branch?: string | undefined;
   /** The abort of the part of the run that the agent belongs to: a fork of the parent's. */
   readonly abort?: AbortGuard | undefined;
-  /** What the agent may call beside its own tools, in this run of it. Not handed on to those it runs or hands over to. */
+  /**
+   * Tools that the agent may call in this run in addition to its own. Agents that it runs or transfers to do not get
+   * them.
+   */
   readonly tools?: readonly BaseTool[] | undefined;
-  /** What the agent is told after its own instruction, in this run of it. Not handed on either. */
+  /** Instructions that follow the agent's own in this run. Agents that it runs or transfers to do not get them. */
   readonly instructions?: readonly string[] | undefined;
 }
 
-/** What a context is made of. */
+/** Parameters of a context. */
 interface Place extends AgentPlace {
   readonly invocation: Invocation;
   readonly progress: InvocationProgress;
@@ -63,13 +66,19 @@ export class InvocationContext {
   readonly branch: string | undefined;
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
-  /** Tools that whoever runs the agent gave it for this run. */
+  /** Tools that the caller of the agent added for this run. */
   readonly extraTools: readonly BaseTool[];
-  /** Instructions that whoever runs the agent gave it for this run. */
+  /** Instructions that the caller of the agent added for this run. */
   readonly extraInstructions: readonly string[];
-  /** How far the invocation has come: one object for all of its contexts. For those who drive agents and commit their events. */
+  /**
+   * Progress of the invocation: one object that all of its contexts share. For code that drives agents and commits
+   * their events.
+   */
   readonly progress: InvocationProgress;
-  /** What the agent did before the run was cut off or paused; undefined for an agent that begins. For those who drive agents. */
+  /**
+   * The recorded work of the agent before the run was interrupted or paused; undefined for an agent that starts. For
+   * code that drives agents.
+   */
   readonly resumedFrom: RecordedExecution | undefined;
   /** False where no agent has started yet. */
   readonly #hasAgent: boolean;
@@ -141,8 +150,9 @@ export class InvocationContext {
   }
 
   /**
-   * The context in which a sub-invocation starts, for whoever runs it: a tree of its own, in an enclosure of its own. It ends for
-   * itself; its model calls count with those of the run, and while it waits for a person, so does the agent that called it.
+   * Makes the context in which a sub-invocation starts: a tree of its own, in an enclosure of its own. A sub-invocation
+   * ends by itself; its model calls count with those of the run, and while it waits for a person, so does the agent
+   * that called it.
    */
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
@@ -163,14 +173,17 @@ export class InvocationContext {
   }
 
   /**
-   * What those who are started from here name as the execution that started them. One that says nothing, as workflow agents do, is
-   * in no event, so the one above it is named: the call tree that events tell hangs together.
+   * The execution id that agents started from here name as their parent. An execution without events of its own, as of
+   * a workflow agent, appears in no event; the one above it is named, so that the call tree in the events is connected.
    */
   get #heardExecutionId(): string {
     return this.#isHeard ? this.executionId : (this.parentExecutionId ?? this.executionId);
   }
 
-  /** What the agent did that is started here, in a run that is resumed. Whom it handed over to is known again. */
+  /**
+   * Returns the recorded work of an agent that is started here, in a run that is resumed. Restores its transfer as
+   * well.
+   */
   #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
     const { resumedFrom: recorded } = this.invocation;
     const resumedFrom = this.#hasAgent

@@ -5,7 +5,7 @@ import type { InvocationContext } from './invocation-context.ts';
 /** Agents that are started in a row, without a model call, before the event loop has its turn. */
 const STARTS_PER_TURN = 64;
 
-/** How far an invocation, or a sub-invocation in it, has come: one object for all of its contexts. */
+/** Progress of an invocation, or of a sub-invocation in it: one object that all of its contexts share. */
 export class InvocationProgress {
   ended = false;
   /** True while something runs that ends by itself once the invocation is ended: a live agent, whose calls come to their ends first. */
@@ -19,7 +19,7 @@ export class InvocationProgress {
   #starts = 0;
   #committed: WeakSet<Event> | undefined;
   #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
-  /** Whom executions hand over to, by execution id. */
+  /** Transfer targets of executions, by execution id. */
   #transfers: Map<string, string> | undefined;
 
   /**
@@ -86,7 +86,7 @@ export class InvocationProgress {
     (this.#run.#committed ??= new WeakSet()).add(event);
   }
 
-  /** True for an event that was committed within a sub-invocation: whoever sees it come by passes it on as it is. */
+  /** True for an event that was committed within a sub-invocation. Agents that get it pass it on unchanged. */
   isCommitted(event: Event): boolean {
     return this.#run.#committed?.has(event) === true;
   }
@@ -97,7 +97,7 @@ export class InvocationProgress {
     (this.#transfers ??= new Map()).set(executionId, actions.transferToAgent);
   }
 
-  /** Whom an execution that is done hands over to by its committed events; told once. */
+  /** Returns the agent that an ended execution transfers to by its committed events; only once. */
   takeTransfer(executionId: string): string | undefined {
     const target = this.#transfers?.get(executionId);
     if (target !== undefined) this.#transfers?.delete(executionId);

@@ -19,7 +19,7 @@ import type { InvocationContext } from './invocation-context.ts';
 import type { RecordedInvocation } from './recorded-invocation.ts';
 import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
-/** What a message answers of what tools asked a person. */
+/** Answers in a user message to requests that tools made (confirmation, credential, input). */
 export interface MessageAnswers {
   /** Keeps the credentials among them, which are not in the message that is stored. */
   keepCredentials(session: SessionKey): Promise<void>;
@@ -31,7 +31,7 @@ export interface MessageWithAnswers {
   readonly answers: MessageAnswers | undefined;
 }
 
-/** What all agents of one invocation share. Made by the runner. */
+/** State and services that all agents of one invocation share. Made by the runner. */
 export interface Invocation {
   readonly invocationId: string;
   /** The top of the tree that is run: the runner's agent, or the agent of a sub-invocation. */
@@ -60,15 +60,15 @@ export interface Invocation {
   readonly credentialService?: BaseCredentialService | undefined;
   /** Finds the model that a string names. */
   readonly models: ModelResolver | undefined;
-  /** Whether models have their service cache what requests begin with. */
+  /** Options of the context cache of model services; undefined: no cache. */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
   readonly derived: Map<unknown, unknown>;
-  /** What is stored of the invocation, when it is resumed. */
+  /** The stored part of the invocation, if it is resumed. */
   readonly resumedFrom?: RecordedInvocation | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
-  /** What the session's tool ledger has of an invocation. */
+  /** Returns the entries of an invocation in the session's tool ledger. */
   readonly listToolCalls?: ((invocationId: string) => MaybePromise<readonly ToolLedgerEntry[]>) | undefined;
   /**
    * Puts the commits of agents that run at the same time in an order that does not depend on how fast they are. Absent where no

@@ -5,7 +5,7 @@ import type { InvocationContext } from './invocation-context.ts';
 /** State to read and not to write. */
 export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
 
-/** What an instruction function sees: who and where, and the state to read. */
+/** The context of an instruction function: the agent, the user, the session, and its state to read. */
 export class ReadonlyContext {
   readonly invocationContext: InvocationContext;
 

@@ -1,6 +1,6 @@
 import type { Event } from '../event/event.ts';
 
-/** What is stored of one execution of an agent, in a run that is resumed. */
+/** The stored part of one execution of an agent, in a run that is resumed. */
 export interface RecordedExecution {
   readonly executionId: string;
   /** Its own events in order; what the user said is not among them. */
@@ -9,15 +9,15 @@ export interface RecordedExecution {
   readonly isOver: boolean;
   /** The last checkpoint of the agent. */
   readonly agentState: Readonly<Record<string, unknown>> | undefined;
-  /** What it ran goes on after this place in the invocation: after its last checkpoint, or since it began. */
+  /** Position in the invocation after which the agents that it ran are resumed: its last checkpoint, or its start. */
   readonly position: number;
-  /** What it runs from now on comes after this event. */
+  /** Sets the event behind which the agents that it runs from now on are resumed. */
   continueAfter(event: Event): void;
-  /** What it runs from now on is new. */
+  /** Makes the agents that it runs from now on start fresh. */
   continueFresh(): void;
 }
 
-/** Which execution is looked for. */
+/** The execution to look for. */
 export interface ExecutionQuery {
   readonly parentExecutionId: string;
   readonly branch: string | undefined;
@@ -27,11 +27,13 @@ export interface ExecutionQuery {
   readonly after: number;
 }
 
-/** What is stored of an invocation that is resumed. Each execution is given out once: to the agent that goes on with it. */
+/**
+ * The stored part of an invocation that is resumed. Each execution is returned once: to the agent that continues it.
+ */
 export interface RecordedInvocation {
   /** The events of the invocation, in order. */
   readonly events: readonly Event[];
-  /** How often a model answered. */
+  /** Number of model replies so far. */
   readonly llmCalls: number;
   /** The execution with this id, of the agent of this name. */
   claimById(executionId: string, agentName: string): RecordedExecution | undefined;

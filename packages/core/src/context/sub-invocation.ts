@@ -10,11 +10,11 @@ export type InTurn = <T>(commit: () => Promise<T>) => Promise<T>;
 export interface SubInvocation {
   /** The top of the tree that is run: hand-overs stay at it and below. */
   readonly agent: BaseAgent;
-  /** What the agent is told. */
+  /** The message to the agent. */
   readonly userContent: Content;
   /** Tells several sub-invocations of one agent apart: the id of the call. */
   readonly callId: string;
-  /** Whether chunks are wanted, when the run streams. */
+  /** True if chunks are wanted when the run streams. */
   readonly streaming: boolean;
   /** Told of the events that are stored already, when a call that was cut off goes on. */
   readonly onRecorded?: ((event: Event) => void) | undefined;

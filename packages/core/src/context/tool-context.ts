@@ -11,7 +11,10 @@ import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
 import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
 
-/** Who takes what a tool passes on while it runs. Both resolve to true once it was taken, and to false when nobody takes it any more. */
+/**
+ * Receives what a tool emits while it runs. Both methods resolve to true once the event was read, and to false if
+ * nobody reads it any more.
+ */
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
@@ -19,14 +22,14 @@ export interface ToolListener {
   began?(): Promise<void> | undefined;
 }
 
-/** What a tool context is made of. */
+/** Parameters of a tool context. */
 export interface ToolContextParams extends CallbackContextParams {
   readonly functionCallId: string;
   /** Without one, nobody is told how a tool gets on. */
   readonly listener?: ToolListener | undefined;
-  /** What the person said who was asked about this call. */
+  /** The answer of the person who was asked to confirm this call. */
   readonly toolConfirmation?: ToolConfirmation | undefined;
-  /** What the person answered whom the tool asked for input, by the key of the question. */
+  /** Answers to the tool's requests for input, by the key of the question. */
   readonly inputs?: ReadonlyMap<string, unknown> | undefined;
   /** The calls by which people were asked about this call, oldest first. */
   readonly asked?: readonly FunctionCall[] | undefined;
@@ -34,20 +37,23 @@ export interface ToolContextParams extends CallbackContextParams {
 
 const NO_REQUESTS: readonly ToolRequest[] = [];
 
-/** What a tool works with, one for each call. */
+/** The context of a tool, one for each call. */
 export class ToolContext extends CallbackContext {
   /** The id of the function call: tells two calls of one reply apart, and names the call when a result comes later. */
   readonly functionCallId: string;
-  /** What the person said who was asked about this call; undefined when nobody was. Rejected calls are not run. */
+  /**
+   * The answer of the person who was asked to confirm this call; undefined if nobody was asked. Rejected calls are not
+   * run.
+   */
   readonly toolConfirmation: ToolConfirmation | undefined;
   /**
-   * What a streaming tool yielded before it failed, put together as its result would have been. A tool may set it before it
-   * throws: the model is told it beside the error.
+   * Output of a streaming tool before it failed, merged like its result. A tool may set it before it throws: the model
+   * gets it together with the error.
    */
   partialOutput: unknown = undefined;
   /**
-   * How the model of a live run takes what the tool passes on from here on, and its result: at first as the tool says. Of effect where
-   * the call does not keep the model from speaking (`nonBlocking`).
+   * Tells the model of a live run how to take the events and the result from here on; initially as the tool says. Only
+   * for calls that let the model continue to speak (`nonBlocking`).
    */
   responseScheduling: ResponseScheduling | undefined = undefined;
   /**
@@ -77,10 +83,11 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Tells how the tool gets on, in a partial event `tool.response` that is streamed at once and stored nowhere. Resolves when the
-   * event was taken by whoever reads the run, to false when nobody reads it any more, and never rejects: a tool may go on without
-   * waiting, as long as no more than 1,000 events wait of it and of the tools that run beside it.
-   * @throws InvalidEventError at the call, for what is not JSON @throws ConfigurationError when 1,000 events wait to be taken
+   * Reports progress in a partial event `tool.response`, which is streamed at once and not stored. Resolves to true
+   * when the reader of the run took the event, and to false if nobody reads the run any more; never rejects. A tool
+   * need not wait for it, as long as no more than 1,000 events of it and the tools beside it are waiting.
+   * @throws InvalidEventError at the call, for a value that is not JSON @throws ConfigurationError if 1,000 events wait
+   * to be read
    */
   emit(progress: unknown): Promise<boolean> {
     const output = toJson('emit', progress);
@@ -143,7 +150,10 @@ export class ToolContext extends CallbackContext {
     setOwn(requested, callId, [...others, asked]);
   }
 
-  /** What the person answered whom this call asked for input under this key, as the schema wants it; undefined when nobody did. */
+  /**
+   * Returns the answer to this call's request for input with this key, checked by its schema; undefined if there is
+   * none.
+   */
   getInput(key = ''): unknown {
     return this.#inputs?.get(key);
   }

@@ -30,7 +30,7 @@ export interface OAuth2Auth {
   audience?: string;
 }
 
-/** What a tool authenticates with: a key, a token, a password. The ADK's model of it; further keys are kept. */
+/** A credential of a tool: a key, a token, a password. Has the ADK's model; further keys are kept. */
 export interface AuthCredential {
   /** `apiKey`, `http`, `oauth2`, `openIdConnect`, `serviceAccount`. */
   authType: string;
@@ -50,11 +50,11 @@ export interface AuthCredential {
   oauth2?: OAuth2Auth;
 }
 
-/** What a tool needs in order to authenticate. */
+/** The authentication that a tool needs. */
 export interface AuthConfig {
   /** The OpenAPI security scheme, as JSON. It is public: the client is told it. */
   readonly authScheme: { readonly type: string; readonly [key: string]: unknown };
-  /** What the app itself has, e.g. its OAuth client. The client is told what of it is not secret. */
+  /** The app's own credential, e.g. its OAuth client. The client gets only its public fields. */
   readonly rawAuthCredential?: AuthCredential | undefined;
   /** In a request: what of the exchange the client needs, e.g. `oauth2.authUri`. In an answer: the credential. */
   readonly exchangedAuthCredential?: AuthCredential | undefined;

@@ -31,9 +31,10 @@ export abstract class BaseCredentialService {
   abstract deleteCredential(key: CredentialKey): Promise<void>;
 
   /**
-   * What a client is told when it is asked: the scheme, the key, and of credentials only what is known to be public (the kind, and
-   * of OAuth the client id, the consent page, the state, the redirect and the audience). It is stored in events.
-   * @throws ConfigurationError without a scheme that is JSON @throws InvalidRequestError for a key that cannot be one
+   * Returns the request for a credential that the client gets: the scheme, the key, and only the public fields of
+   * credentials (the kind, and of OAuth the client id, the consent page, the state, the redirect and the audience). It
+   * is stored in events.
+   * @throws ConfigurationError without a scheme that is JSON @throws InvalidRequestError for an invalid key
    */
   describe(authConfig: unknown): AuthConfig {
     return toPublicAuthConfig(authConfig);

@@ -1,6 +1,6 @@
 import { setOwn } from '../content/json.ts';
 
-/** What a person is asked before a tool runs, and what they said. */
+/** A request to a person to confirm a tool call, and the answer. */
 export interface ToolConfirmation {
   hint?: string;
   confirmed?: boolean;
@@ -8,14 +8,14 @@ export interface ToolConfirmation {
   payload?: unknown;
 }
 
-/** What a person is asked for while a tool runs. */
+/** A request for input to a person while a tool runs. */
 export interface InputRequest {
   /** Tells several questions of one call apart; may be empty. */
   key: string;
   message?: string;
   /** Whatever a client may need to ask; JSON. */
   payload?: unknown;
-  /** How the answer must look: JSON Schema. */
+  /** JSON Schema of the answer. */
   responseSchema?: Record<string, unknown>;
 }
 
@@ -37,8 +37,8 @@ export function afterCovered(timestamp: number, endTimestamp: number): number {
 }
 
 /**
- * Where the events are that count before the one that says so, for whoever reads a session back from its newest event and not from
- * its begin. The runner writes it beside a compaction or a rewind; without it the same is found by reading all.
+ * Points to the events before this one that still count, for readers that read a session back from its newest event.
+ * The runner writes it beside a compaction or a rewind; without it all events have to be read.
  */
 export interface HistoryPointer {
   /** The sequence number of the event itself: with another one it was copied from elsewhere, and says nothing. */

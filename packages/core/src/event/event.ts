@@ -28,7 +28,7 @@ export interface Event extends Readonly<LlmResponse> {
   readonly executionId?: string;
   /** The execution that started this one; when that one says nothing itself, the nearest one above it that does. */
   readonly parentExecutionId?: string;
-  /** What kind of event it is, an open set: see `ObjectType`. */
+  /** The kind of the event, an open set: see `ObjectType`. */
   readonly object?: string;
   readonly tags?: readonly string[];
   readonly nodeEvent?: NodeEvent;

@@ -48,9 +48,9 @@ export interface RequestNode {
 /** An execution while the tree is built. */
 interface Entry {
   readonly node: ExecutionNode;
-  /** What its events name as the execution that started it. */
+  /** The parent execution that its events name. */
   parentId: string | undefined;
-  /** What it was put under. */
+  /** The entry that it was added to. */
   parent?: Entry;
 }
 

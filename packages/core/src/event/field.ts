@@ -43,7 +43,7 @@ export interface Fields {
   readonly [name: string]: Field;
 }
 
-/** What a request body has to hold to beside the kind of a value. */
+/** Limits of a value in a request body, in addition to its kind. */
 export interface Limits {
   readonly values?: readonly string[];
   readonly minLength?: number;
@@ -108,7 +108,7 @@ export function mapOf<T>(item: Field<T>): Field<Record<string, T>, false> {
   return field('map', { item });
 }
 
-/** How a shape differs from an unnamed one that keeps unknown members. */
+/** Options of a shape. Default: no name, and unknown members are kept. */
 export interface ShapeOptions {
   readonly name?: string;
   readonly isOpen?: boolean;
@@ -154,7 +154,9 @@ export function described<T>(base: Field<T, false>, description: string): Field<
   return { ...base, description };
 }
 
-/** What is wrong with a value of this kind; undefined when it is right. Objects and lists are not looked into. */
+/**
+ * Returns the reason for which a value is not of this kind; undefined if it is. Does not look into objects and lists.
+ */
 export function faultOf({ kind }: Field, value: unknown): string | undefined {
   switch (kind) {
     case 'text':
@@ -184,7 +186,7 @@ export function faultOf({ kind }: Field, value: unknown): string | undefined {
   }
 }
 
-/** What is wrong with a value of the right kind by the field's limits; undefined when it holds to them. */
+/** Returns the reason for which a value of the right kind breaks the field's limits; undefined if it does not. */
 export function limitFaultOf({ limits }: Field, value: unknown): string | undefined {
   if (!limits) return undefined;
   const { values, types, minLength = 0, min = -Infinity, max = Infinity } = limits;

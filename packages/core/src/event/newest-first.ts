@@ -5,7 +5,7 @@ export function* newestFirst(events: readonly Event[]): Generator<Event, void, v
   for (const [, event] of newestEntries(events)) yield event;
 }
 
-/** As `newestFirst`, each event with its position. */
+/** Yields the same events as `newestFirst`, each with its position. */
 export function* newestEntries(events: readonly Event[]): Generator<readonly [number, Event], void, void> {
   let begun: ReadonlyMap<string, number> | undefined;
   for (let position = events.length - 1; position >= 0; position--) {

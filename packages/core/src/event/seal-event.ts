@@ -6,9 +6,11 @@ import type { EventActions } from './event-actions.ts';
 import { ACTIONS, CONTENT, EVENT, PART } from './event-shape.ts';
 import { DATA, faultOf, type Field, SECONDS } from './field.ts';
 
-/** How to seal. */
+/** Options of sealing. */
 export interface SealEventOptions {
-  /** Also check that bytes are base64. Default false: they come from whoever encoded them, and may be many. */
+  /**
+   * True also checks that bytes are base64. Default false: the encoder is responsible for them, and there may be many.
+   */
   readonly checkBytes?: boolean;
 }
 

@@ -1,13 +1,13 @@
 import { InvalidRequestError } from '../errors.ts';
 import type { Event } from './event.ts';
 
-/** What to write of an event. Paths are dotted and reach through lists: `content.parts.inlineData`. */
+/** Options that select the fields to write. Paths are dotted and reach through lists: `content.parts.inlineData`. */
 export interface SerializeEventOptions {
   /** Only these paths (and what leads to them). */
   readonly include?: readonly string[];
   /** All but these paths. Applied after `include`. */
   readonly exclude?: readonly string[];
-  /** As in `JSON.stringify`. */
+  /** Indentation, as in `JSON.stringify`. */
   readonly indent?: number;
 }
 

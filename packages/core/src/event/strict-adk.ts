@@ -1,7 +1,7 @@
 import { setOwn } from '../content/json.ts';
 import type { Event } from './event.ts';
 
-/** Where our additions travel inside an ADK event. */
+/** The key of `customMetadata` that holds our additional fields in an ADK event. */
 const CARRIER = 'eventloom';
 
 /** The fields that every adk-python `Event` since 1.21 has; everything else is an addition. */

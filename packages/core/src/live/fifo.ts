@@ -1,7 +1,7 @@
 /** Places before the oldest that are given back at once. */
 const MAX_GAP = 1024;
 
-/** What waits for its one reader, in the order in which it came. Who adds to it sees to its bounds. */
+/** A first-in, first-out queue with one reader. Its writer is responsible for bounds. */
 export class Fifo<T extends object> {
   #waiting: T[] = [];
   /** The place of the oldest among them. */
@@ -19,7 +19,7 @@ export class Fifo<T extends object> {
     this.#wake?.();
   }
 
-  /** Nothing comes any more: whoever waits is told. A second call is a no-op. */
+  /** Ends the queue; a waiting reader gets the end. A second call is a no-op. */
   end(): void {
     this.#isEnded = true;
     this.#wake?.();

@@ -1,10 +1,10 @@
 import { checkOptions, type Checks, ofType, record } from '../agent/options.ts';
 
-/** How the model answers in a live run: it speaks or it writes. */
+/** The modality of the model's answers in a live run: speech or text. */
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
 export type Modality = (typeof Modality)[keyof typeof Modality];
 
-/** What a run config says of live runs; other runs take no notice. Objects are the service's own and passed through. */
+/** Options of live runs; other runs ignore them. Objects are those of the service and passed through. */
 export interface LiveRunConfig {
   /** One of the two: live models answer in one modality. Default `['AUDIO']`. */
   readonly responseModalities?: readonly Modality[] | undefined;
@@ -14,7 +14,7 @@ export interface LiveRunConfig {
   readonly inputAudioTranscription?: object | undefined;
   /** Turns what the model says to text. Default as for the input. */
   readonly outputAudioTranscription?: object | undefined;
-  /** How the service finds out when the user speaks. */
+  /** Options of the service for detecting the user's speech. */
   readonly realtimeInputConfig?: object | undefined;
   /**
    * `{}`: asks for handles, by which lost connections go on where they were. They also come to the reader, as `liveSessionResumptionUpdate`. With
@@ -31,7 +31,7 @@ export interface LiveRunConfig {
    * artifact service. Default false.
    */
   readonly saveLiveBlob?: boolean | undefined;
-  /** Whether a connection that ends is made anew. Default true. */
+  /** True re-establishes a connection that ends. Default true. */
   readonly liveReconnect?: boolean | undefined;
 }
 

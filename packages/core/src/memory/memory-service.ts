@@ -4,7 +4,7 @@ import type { Session, SessionKey } from '../session/session.ts';
 
 /** Something remembered. */
 export interface MemoryEntry {
-  /** What was said: its text, without thoughts, calls and files. */
+  /** The remembered text, without thoughts, calls and files. */
   readonly content: Content;
   /** Names the memory among those of its user; opaque. */
   readonly id?: string;
@@ -12,9 +12,9 @@ export interface MemoryEntry {
   readonly sessionId?: string;
   /** `user`, or the agent's name. */
   readonly author?: string;
-  /** When it was said: RFC 3339, UTC, as in the ADK. Models read it as it is. */
+  /** Time of the remembered event: RFC 3339, UTC, as in the ADK. Models read it unchanged. */
   readonly timestamp?: string;
-  /** What the back end says of it beside that. */
+  /** Further data of the back end. */
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -35,7 +35,7 @@ export interface SearchMemoryRequest {
   readonly exceptSessionId?: string | undefined;
 }
 
-/** What was found, best first. */
+/** The memories that were found, best first. */
 export interface SearchMemoryResponse {
   readonly memories: MemoryEntry[];
 }
@@ -90,7 +90,7 @@ export abstract class BaseMemoryService {
   abstract addSessionToMemory(session: Session): Promise<void>;
 
   /**
-   * As `addSessionToMemory`, with these events only: say, those of the last turn.
+   * Adds only these events of a session, for example those of the last turn; otherwise like `addSessionToMemory`.
    * @throws InvalidRequestError for an event without an id or a time
    */
   abstract addEventsToMemory(request: AddEventsToMemoryRequest): Promise<void>;

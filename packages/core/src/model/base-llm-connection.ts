@@ -1,7 +1,7 @@
 import type { Blob, Content, FunctionResponse } from '../content/content.ts';
 import type { LlmResponse } from './llm-response.ts';
 
-/** What a live connection gives: what the model says, and what the service says of the connection. */
+/** A response of a live connection: output of the model, or news about the connection from the service. */
 export interface LiveLlmResponse extends LlmResponse {
   /** The model has said all of its reply; audio of it may still be played. `turnComplete` follows. */
   generationComplete?: boolean;
@@ -10,8 +10,8 @@ export interface LiveLlmResponse extends LlmResponse {
   /** The service will end the connection after this time. */
   goAway?: { timeLeftMs?: number };
   /**
-   * With a new handle: how many of the sends on this connection, from its first, are in what the handle stands for. Those after it are to
-   * be sent again to whoever goes on with the handle. Absent where the service does not tell.
+   * With a new handle: the number of sends on this connection, from its first, that the handle covers. A connection
+   * that resumes with the handle must send the later ones again. Absent if the service does not report it.
    */
   consumedSends?: number;
 }
@@ -28,8 +28,9 @@ export interface BaseLlmConnection {
   /** True when the service tells with its handles what of the sends it consumed (`consumedSends`). */
   readonly tellsConsumed?: boolean | undefined;
   /**
-   * What was said before, once, at the start. A history that ends with the user's words, or with what came of calls, is answered.
-   * @param isWaiting the calls that it ends with have nothing to be answered yet: it is not
+   * Sends the history, once, at the start. The model answers a history that ends with the user's words or with
+   * responses to calls.
+   * @param isWaiting true if the calls at its end have no responses yet, so that the model does not answer
    */
   sendHistory(history: readonly Content[], isWaiting?: boolean): Promise<void>;
   /** A whole turn of the user's. */
@@ -41,9 +42,10 @@ export interface BaseLlmConnection {
   sendActivityStart(): Promise<void>;
   sendActivityEnd(): Promise<void>;
   /**
-   * What the model says, a response for each message of the service that tells something, with all that it tells, and in its order:
-   * text and transcriptions as the pieces they come in, never merged. Read once, by one reader. Ends after `close`.
-   * @throws LiveConnectionError when the connection ends otherwise
+   * Yields the output of the model: one response for each message of the service, in order, with all that the message
+   * contains. Text and transcriptions come in the pieces of the service, never merged. May be read once, by one reader.
+   * Ends after `close`.
+   * @throws LiveConnectionError if the connection ends in another way
    */
   receive(): AsyncGenerator<LiveLlmResponse, void, void>;
   /** Ends the connection. What was sent before is on its way. A second call is a no-op. */

@@ -1,17 +1,20 @@
 import { checkOptions, type Checks, integer } from '../agent/options.ts';
 import { isRecord } from '../content/json.ts';
 
-/** Whether and how model services keep what requests begin with. (ADK, `ContextCacheConfig`.) */
+/** Options of caches that model services keep of the beginning of requests. (ADK, `ContextCacheConfig`.) */
 export interface ContextCacheConfig {
-  /** Invocations that use a cache before it is made anew, with what was said since: 1 to 100. Default 10. */
+  /**
+   * Number of invocations that use a cache before a new one is made that includes the later conversation: 1 to 100.
+   * Default 10.
+   */
   readonly cacheIntervals?: number | undefined;
-  /** How long a cache is kept; the service charges for it. Default 1800. */
+  /** Lifetime of a cache in seconds; the service charges for it. Default 1800. */
   readonly ttlSeconds?: number | undefined;
   /** A prompt of fewer tokens is not worth a cache. Default 0. */
   readonly minTokens?: number | undefined;
 }
 
-/** What stands for an option that is not given. */
+/** Defaults of the options. */
 export const CONTEXT_CACHE_DEFAULTS = {
   cacheIntervals: 10,
   ttlSeconds: 1800,
@@ -30,13 +33,13 @@ export function checkContextCacheConfig(config: ContextCacheConfig): void {
 }
 
 /**
- * What a model says of the cache that a reply was made with, on its event; without `cacheName` there was none, and the next
+ * Metadata of the cache that a reply was made with, on its event. Without `cacheName` there was none, and the next
  * request may make one. (ADK, `CacheMetadata`.)
  */
 export interface CacheMetadata {
   /** Of all that a cache holds, or would hold: the model's name, instruction, tools and the first contents. */
   readonly fingerprint: string;
-  /** How many contents the fingerprint is of. */
+  /** Number of contents that the fingerprint covers. */
   readonly contentsCount: number;
   readonly cacheName?: string;
   /** Seconds since the epoch. */

@@ -4,8 +4,8 @@ import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 
 /**
- * How a model is to answer: a twin of @google/genai's type of the same name (pinned by `gemini`'s type test). What this project
- * does not look into is typed loosely and passed through.
+ * Options of a model's generation: the structural twin of @google/genai's type of the same name (pinned by `gemini`'s
+ * type test). Fields that this project does not read are typed loosely and passed through.
  */
 export interface GenerateContentConfig {
   systemInstruction?: unknown;
@@ -47,7 +47,7 @@ export interface LlmRequest {
   toolsDict: Readonly<Record<string, BaseTool>>;
   /** Present when the service is to cache what requests begin with; for models that can. */
   cacheConfig?: ContextCacheConfig;
-  /** What the agent's last reply says of its cache. */
+  /** Cache metadata of the agent's last reply. */
   cacheMetadata?: CacheMetadata;
   /** Tokens of the agent's last request, when its model told. */
   cacheableContentsTokenCount?: number;

@@ -17,7 +17,7 @@ export interface UsageMetadata {
 export interface TimingInfo {
   /** From the request to the first chunk that carries text, a thought or a call; milliseconds. */
   timeToFirstTokenMs?: number;
-  /** From the first thought chunk to the first that is none; milliseconds. Absent without streaming. */
+  /** Time from the first thought chunk to the first other chunk, in milliseconds. Absent without streaming. */
   reasoningDurationMs?: number;
 }
 
@@ -43,14 +43,14 @@ export interface AlternativeResponse {
   finishReason?: string;
 }
 
-/** What a model says: a chunk (`partial`) or a whole reply. Every field is optional and passed through to the event. */
+/** A response of a model: a chunk (`partial`) or a whole reply. Every field is optional and copied to the event. */
 export interface LlmResponse {
   content?: Content;
   /** A chunk: only what is new since the one before. */
   partial?: boolean;
   turnComplete?: boolean;
   interrupted?: boolean;
-  /** Why the model stopped, in the service's words: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
+  /** The reason for which the model stopped, in the service's words: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
   finishReason?: string;
   errorCode?: string;
   errorMessage?: string;

@@ -91,7 +91,7 @@ export class ResponseAggregator {
     return whole;
   }
 
-  /** What was received of a reply that broke off: everything but calls. */
+  /** Returns the received part of a reply that was interrupted, without calls. */
   finishBroken(): LlmResponse {
     const { content, ...rest } = this.finish();
     const parts = content?.parts?.filter((part) => !part.functionCall);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { FunctionCall, Part } from '../content/content.ts';
 import { StreamedCalls, parseJsonPath } from './streamed-calls.ts';
 
-/** What comes of the pieces: the whole calls, in order. */
+/** Merges the pieces and returns the whole calls, in order. */
 function gather(...pieces: (FunctionCall | Part)[]): (Part | undefined)[] {
   const calls = new StreamedCalls();
   return pieces

@@ -18,8 +18,9 @@ export abstract class BasePlanner {
   }
 
   /**
-   * What the model is told of planning, after the agent's instructions; undefined for nothing. Called for every request, when it
-   * has its contents and not yet its tools. It may change the request: contents are shared, and replaced rather than modified.
+   * Returns the planning instruction, which follows the agent's instructions; undefined for none. Called for every
+   * request, when it has its contents and not yet its tools. It may change the request; contents are shared, so replace
+   * them and do not modify them.
    */
   abstract buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined;
 

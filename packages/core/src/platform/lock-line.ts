@@ -4,7 +4,7 @@ import type { Platform } from './platform.ts';
 import { sqliteResult, storageFailure } from './storage-failure.ts';
 
 const SQLITE_BUSY = 5;
-/** How long a file may stay locked before what waits for it fails. */
+/** Time that a file may stay locked before waiting work fails, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 const MAX_SLEEP_MS = 25;
 
@@ -42,7 +42,7 @@ export class LockLine {
     }
   }
 
-  /** As `read`, but behind writes that wait. */
+  /** Runs the work like `read`, but behind waiting writes. */
   write<T>(work: () => T): MaybePromise<T> {
     return this.#line.size === 0 ? this.read(work) : this.#wait(work);
   }

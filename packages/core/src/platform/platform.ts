@@ -2,8 +2,8 @@ import { uuidV4, uuidV7 } from './uuid.ts';
 import { RunAbortedError, toError } from '../errors.ts';
 
 /**
- * What the runtime takes from the world around it: the clock, ids, timers and work that outlives a request. It is handed to the
- * runner and to services; nothing reads these from globals, so a test fixes them and a Worker hands in its own.
+ * Access to the clock, ids, timers and work that outlives a request. It is passed to the runner and to services, which
+ * never read these from globals; so a test can fix them, and a Worker can pass its own.
  */
 export interface Platform {
   /** Milliseconds since the epoch, fractional where the clock is finer. */

@@ -5,7 +5,7 @@ const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}
 const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const MANY = 20_000;
 
-/** How often each hexadecimal digit is at each place. */
+/** Counts each hexadecimal digit at each position. */
 function countDigits(ids: readonly string[]): Map<string, number>[] {
   return Array.from({ length: 36 }, (_, place) => {
     const counts = new Map<string, number>();

@@ -25,7 +25,7 @@ export class Guard extends BasePlugin {
   }
 }
 
-/** What is answered is content, or nothing. */
+/** Returns the content of the first plugin that answers, or nothing. */
 export function asked(plugins: PluginManager, params: Parameters<BasePlugin['beforeRunCallback']>[0]) {
   return plugins.first('beforeRunCallback', params) satisfies Promise<Content | undefined>;
 }

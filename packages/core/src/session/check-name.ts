@@ -12,7 +12,7 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
   if (fault !== undefined) throw new InvalidRequestError(`${field}: ${fault}`);
 }
 
-/** What is wrong with a name; undefined when it can be stored. */
+/** Returns the reason for which a name cannot be stored; undefined if it can. */
 export function nameFault(value: unknown, maxBytes: number = MAX_NAME_BYTES): string | undefined {
   if (typeof value !== 'string') return `must be text, is ${value === null ? 'null' : typeof value}`;
   if (value === '') return 'is empty';

@@ -5,8 +5,8 @@ export interface OpenRunState {
   /** True if the run can be resumed after its process was lost. Other runs are closed instead. */
   readonly resumable: boolean;
   /**
-   * How often the run was begun or continued, without those times that were released `uncounted`: 1 for a run that is under way for the
-   * first time, more for one whose processes were lost.
+   * Number of times that the run was begun or resumed, without those that were released `uncounted`: 1 during the first
+   * attempt, more for a run whose processes were lost.
    */
   readonly attempts: number;
   /**

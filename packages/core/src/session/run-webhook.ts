@@ -6,9 +6,9 @@ export interface RunWebhook extends SessionKey {
   readonly id: string;
   readonly invocationId: string;
   readonly url: string;
-  /** How many attempts were begun. */
+  /** Number of attempts that were begun. */
   readonly attempts: number;
-  /** When the next attempt may begin, in milliseconds since the epoch; 0 as soon as the run has ended. */
+  /** Earliest time of the next attempt, in milliseconds since the epoch; 0: as soon as the run has ended. */
   readonly dueMs: number;
 }
 
@@ -26,5 +26,5 @@ export interface ListRunWebhooksRequest {
   readonly limit?: number | undefined;
 }
 
-/** What becomes of a webhook: its next attempt. */
+/** The change of a webhook after an attempt. */
 export type RunWebhookChange = Pick<RunWebhook, 'attempts' | 'dueMs'>;

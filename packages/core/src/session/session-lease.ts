@@ -13,7 +13,7 @@ export interface SessionLease extends SessionKey {
   readonly invocationId?: string;
 }
 
-/** What to do when somebody else holds the session. */
+/** Behaviour when another lease holds the session. */
 export type OnBusy = 'queue' | 'reject' | 'interrupt';
 
 /** Asks for a lease. */
@@ -25,19 +25,19 @@ export interface AcquireLeaseRequest extends SessionKey {
    * `reject` fails at once, also while others wait; `interrupt` takes the session over, and the former owner's next write fails.
    */
   readonly onBusy?: OnBusy;
-  /** How long `queue` waits. Default 60,000 ms, at most a day. */
+  /** Time that `queue` waits, in milliseconds. Default 60,000, at most a day. */
   readonly waitMs?: number;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * Whether the run of a lease that is given back stays the session's open run, because it is to go on later. `uncounted` says that it
- * was stopped in order: the attempt does not count.
+ * True if the run of a released lease stays the session's open run, because it will be resumed. `uncounted`: it was
+ * stopped in an orderly way, so the attempt does not count.
  */
 export type LeaveOpen = boolean | 'uncounted';
 
-/** How a lease is given back. */
+/** Options of releasing a lease. */
 export interface ReleaseLeaseOptions {
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;

@@ -17,7 +17,7 @@ export interface CreateSessionRequest {
   readonly state?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Which of a session's events to read. Answered by an index, never by reading all of them. */
+/** Selects events of a session. An index finds them; the other events are not read. */
 export interface GetSessionConfig {
   /** Only the newest so many; 0 gives none. */
   readonly numRecentEvents?: number | undefined;
@@ -55,7 +55,7 @@ export interface ListEventsResponse {
 
 /** Stores an exported session again. */
 export interface ImportSessionRequest {
-  /** What `exportSession` gave: its header, its events in append order, its tool calls, its end. */
+  /** The records that `exportSession` returned: the header, the events in append order, the tool calls, the end. */
   readonly records: AsyncIterable<SessionRecord> | Iterable<SessionRecord>;
   /** Another app than the exported one. */
   readonly appName?: string | undefined;
@@ -114,7 +114,7 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
   readonly continues?: boolean | undefined;
   /** Creates the session, without state, if it does not exist. Default false. */
   readonly create?: boolean | undefined;
-  /** Which of the events before the message to read. Default: all of them. */
+  /** Selects the events before the message that are read. Default: all of them. */
   readonly read?: GetSessionConfig | undefined;
   /**
    * The event to append first. Absent when the run appends none, or has to read the session before it makes one. A timestamp of 0
@@ -133,7 +133,7 @@ export interface BegunRun {
   readonly message: Event | undefined;
   /** The session's sequence number of the run's first event: that of the message, or of the next event, for a new run. */
   readonly firstSeq: number;
-  /** Whether the run was the session's open run already. */
+  /** True if the run was the session's open run already. */
   readonly wasOpen: boolean;
 }
 
@@ -180,13 +180,16 @@ export abstract class BaseSessionService {
   abstract getSession(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
-   * How many events of a window have together at most so many bytes as JSON: its newest with `numRecentEvents`, else its oldest, and
-   * always at least 1. Times of the window do not count. To be asked before a window is read that memory may not hold. Absent
-   * where there is memory enough for any.
+   * Counts the events of a window that together have at most this many bytes as JSON: its newest with
+   * `numRecentEvents`, otherwise its oldest; at least 1. Ignores the times of the window. Call it before a window is
+   * read that may not fit into memory. Absent in back ends with enough memory.
    */
   countWithin?(request: GetSessionRequest, maxBytes: number): Promise<number>;
 
-  /** As `getSession`, with no state: it is not read. To be asked where only the events count. Absent where reading it costs little. */
+  /**
+   * Reads a session like `getSession`, but without its state. Call it where only the events matter. Absent in back ends
+   * where reading state is cheap.
+   */
   getWithoutState?(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
@@ -196,10 +199,11 @@ export abstract class BaseSessionService {
   abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
   /**
-   * A page of the session's events, without its state. Pages that follow each other show every event once, also while others
-   * append: what is appended meanwhile comes last in `asc` and not at all in `desc`.
-   * @throws SessionNotFoundError, also when the session was deleted since the page before, made anew or not
-   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   * Returns a page of the session's events, without its state. Consecutive pages contain every event once, also while
+   * events are appended: new events come last in `asc`, and not at all in `desc`.
+   * @throws SessionNotFoundError, also if the session was deleted since the previous page, even if it was created again
+   * @throws InvalidRequestError for a cursor that this service did not return, or a limit that is not a positive
+   * integer
    */
   abstract listEvents(request: ListEventsRequest): Promise<ListEventsResponse>;
 
@@ -229,16 +233,17 @@ export abstract class BaseSessionService {
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
-   * Appends an event and returns it as it was stored (without `temp:` keys). An id that the session has already is a no-op that
-   * returns the stored event. A partial event is returned untouched and stored nowhere. What is returned, and
-   * shown in the session object, is a frozen copy: the event that was given stays its owner's.
-   * @throws SessionNotFoundError, also when the session was deleted and made anew
-   * @throws StaleWriterError when the lease is no longer the session's; nothing is changed
-   * @throws SessionBusyError without a lease, when the session stays busy
+   * Appends an event and returns it as stored (without `temp:` keys). If the session has an event with this id, nothing
+   * is changed and the stored event is returned. A partial event is returned unchanged and not stored. The returned
+   * event, also in the session object, is a frozen copy; the given event is not modified.
+   * @throws SessionNotFoundError, also if the session was deleted and created again
+   * @throws StaleWriterError if the lease no longer holds the session; nothing is changed
+   * @throws SessionBusyError without a lease, if the session stays busy
    * @throws StateKeyError and StateValueError for a delta that cannot be stored; nothing is changed
-   * @throws InvalidEventError for an event that is not JSON, or one of whose known fields is not what its type says; a known field
-   * that is null is taken for absent, and fields that are not known are stored; nothing is changed
-   * @throws InvalidRequestError for an id, InvalidArtifactNameError for a name in `artifactDelta`, that cannot be stored
+   * @throws InvalidEventError for an event that is not JSON, or with a known field of another type; a known field that
+   * is null counts as absent, and unknown fields are stored; nothing is changed
+   * @throws InvalidRequestError for an id, InvalidArtifactNameError for a name in `artifactDelta`, that cannot be
+   * stored
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
@@ -262,10 +267,11 @@ export abstract class BaseSessionService {
   abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;
 
   /**
-   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and `releaseLease` in
-   * one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the call changes nothing and returns
-   * it, whoever holds the session by then. Without an event, and with a lease that is no longer the session's, it is a no-op.
-   * @throws whatever `appendEvent` throws; nothing is changed then, and the session stays the run's
+   * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and
+   * `releaseLease` in one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the
+   * call changes nothing and returns it, whatever lease holds the session by then. Without an event, and with a lease
+   * that no longer holds the session, it is a no-op.
+   * @throws the errors of `appendEvent`; nothing is changed then, and the run keeps the session
    */
   abstract endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined>;
 

@@ -1,6 +1,6 @@
 import type { Event } from '../event/event.ts';
 
-/** What names a session. Ids are data: any text without NUL, at most 256 bytes. */
+/** The key of a session. Ids are data: any text without NUL, at most 256 bytes. */
 export interface SessionKey {
   readonly appName: string;
   readonly userId: string;

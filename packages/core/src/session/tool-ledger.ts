@@ -12,11 +12,11 @@ export interface ToolLedgerEntry {
   readonly callId: string;
   readonly name: string;
   readonly status: 'started' | 'finished';
-  /** What the tool answered, once finished; JSON. Absent for a long-running tool without an answer yet. */
+  /** The response of the tool, once finished; JSON. Absent for a long-running tool without a response yet. */
   readonly response?: Readonly<Record<string, unknown>>;
   /** The media of the response. Absent for none, and without a response. */
   readonly parts?: readonly FunctionResponsePart[];
-  /** What the call changed and signalled, without `temp:` state; JSON. Absent for nothing. */
+  /** Changes and signals of the call, without `temp:` state; JSON. Absent if there are none. */
   readonly actions?: Readonly<Partial<EventActions>>;
 }
 

@@ -9,7 +9,7 @@ export const USER_PREFIX = 'user:';
 /** Keys that live as long as the invocation and are never stored. */
 export const TEMP_PREFIX = 'temp:';
 
-/** Where a state key lives. */
+/** The scope of a state key. */
 export type StateScope = 'app' | 'user' | 'session' | 'temp';
 
 const MAX_KEY_BYTES = 256;
@@ -42,7 +42,7 @@ export interface StateWrite {
   readonly value: unknown;
 }
 
-/** What of a delta is to be stored, scope by scope, in the order given and with removals last. `temp:` keys are left out. */
+/** Returns the writes of a delta by scope, in the given order and with removals last. `temp:` keys are left out. */
 export function toStateWrites(
   stateDelta: Readonly<Record<string, unknown>>,
   removedState: readonly string[] = [],

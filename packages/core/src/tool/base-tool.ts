@@ -17,9 +17,12 @@ export interface ToolProcessLlmRequest {
   readonly llmRequest: LlmRequest;
 }
 
-/** What every tool is made of. */
+/** Parameters that every tool has. */
 export interface BaseToolParams {
-  /** What the model calls it: letters, digits, `_`, `.`, `:` and `-`, at most 128 of them, starting with a letter or `_`. */
+  /**
+   * The name that the model calls: letters, digits, `_`, `.`, `:` and `-`, at most 128 characters, starting with a
+   * letter or `_`.
+   */
   readonly name: string;
   readonly description: string;
   /** The result comes later, as a function response in a message; until then there may be none. */
@@ -36,13 +39,16 @@ export interface BaseToolParams {
    * tool passes on as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
    */
   readonly nonBlocking?: boolean;
-  /** How the model of a live run takes the responses. A call can say otherwise: `toolContext.responseScheduling`. */
+  /**
+   * Tells the model of a live run how to take the responses. A single call can differ:
+   * `toolContext.responseScheduling`.
+   */
   readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
 /**
- * How a model takes the response to a call that did not keep it from speaking: it only notes it (`SILENT`), speaks of it when it has
- * ended what it says (`WHEN_IDLE`, what models do by themselves), or at once (`INTERRUPT`).
+ * Tells a model how to take the response to a call during which it could continue to speak: only note it (`SILENT`),
+ * speak of it after its current words (`WHEN_IDLE`, the models' own default), or at once (`INTERRUPT`).
  */
 export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
@@ -78,7 +84,7 @@ export abstract class BaseTool {
     return true;
   }
 
-  /** What the model is told; undefined for a tool that the model's own service runs. */
+  /** Returns the declaration that the model gets; undefined for a tool that the model's own service runs. */
   _getDeclaration(): FunctionDeclaration | undefined {
     return undefined;
   }

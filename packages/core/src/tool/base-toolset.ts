@@ -21,7 +21,7 @@ export interface BaseToolsetOptions {
 /** Tools that come together, and may differ from one invocation to the next. */
 export abstract class BaseToolset {
   readonly toolFilter: ToolPredicate | readonly string[];
-  /** What a toolset puts in front of its tools' names. The subclass applies it, with `prefixed`, where it makes its tools. */
+  /** Prefix of the tools' names. The subclass applies it, with `prefixed`, where it makes its tools. */
   readonly prefix: string | undefined;
   readonly name: string;
   readonly onUnavailable: 'fail' | 'skip';

@@ -6,17 +6,17 @@ import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './reserved-calls.ts';
 
-/** What a person is asked for. */
+/** A request for input to a person. */
 export interface InputRequestParams {
   /** Tells several questions of one call, or of one agent, apart. Default: the empty text. */
   readonly key?: string;
-  /** What to show to the person. */
+  /** The text to show to the person. */
   readonly message?: string;
-  /** What a client may need to ask: JSON. */
+  /** Further data for the client, as JSON. */
   readonly payload?: unknown;
   /**
-   * How the answer must look: JSON Schema, or a Standard Schema that can be said as such (zod 4, …). Other answers are refused before
-   * the agent hears of them. Default: anything.
+   * Schema of the answer: JSON Schema, or a Standard Schema that can be converted to it (zod 4, …). Answers that do not
+   * match are refused before the agent sees them. Default: any answer.
    */
   readonly responseSchema?: object;
 }
@@ -81,7 +81,7 @@ export function toolRequestOf(call: FunctionCall): ToolRequest | undefined {
   return input && { kind: 'input', ...input };
 }
 
-/** What a call asks a person for; undefined for a call that asks for no input. */
+/** Returns the request for input that a call makes; undefined for other calls. */
 export function inputRequestOf({ name, args }: FunctionCall): InputRequest | undefined {
   if (name !== REQUEST_INPUT) return undefined;
   const { key, message, payload, response_schema: responseSchema } = args ?? {};
@@ -97,7 +97,7 @@ export function storedInput(value: unknown): Record<string, unknown> {
   return { result: value };
 }
 
-/** What was answered; undefined when it came too late. */
+/** Returns the answer; undefined if it came too late. */
 export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
   return response?.['expired'] === true ? undefined : response?.['result'];
 }

@@ -6,9 +6,9 @@ interface JsonSchemaSource {
 }
 
 /**
- * What says a Standard Schema as JSON Schema.
- * @param owner whose schema it is, for the message
- * @throws ConfigurationError for a schema without it
+ * Returns the converter of a Standard Schema to JSON Schema.
+ * @param owner the owner of the schema, for the message
+ * @throws ConfigurationError for a schema without one
  */
 export function jsonSchemaSource(owner: string, schema: object): JsonSchemaSource {
   const { jsonSchema } = (schema as { readonly '~standard': { readonly jsonSchema?: JsonSchemaSource } })['~standard'];

@@ -23,7 +23,7 @@ export function readRunRequest(body: unknown): RunRequest {
   return readBody(RUN_BODY, body);
 }
 
-/** What a client says in place of an option of the run config. */
+/** Names the request field that replaces an option of the run config. */
 const SAID_OTHERWISE: Readonly<Record<string, string>> = {
   streamingMode: 'streaming at /run_sse',
   responseModalities: 'modalities at /run_live',

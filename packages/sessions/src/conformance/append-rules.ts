@@ -35,7 +35,7 @@ const RICH_EVENT = {
   somethingNew: { kept: true },
 } as Event;
 
-/** What an append stores, returns and refuses. */
+/** Rules about what an append stores, returns and refuses. */
 export const appendRules: readonly SessionRule[] = [
   {
     id: 'append.returns-stored',

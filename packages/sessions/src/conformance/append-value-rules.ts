@@ -23,7 +23,7 @@ const ODD_IDS: readonly string[] = [
   "'; DROP TABLE events; --",
 ];
 
-/** What an event may hold, and that it is stored as it is. */
+/** Rules about the values of events: they are stored unchanged. */
 export const appendValueRules: readonly SessionRule[] = [
   {
     id: 'append.values-kept',

@@ -4,7 +4,9 @@ import { recordsOf } from './records.ts';
 import { KEY, OTHER_KEY, readSession, sampleEvent } from './samples.ts';
 import type { SessionRule } from './session-rule.ts';
 
-/** What is no event is stored by nobody, because whoever reads the session later trusts what events are. */
+/**
+ * Rules about invalid events: no call stores one, because every reader of the session relies on the shape of events.
+ */
 export const eventFaultRules: readonly SessionRule[] = [
   {
     id: 'append.faulty-refused',

@@ -6,7 +6,7 @@ import { appendAll, KEY, readSession, sampleEvent, stateEvent } from './samples.
 const STARTED: ToolLedgerEntry = { invocationId: 'e-1', callId: 'b', name: 'tool', status: 'started' };
 const FINISHED: ToolLedgerEntry = { ...STARTED, callId: 'a', status: 'finished', response: { list: [null] } };
 
-/** What an export gives. */
+/** Rules about the records of an export. */
 export const exportRules: readonly SessionRule[] = [
   {
     id: 'export.records',

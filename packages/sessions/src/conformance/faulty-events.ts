@@ -13,7 +13,7 @@ const NOT_LIST = ['text', 5, true, {}];
 const NOT_EVEN_NULL = [null];
 const MISSING = [undefined, null];
 
-/** What each field of `wholeEvent` cannot be. */
+/** Invalid values for each field of `wholeEvent`. */
 const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   id: [...NOT_TEXT, ...MISSING],
   invocationId: [...NOT_TEXT, ...MISSING],

@@ -16,7 +16,7 @@ const [HEADER, FIRST, SECOND, LEDGER, END] = GOOD as [
   SessionRecord,
 ];
 
-/** What no import takes. */
+/** Rules about the records that an import refuses. */
 export const importFaultRules: readonly SessionRule[] = [
   {
     id: 'import.cut-off-refused',

@@ -16,7 +16,7 @@ const CALL: ToolLedgerEntry = {
   response: { a: 1 },
 };
 
-/** What an import stores. */
+/** Rules about what an import stores. */
 export const importRules: readonly SessionRule[] = [
   {
     id: 'import.lossless',

@@ -3,9 +3,9 @@ import type { SessionRule, Subject } from './session-rule.ts';
 import { KEY, passTime, settle } from './samples.ts';
 import { watch } from './watched-promise.ts';
 
-/** So many may wait for a session in one service. */
+/** Maximum number of waiters for a session in one service. */
 const MOST = 1000;
-/** How long a service takes at most to see what another one did, when nothing is wrong. */
+/** Time in which a service sees a change by another one, in milliseconds. */
 const MOMENT_MS = 25;
 
 /** The line of those who wait for a session: how long it gets, and who is first when there are several services. */

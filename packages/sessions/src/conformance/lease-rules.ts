@@ -3,7 +3,7 @@ import type { SessionRule } from './session-rule.ts';
 import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './samples.ts';
 
-/** Who may write to a session, and until when. */
+/** Rules about which lease may write to a session. */
 export const leaseRules: readonly SessionRule[] = [
   {
     id: 'lease.names-its-session',

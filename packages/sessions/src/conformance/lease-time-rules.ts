@@ -3,7 +3,7 @@ import type { SessionRule } from './session-rule.ts';
 import { expectStale } from './expect-stale.ts';
 import { idsOf, KEY, readSession, sampleEvent } from './samples.ts';
 
-/** How long a lease lasts. */
+/** Rules about the duration of a lease. */
 export const leaseTimeRules: readonly SessionRule[] = [
   {
     id: 'lease.expiry',

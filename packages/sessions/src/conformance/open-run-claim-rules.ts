@@ -3,7 +3,7 @@ import { openRun, openRunsOf } from './open-runs.ts';
 import { KEY, sampleEvent } from './samples.ts';
 import type { SessionRule } from './session-rule.ts';
 
-/** What leases make of the run that is open. */
+/** Rules about leases and the open run. */
 export const openRunClaimRules: readonly SessionRule[] = [
   {
     id: 'open.attempts',

@@ -5,7 +5,7 @@ import type { SessionRule } from './session-rule.ts';
 
 const HOUR = 3_600_000;
 
-/** Which run of a session is open, and until when. */
+/** Rules about which run of a session is open, and until when. */
 export const openRunRules: readonly SessionRule[] = [
   {
     id: 'open.begins-with-run',

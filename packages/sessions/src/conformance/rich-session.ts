@@ -3,7 +3,7 @@ import type { Subject } from './session-rule.ts';
 import { sampleEvent, stateEvent } from './samples.ts';
 import { timedEvent } from './window-samples.ts';
 
-/** Values that are easily lost on the way. Made anew, so that nobody shares them. */
+/** Makes values that storage easily loses. They are new objects in each call, so that no two tests share them. */
 export function oddValues(): Record<string, unknown> {
   return {
     text: 'line\n"quoted" \\ \0 \u2028 \ud83d\ude00 名前',

@@ -17,7 +17,7 @@ import { watch } from './watched-promise.ts';
 
 const NEXT = { ...KEY, invocationId: 'e-2', onBusy: 'reject' } as const;
 
-/** What a session says of its runs, to be compared. */
+/** Returns the run records of a session in a form that can be compared. */
 async function describeRuns({ service }: Subject, ...ids: readonly string[]): Promise<unknown[]> {
   const records = await Promise.all(ids.map(async (id) => service.findRun({ ...KEY, id })));
   return records.map((record) => record && show(record));

@@ -38,7 +38,7 @@ async function createWith(service: PromisedService, ...ids: readonly string[]) {
   return session;
 }
 
-/** What the first and the last call of a run store, return and refuse. */
+/** Rules about what the first and the last call of a run store, return and refuse. */
 export const runRules: readonly SessionRule[] = [
   {
     id: 'run.begins',

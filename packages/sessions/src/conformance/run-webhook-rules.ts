@@ -27,7 +27,7 @@ async function only({ service, expect }: Subject): Promise<RunWebhook> {
   return expect.present('the webhook', webhook);
 }
 
-/** Who is to be told of the ends of runs. */
+/** Rules about the webhooks of runs. */
 export const runWebhookRules: readonly SessionRule[] = [
   {
     id: 'webhook.listed',

@@ -31,7 +31,7 @@ const ODD_NAMES: readonly string[] = [
   'name',
 ];
 
-/** Which names sessions have, and that they are told apart. */
+/** Rules about the names of sessions: which are allowed, and that they are distinguished. */
 export const sessionNameRules: readonly SessionRule[] = [
   {
     id: 'session.users-and-apps-apart',

@@ -26,7 +26,7 @@ export type PromisedService = Omit<BaseSessionService, RunPath> & {
   ) => Promise<Awaited<ReturnType<BaseSessionService[Name]>>>;
 };
 
-/** What a case works with. */
+/** The service under test and the tools that a test case works with. */
 export type Subject = ConformanceSubject<PromisedService>;
 /** A case before it is bound to a service. */
 export type SessionRule = ConformanceRule<PromisedService>;

@@ -199,7 +199,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
 ];
 
-/** A lease, whoever had it. */
+/** Takes the lease of the session from its holder. */
 function interrupt({ service }: Parameters<SessionRule['check']>[0]) {
   return service.acquireLease({ ...KEY, onBusy: 'interrupt' });
 }

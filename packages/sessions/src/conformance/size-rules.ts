@@ -13,7 +13,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'text in many scripts': `x${'名前✅é🎈'.repeat(69_905)}`,
 };
 
-/** How large a value may be. */
+/** Rules about the size of values. */
 export const sizeRules: readonly SessionRule[] = [
   {
     id: 'size.state',

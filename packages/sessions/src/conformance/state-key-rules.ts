@@ -54,7 +54,7 @@ const BAD_VALUES: Readonly<Record<string, unknown>> = {
   'a cycle': cycle,
 };
 
-/** Which keys and values state takes, and that it gives them back as they were. */
+/** Rules about keys and values of state: which are allowed, and that they are returned unchanged. */
 export const stateKeyRules: readonly SessionRule[] = [
   {
     id: 'state.odd-keys',

@@ -10,19 +10,19 @@ export interface AppStateChange {
 /** A change that was made here and is not delivered yet. Numbers grow, with gaps. */
 export interface PendingAppState extends AppStateChange {
   readonly seq: number;
-  /** When it was made, in milliseconds since the epoch. */
+  /** Time of the change in milliseconds since the epoch. */
   readonly writtenMs: number;
 }
 
 /** An app with changes that wait. */
 export interface PendingApp {
   readonly appName: string;
-  /** When the oldest of them was made, in milliseconds since the epoch. */
+  /** Time of the oldest change in milliseconds since the epoch. */
   readonly sinceMs: number;
 }
 
 const VERSION = 1;
-/** How many changes are given at once. */
+/** Maximum number of changes that are returned at once. */
 const MAX_CHANGES = 500;
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
@@ -106,7 +106,7 @@ export class DurableObjectAppState {
     return changes;
   }
 
-  /** What had a number up to this one was delivered. */
+  /** Records that all changes up to this number were delivered. */
   settle(appName: string, seq: number): void {
     this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND seq <= CAST(?2 AS INTEGER)', appName, seq);
   }

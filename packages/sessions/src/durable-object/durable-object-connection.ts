@@ -2,7 +2,7 @@ import type { DurableObjectStorage } from '@eventloom/core';
 import type { LargeTexts } from './large-texts.ts';
 import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
 
-/** What is used of the storage of a Durable Object with SQLite: `ctx.storage`. */
+/** The part of the storage of a Durable Object with SQLite (`ctx.storage`) that is used. */
 export interface DurableObjectSqlStorage extends DurableObjectStorage {
   /** Settles when what was written is durable. Without it no run counts as tried that takes the object with it at once. */
   sync?(): Promise<void>;

@@ -21,41 +21,47 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
   readonly storage: DurableObjectSqlStorage;
   /** An R2 bucket for values that are too large for a row. Default: they lie in pieces in the storage. Decide before the first is stored. */
   readonly bucket?: LargeValueBucket | undefined;
-  /** What the keys in the bucket begin with. Objects that share a bucket need prefixes apart. Default empty. */
+  /** Prefix of the keys in the bucket. Give objects that share a bucket different prefixes. Default empty. */
   readonly prefix?: string | undefined;
   /** Called before a large value is written, and may have `hasLoose` looked at later: what it stores is durable with that. Default nothing. */
   readonly onLoose?: (() => void) | undefined;
-  /** What is larger as JSON, in bytes, does not lie in its row. Default and maximum 1,950,000. */
+  /**
+   * Maximum size of a value in a row, in bytes of JSON; a larger value is stored beside it. Default and maximum
+   * 1,950,000.
+   */
   readonly maxRowBytes?: number | undefined;
 }
 
 /**
  * Sessions in the SQL storage of a Durable Object.
  *
- * One object holds any number of sessions, and what they share: of the app's and the users' state it knows what was written in it.
- * With an object for each user, `user:` state is whole and `app:` state is that user's copy; carrying it from object to object
- * is for `DurableObjectAppState`.
+ * One object holds any number of sessions and their shared state: it knows the app and user state that was written in
+ * it. With one object for each user, `user:` state is complete and `app:` state is that user's copy;
+ * `DurableObjectAppState` carries changes from object to object.
  *
- * One service belongs to one object: make it once, in the object's constructor, where its tables are made as well. With two of
- * them on one storage leases hold all the same, but who waits in one for a session is not woken by a release in the other and
- * asks again only when the lease would expire.
+ * One service belongs to one object: create it once, in the object's constructor, which also creates its tables. Leases
+ * also hold between two services on one storage, but a release in one does not wake a waiter in the other, which asks
+ * again only when the lease would expire.
  *
- * Work on the storage is synchronous: no other request of the object runs inside a call's transaction. What a call wrote is
- * durable before any answer or message leaves the object: its output gate waits for that. A call that returned and was followed
- * by no answer may be lost with the machine, each call whole. A lease outlives the object's memory: after an eviction its
- * holder may go on, and everybody else waits until it expires, unless the object says with `abandonLeases` that its holders are gone.
+ * Work on the storage is synchronous: no other request of the object runs inside a call's transaction. The object's
+ * output gate makes writes durable before any response or message leaves the object. A call that returned and was
+ * followed by no response may be lost with the machine, but only as a whole. A lease outlives the object's memory:
+ * after an eviction its holder may continue, and all others wait until it expires, unless the object declares with
+ * `abandonLeases` that its holders are gone.
  *
- * A row takes 2 MB: events, values of user and session state and the responses of tools that are larger than 1,950,000 bytes as JSON are
- * kept beside it, and the row refers to them. Without a bucket they lie in pieces in the storage. With one they are written to it first, and to
- * read them takes one more request each; calls made meanwhile overtake the one that waits for that, so whoever needs an order waits for each
- * call. What nothing refers to any more is deleted by `sweep`, to be called now and then while `hasLoose`.
+ * A row takes 2 MB: events, values of user and session state and responses of tools that are larger than 1,950,000
+ * bytes as JSON are stored beside it, and the row refers to them. Without a bucket they are stored in pieces in the
+ * storage. With a bucket they are written to it first, and reading them takes one more request each. Calls made
+ * meanwhile overtake a call that waits for the bucket; await each call where their order matters. `sweep` deletes
+ * values without references; call it now and then while `hasLoose`.
  *
- * Limits: an event, a state value or the response of a tool call takes up to 16 MiB as JSON, because an object has 128 MB of memory,
- * and a value of app state 1,950,000 bytes. A session's own state takes up to 17,000,000 bytes in all, that of a user and the copy of an
- * app's 4,000,000 each, because all three are read at once; each key counts 100 bytes beside its name and its value. More is a
- * SizeLimitError; state that is too large, as others made the app's or an earlier version let it become, can be read and made smaller.
- * An object takes 10 GB; a write beyond is an error of the storage
- * that changes nothing. No statement has more than ten of the 100 parameters that may be bound.
+ * Limits: an event, a state value or the response of a tool call takes up to 16 MiB as JSON, because an object has 128
+ * MB of memory, and a value of app state 1,950,000 bytes. A session's own state takes up to 17,000,000 bytes in total,
+ * that of a user and the copy of an app's 4,000,000 each, because all three are read at once; each key counts 100 bytes
+ * in addition to its name and its value. A larger one is a SizeLimitError; state that is too large, because others
+ * wrote the app's or an earlier version allowed it, can be read and reduced. An object takes 10 GB; a write beyond that
+ * is an error of the storage that changes nothing. No statement binds more than ten of the 100 parameters that are
+ * allowed.
  */
 export class DurableObjectSessionService extends DriverSessionService {
   readonly #storage: DurableObjectSqlStorage;
@@ -96,8 +102,8 @@ export class DurableObjectSessionService extends DriverSessionService {
   }
 
   /**
-   * As in every service. The attempt at a run that continues is durable before it begins: a run that takes the object's memory with it
-   * each time, before anything leaves the object, would else be tried for ever.
+   * Begins a run like every service, and makes the attempt durable first. Otherwise a run that ends the object each
+   * time, before any response leaves it, would be retried for ever.
    */
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
     return whenReady(super.beginRun(request), (begun) => {

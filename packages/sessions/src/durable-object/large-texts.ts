@@ -10,7 +10,8 @@ export const MAX_ROW_BYTES = 1_950_000;
 const MAX_VALUE_BYTES = 16_777_216;
 
 /**
- * What a session reads at once, of the 128 MB that an object has: its own state takes one value of the largest size and a little more.
+ * Maximum size of the state that a session reads at once, of the 128 MB that an object has: its own state takes one
+ * value of the largest size and a little more.
  */
 const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
 
@@ -28,7 +29,7 @@ interface PlacedValue {
   readonly text: string;
 }
 
-/** What a row's text says, by the text; undefined where the value was not there. */
+/** Loaded values, by the text in the row; undefined if the value did not exist. */
 type LoadedValues = Map<string, (() => unknown) | undefined>;
 
 /**
@@ -41,10 +42,10 @@ export class LargeTexts implements RowTexts {
   readonly maxState = MAX_STATE;
   readonly #values: LargeValues;
   readonly #maxRowBytes: number;
-  /** What the work at hand may refer to, and what it may read. */
+  /** Values that the current work may refer to, and values that it may read. */
   #placed: PlacedValue[] = [];
   #loaded: LoadedValues = new Map();
-  /** What it lacks. */
+  /** Values that the current work lacks. */
   #unplaced: string[] = [];
   #unloaded = new Set<string>();
 

@@ -151,7 +151,7 @@ function pieceEnd(text: string, end: number): number {
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
-/** What is used of an R2 bucket: the binding of a Worker. */
+/** The part of a Worker's R2 bucket binding that is used. */
 export interface LargeValueBucket {
   put(key: string, value: string): Promise<unknown>;
   get(key: string): Promise<{ text(): Promise<string> } | null>;

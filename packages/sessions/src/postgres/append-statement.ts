@@ -4,22 +4,26 @@ import { writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** What of state an append writes. Each has a statement of its own, so that the common ones do nothing in vain. */
+/**
+ * Kind of state change that an append writes. Each has a statement of its own, so that common appends do no needless
+ * work.
+ */
 export type StateChange = 'none' | 'sets' | 'removes';
 
 /**
- * Appends one event: checks whose session it is, numbers the event after the last one, and stores it with its state. Gives the number,
- * or no row, with nothing changed, when the session is not there or not the writer's, when it has the event, or when the tables are
- * of another version.
+ * Appends one event: checks the writer, numbers the event after the last one, and stores it with its state. Returns the
+ * number, or no row, with nothing changed, if the session does not exist or belongs to another writer, if it has the
+ * event, or if the tables have another version.
  *
- * The session's row is locked and not written: its versions would pile up while somebody's old transaction is open. A writer that
- * waited for the lock sees the row as it is then, but all else as it was when the statement began: when another event was appended
- * meanwhile, the number is taken, and there is no row. So whoever appends has seen all that was appended before.
+ * The session's row is locked and not written: its versions would pile up while an old transaction is open. A writer
+ * that waited for the lock sees the current row, but everything else as it was when the statement began: if another
+ * event was appended meanwhile, the number is taken, and there is no row. So every append has seen all earlier ones.
  *
- * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10 epoch or
- * null, $11 without an epoch: whether a lease is known to have expired, $12 the last event's number, $13 its high timestamp and $14
- * until where it is compacted, or null where that is not known; $15 scopes, $16 keys, $17 values. Of one that also releases the lease,
- * these come after $15 the run of the lease, $16 whether it is left open, and $17 whether that costs no attempt.
+ * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10
+ * epoch or null, $11 without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its
+ * high timestamp and $14 the end of its compaction, or null if unknown; $15 scopes, $16 keys, $17 values. If it also
+ * releases the lease, these follow $15 the run of the lease, $16 true if it stays open, and $17 true if that costs no
+ * attempt.
  */
 export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
   const { sessions, events } = tables;
@@ -56,12 +60,15 @@ export function lockStatement(tables: Tables): Statement {
     SELECT pk::text AS pk FROM ${tables.sessions} WHERE ${THIS_SESSION} AND ${isCurrentSql(tables)} FOR NO KEY UPDATE`);
 }
 
-/** Ends the session's lease, whoever has it. */
+/** Ends the session's lease, whatever its holder. */
 export function endLeaseStatement({ sessions }: Tables): Statement {
   return toStatement(`UPDATE ${sessions} SET lease_until = 0 WHERE ${THIS_SESSION} AND lease_until > 0`);
 }
 
-/** What can keep an event from being appended: who holds the session at $5 now, and the event of this id ($4). Without a session `pk` is null. */
+/**
+ * Facts that can prevent an append: the holder of the session at $5, and the event with this id ($4). Without a session
+ * `pk` is null.
+ */
 export interface RefusalRow {
   readonly version: unknown;
   readonly pk: string | null;

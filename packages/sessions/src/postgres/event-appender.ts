@@ -118,7 +118,7 @@ export class EventAppender {
     return row && Number(row.seq);
   }
 
-  /** As `#refusalOf`. The lease of a run whose last event is stored already is released. */
+  /** Returns the refusal like `#refusalOf`, and releases the lease of a run whose last event is stored already. */
   async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
     const refusal = await this.#refusalOf(run, append, end !== undefined);
     if (end && refusal?.status === 'duplicate') await run(this.#release, releaseValues(end.lease, end.leaveOpen));
@@ -126,9 +126,9 @@ export class EventAppender {
   }
 
   /**
-   * Why the append cannot be; undefined when it can by now.
+   * Returns the reason for which the append is refused; undefined if it is possible by now.
    * @param isLast true for the last event of a run, which is looked for before the lease
-   * @throws ConfigurationError when the tables are of another version
+   * @throws ConfigurationError if the tables have another version
    */
   async #refusalOf(run: RunStatement, append: EventAppend, isLast: boolean): Promise<AppendRefusal | undefined> {
     const { appName, userId, sessionId, incarnation, event, lease, nowMs } = append;
@@ -151,7 +151,7 @@ interface Insertion {
   readonly values: (isExpired: boolean, position?: WriterPosition) => unknown[];
 }
 
-/** Which statement a message or an append needs. */
+/** Returns the kind of statement that a message or an append needs. */
 export function changeOf({ writes }: RunMessage): StateChange {
   if (writes.length === 0) return 'none';
   return writes.some(({ value }) => value === undefined) ? 'removes' : 'sets';

@@ -7,7 +7,9 @@ import type { PositionRow } from './writer-positions.ts';
 /** $4 is the epoch. */
 const UNDER_LEASE = `${THIS_SESSION} AND epoch = $4 AND lease_until > 0`;
 
-/** What came of a claim, and where the session's last event is. Without a session the rest is null. */
+/**
+ * The outcome of a claim, and the position of the session's last event. Without a session the other columns are null.
+ */
 export interface ClaimRow extends PositionRow {
   readonly version: unknown;
   readonly pk: string | null;
@@ -15,13 +17,13 @@ export interface ClaimRow extends PositionRow {
   readonly epoch: unknown;
   /** Until when the session was held as the claim began. */
   readonly held_until: unknown;
-  /** When the last of the tickets runs out that are before this claim; null without any. */
+  /** Time at which the last ticket before this claim expires; null if there is none. */
   readonly awaited_until: unknown;
   /** The time by the clock of leases. */
   readonly now: unknown;
 }
 
-/** What came of a run to begin. The session's open run is that from before. */
+/** The outcome of a run that begins. The open run is that of the session before. */
 export interface RunClaimRow extends ClaimRow, Omit<OpenRunRow, 'user_id' | 'session_id' | 'open_run' | 'now'> {
   readonly open_run: string | null;
   /** The run that the request is known as, if that is another one. */
@@ -79,7 +81,7 @@ export function leaseStatements(tables: Tables) {
     release: toStatement(`
       UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE}`),
 
-    /** As `release`, and forgets the runs and requests $8. */
+    /** Releases like `release`, and removes the runs and requests $8. */
     releaseAndForget: toStatement(`
       WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk)
       DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($8::text[])`),
@@ -179,8 +181,8 @@ export const RUN_OF_CLAIM = `open_run = $10::text,
           open_resumable = CASE WHEN $13::boolean AND open_run = $10 THEN open_resumable ELSE $11::boolean END`;
 
 /**
- * Whether a run may begin in a session that is free: a condition on its row, with the parameters of `claimForRun`. A statement that waited
- * for the row sees nothing of the runs that were recorded meanwhile; then the epoch is another one.
+ * Condition on the row of a free session under which a run may begin, with the parameters of `claimForRun`. A statement
+ * that waited for the row does not see runs that were recorded meanwhile; the epoch differs then.
  */
 export const MAY_BEGIN = `(open_run IS NULL OR open_run = $10::text) AND epoch = (SELECT seen FROM target)
           AND (SELECT known_as IS NULL AND (NOT $13::boolean OR first_seq IS NOT NULL) FROM target)`;

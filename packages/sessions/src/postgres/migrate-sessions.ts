@@ -3,10 +3,10 @@ import { migrations } from './schema.ts';
 import { checkVersion, SCHEMA_VERSION, VERSION_KEY, versionSql } from './schema-version.ts';
 import { quoteIdentifier, type Tables } from './tables.ts';
 
-/** Whoever migrates tables of Eventloom in a database holds this lock; the number means nothing. */
+/** Advisory lock that is held while tables of Eventloom are migrated; the number is arbitrary. */
 const LOCK = 6_270_919_034_117;
 
-/** What runs the statements of a migration. */
+/** Runs the statements of a migration. */
 type Queries = Pick<PostgresClient, 'query'>;
 
 /** True when the tables are of the version of this program. @throws ConfigurationError when a newer program made them */
@@ -39,8 +39,9 @@ export async function migrateSessions(client: Queries, tables: Tables, schema: s
 }
 
 /**
- * Whether there is a schema, or a table in a schema or on the search path. The catalogs are read as tables: what PostgreSQL's own
- * functions say of a name may be as old as the transaction, and another program may have made it while this one waited.
+ * Queries for a schema, and for a table in a schema or on the search path. They read the catalogs as tables:
+ * PostgreSQL's own functions may answer from the begin of the transaction, and another program may have created the
+ * name while this one waited.
  */
 const SCHEMA_OF_NAME = 'SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1';
 const META_OF_SCHEMA = `

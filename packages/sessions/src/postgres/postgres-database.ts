@@ -16,7 +16,7 @@ import { type LeaseClock, type Tables, tablesOf } from './tables.ts';
 /** Runs the driver's statements: at once on the pool, or in a transaction. */
 export type RunStatement = (statement: Statement, values: unknown[]) => Promise<readonly unknown[]>;
 
-/** As the options of `PostgresSessionService`. */
+/** Options of a database; see `PostgresSessionService`. */
 export interface PostgresDatabaseOptions {
   readonly schema?: string | undefined;
   readonly preparedStatements?: boolean | undefined;
@@ -29,7 +29,7 @@ const STORAGE = 'the session database';
 const DEFAULT_QUERY_TIMEOUT_MS = 10_000;
 /** The longest timer that every runtime has. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** How often a transaction is tried that PostgreSQL undid to let others go on. */
+/** Number of attempts at a transaction that PostgreSQL rolled back in favour of others. */
 const ATTEMPTS = 10;
 const MAX_WAIT_MS = 250;
 /** A deadlock, and a failure to serialise. */
@@ -164,7 +164,7 @@ export class PostgresDatabase {
     return this.#within(this.#pool.query(query));
   }
 
-  /** What the database answers. @throws StorageError when that takes too long; the work may be done all the same */
+  /** Waits for the database. @throws StorageError if it takes too long; the work may be done all the same */
   #within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const late = (): void =>
@@ -204,7 +204,7 @@ export class PostgresDatabase {
   }
 }
 
-/** What the pool, its connections and the server throw, as a StorageError. */
+/** Converts an error of the pool, its connections or the server to a StorageError. */
 function failureOf(thrown: unknown): unknown {
   const isOfServer = !EventloomError.isInstance(thrown) && thrown instanceof Error && 'severity' in thrown;
   if (!isOfServer) return storageFailure(STORAGE, thrown);

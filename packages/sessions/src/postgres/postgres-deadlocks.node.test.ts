@@ -10,7 +10,7 @@ const USER = { appName: 'app', userId: 'user' };
 
 let database: TestDatabase;
 let pool: Pool;
-/** How many statements were sent over the pool by itself. */
+/** Number of statements that were sent over the pool itself. */
 let sent: number;
 let service: PostgresSessionService;
 beforeEach(async () => {
@@ -36,7 +36,7 @@ let events = 0;
 const eventOf = (actions: Partial<EventActions>): Event =>
   createEvent({ id: `event ${events++}`, invocationId: 'e-1', author: 'agent', timestamp: 1, actions });
 
-/** How many deadlocks there were in the database. A connection tells before it ends. */
+/** Returns the number of deadlocks in the database. A connection reports them before it ends. */
 async function deadlocks(): Promise<number> {
   const client = new Client({ connectionString: database.url });
   await client.connect();

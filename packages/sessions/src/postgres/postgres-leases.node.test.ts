@@ -100,7 +100,7 @@ test('a ticket that has run out or was withdrawn keeps nobody waiting', async ()
 test('a ticket is written again only when less than half of its time is left', async () => {
   await take(100);
   const ticket = ticketOf('a', 150);
-  /** The ticket's row as it is stored: whoever writes or locks it is in its first two columns. */
+  /** Polls with the ticket and returns its stored row: its first two columns show who writes or locks it. */
   const poll = async (nowMs: number): Promise<unknown> => {
     expect(await claim(nowMs, { ticket })).toMatchObject({ status: 'busy' });
     return (await pool.query(`SELECT xmin, xmax, expires_at FROM ${schema}.eventloom_lease_tickets`)).rows[0];

@@ -7,7 +7,7 @@ export interface PostgresQuery {
   query_timeout?: number;
 }
 
-/** What came of a statement. */
+/** The result of a statement. */
 export interface PostgresResult {
   readonly rows: readonly unknown[];
 }
@@ -21,7 +21,7 @@ export interface PostgresClient {
   release(destroy?: boolean): void;
 }
 
-/** What is needed of a pool of connections: `Pool` of the package `pg` has it, and so has whatever is made after it. */
+/** The part of a connection pool that is used, as `Pool` of the package `pg` and compatible ones have it. */
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>;
   connect(): Promise<PostgresClient>;

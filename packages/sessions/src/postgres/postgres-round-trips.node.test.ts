@@ -14,7 +14,7 @@ let database: TestDatabase;
 
 let connections: Pool;
 
-/** What was sent since the test began, each a round trip. Whoever takes a connection out is counted as well. */
+/** The statements that were sent since the test began, each a round trip. Taking a connection is counted as well. */
 let sent: (PostgresQuery | 'connect')[] = [];
 
 const pool: PostgresPool = {

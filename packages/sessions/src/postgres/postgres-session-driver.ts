@@ -331,7 +331,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#toOutcome(claim, row);
   }
 
-  /** As `#claim`, for a run. */
+  /** Claims the lease for a run, like `#claim`. */
   async #claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunOutcome | undefined> {
     const values = [...claimValues(begin), ...runValues(begin), isLocked];
     const [row] = (await run(this.#leases.claimForRun, values)) as readonly RunClaimRow[];

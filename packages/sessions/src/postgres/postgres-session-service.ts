@@ -18,18 +18,20 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
    */
   readonly schema?: string | undefined;
   /**
-   * Default true: a connection prepares each statement once, by a name that begins with `eventloom_`. Set it to false for a pooler
-   * that hands out connections by the transaction and does not follow prepared statements: every call is planned anew, then.
+   * True (default): each connection prepares each statement once, with a name that begins with `eventloom_`. Set it to
+   * false for a pooler that assigns connections by transaction and does not track prepared statements: every call is
+   * then planned again.
    */
   readonly preparedStatements?: boolean | undefined;
   /**
-   * Whose clock leases are measured with; default `database`. All processes on one database use the same. `platform` is for tests that move
-   * the platform's clock: with it the clocks of all processes have to agree.
+   * The clock of leases; default `database`. All processes on one database must use the same. `platform` is for tests
+   * that move the platform's clock: the clocks of all processes must agree.
    */
   readonly leaseClock?: LeaseClock | undefined;
   /**
-   * How long an answer of the database is waited for, a free connection included, in milliseconds of the platform's clock. Default 10,000. A
-   * statement that takes longer is a StorageError, and its connection is closed. Statements that make tables may take longer.
+   * Time that a call waits for the database, a free connection included, in milliseconds of the platform's clock.
+   * Default 10,000. A statement that takes longer is a StorageError, and its connection is closed. Statements that
+   * create tables may take longer.
    */
   readonly queryTimeoutMs?: number | undefined;
 }

@@ -15,7 +15,7 @@ let pool: Pool;
 let service: PostgresSessionService;
 beforeEach(async () => {
   database = await createTestDatabase();
-  // Whoever waits for a lock fails, and does not wait for the end of the test.
+  // A statement that waits for a lock fails after 2 s, well before the end of the test.
   pool = new Pool({ connectionString: database.url, options: '-c lock_timeout=2s' });
   service = new PostgresSessionService({ pool });
   await service.migrate();

@@ -26,7 +26,7 @@ export interface StoredRow {
   readonly key: string | null;
   /** JSON. */
   readonly value: string | null;
-  /** Where it stands among its kind. */
+  /** Position of the row among those of its kind. */
   readonly place: unknown;
   readonly last_seq: unknown;
   readonly updated_at: unknown;
@@ -38,7 +38,7 @@ export const FOUND = `
     place, last_seq, updated_at
   FROM found`;
 
-/** What of a session is in its last event. */
+/** Columns of a session that come from its last event. */
 const LAST = 'coalesce(last.seq, 0) AS last_seq, coalesce(last.appended_at, created_at) AS updated_at';
 
 const one = (tables: Tables): string => `found AS (

@@ -1,11 +1,12 @@
 import { quoteText, type Tables } from './tables.ts';
 
 /**
- * Text that is compared is compared by its bytes (COLLATE "C"), whatever the database's own order is. JSON is kept as text: the
- * JSON types refuse a NUL character. Times are milliseconds since the epoch, but timestamps and `compaction_end`: seconds.
+ * Text that is compared is compared by its bytes (COLLATE "C"), independent of the database's collation. JSON is stored
+ * as text: the JSON types refuse a NUL character. Times are milliseconds since the epoch; timestamps and
+ * `compaction_end` are seconds.
  *
- * `pk` numbers sessions, and never the same way twice. A session's key is its primary key: whoever appends finds it by that. It has
- * no index on `pk`, and no foreign key leads to it. `lease_until` is 0 when no lease is live.
+ * `pk` numbers sessions and is never reused. A session's key is its primary key: appends find it by that. It has no
+ * index on `pk`, and no foreign key refers to it. `lease_until` is 0 if no lease is live.
  */
 const sessions = ({ sessions, epochs }: Tables): string[] => [
   `CREATE SEQUENCE ${epochs}`,
@@ -92,7 +93,7 @@ const first = (tables: Tables): string[] => [
   ...toolCalls(tables),
 ];
 
-/** What a call changed and signalled, as the actions of an event. */
+/** Adds the changes and signals of a tool call, as the actions of an event. */
 const second = ({ toolCalls }: Tables): string[] => [`ALTER TABLE ${toolCalls} ADD COLUMN actions text`];
 
 /**
@@ -167,12 +168,12 @@ const fourth = ({ sessions, events, runs }: Tables): string[] => [
     ) AS named WHERE run IS NOT NULL GROUP BY session, run`,
 ];
 
-/** When an append renewed its lease, by the clock that leases are measured with. */
+/** Adds the time at which an append renewed its lease, by the clock of leases. */
 const fifth = ({ events }: Tables): string[] => [`ALTER TABLE ${events} ADD COLUMN renewed_at double precision`];
 
 /**
- * Who is to be told of the end of a run. A webhook goes when it is delivered or given up, so there are few; it names its session, because
- * that has no index on `pk`.
+ * Adds the webhooks of runs. A webhook is removed when it is delivered or given up, so there are few; it has the key of
+ * its session, because that has no index on `pk`.
  */
 const sixth = ({ webhooks }: Tables): string[] => [
   `CREATE TABLE ${webhooks} (

@@ -55,7 +55,10 @@ export class SessionImporter {
     return row?.pk;
   }
 
-  /** Last of all: a key is locked from here to the end of the transaction, and whoever writes it waits. */
+  /**
+   * Adds the shared state, last of all: a key is locked from here to the end of the transaction, and other writers of
+   * it wait.
+   */
   async #addSharedState(run: RunStatement, session: SessionImport, pk: string): Promise<void> {
     // The same lock order as all writers, over the batches as well: no deadlock.
     const shared = session.sharedState.toSorted(

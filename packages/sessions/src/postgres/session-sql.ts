@@ -3,7 +3,7 @@ import type { Tables } from './tables.ts';
 /** The session of $1 app, $2 user and $3 session. */
 export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
 
-/** How far a session's last update may lie after what the indexes of the listings say of it. */
+/** Maximum time by which a session's last update may be later than in the indexes of the listings, in milliseconds. */
 export const LAG_MS = 60_000;
 
 /** Joins the last event of each `session`, as `last`; its columns are null where there is none, or the condition does not hold. */

@@ -4,7 +4,7 @@ import { addEntries, sweepRemoved, writeEntries } from './state-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** What a new session finds: its `pk`, and a key of its app or its user as they were before; null when there is none. */
+/** The `pk` of a new session, and a key of its app's or its user's state as it was before; null if there is none. */
 export interface CreatedRow {
   readonly pk: string;
   readonly kind: 'app' | 'user';

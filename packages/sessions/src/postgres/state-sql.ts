@@ -36,7 +36,7 @@ function setEntries({ state }: Tables, onConflict: string): string {
 /** The part of a WITH that writes entries, called `entries` in the rest of it. */
 export function writeEntries(tables: Tables, owner: string, first: number, removes: boolean): string {
   const set = setEntries(tables, 'UPDATE SET value = excluded.value, removed = excluded.removed');
-  // A session's own rows are nobody else's: whoever writes them has the session's lock.
+  // Only the writer with the session's lock writes the session's own rows.
   const removal = `, removed AS (
     DELETE FROM ${tables.state} AS stored USING entries
     WHERE entries.value IS NULL AND entries.session <> 0 AND stored.session = entries.session

@@ -1,4 +1,7 @@
-/** A statement of the driver. Its name stands for its text on every connection, whoever else prepares statements there. */
+/**
+ * A statement of the driver. Its name identifies its text on every connection, also beside statements that others
+ * prepare.
+ */
 export interface Statement {
   readonly name: string;
   readonly text: string;

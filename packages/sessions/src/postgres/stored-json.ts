@@ -15,18 +15,18 @@ export function eventJson(event: Event): string {
   return withinLimit(eventToJson(event), MAX_JSON_BYTES, 'event', event.id);
 }
 
-/** What an event that compacts others says of itself, in seconds. */
+/** Returns the end of the range that a compaction event covers, in seconds. */
 export function compactionEnd({ actions }: Event): number | null {
   return actions.compaction?.endTimestamp ?? null;
 }
 
-/** What a tool answered, as it is stored. @throws SizeLimitError */
+/** Returns the response of a tool as it is stored. @throws SizeLimitError */
 export function responseJson(entry: ToolLedgerEntry): string | null {
   const stored = storedOutcome(entry);
   return stored ? withinLimit(JSON.stringify(stored), MAX_JSON_BYTES, 'response of call', entry.callId) : null;
 }
 
-/** What a call changed and signalled, as it is stored. @throws SizeLimitError */
+/** Returns the changes and signals of a call as they are stored. @throws SizeLimitError */
 export function actionsJson({ callId, actions }: ToolLedgerEntry): string | null {
   return actions ? withinLimit(JSON.stringify(actions), MAX_JSON_BYTES, 'actions of call', callId) : null;
 }

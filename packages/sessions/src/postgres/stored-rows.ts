@@ -4,7 +4,7 @@ import { readOutcome } from '../tool-outcome.ts';
 import type { RunClaimRow } from './lease-statements.ts';
 import type { StoredRow } from './read-statements.ts';
 
-/** What a read gave, sorted out. */
+/** Sorts the rows of a read by kind. */
 export class StoredRows {
   readonly #appName: string;
   readonly #claims: StoredRow[] = [];
@@ -79,7 +79,7 @@ export class StoredRows {
     }
   }
 
-  /** Values are read from JSON for each session anew: they are its reader's own. */
+  /** Converts a row to a session. Values are parsed for each session, so that its reader may modify them. */
   #toSession(row: StoredRow, events: Event[]): StoredSession {
     const userId = String(row.name);
     const incarnation = String(row.owner);

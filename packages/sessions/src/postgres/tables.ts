@@ -16,7 +16,7 @@ export interface Tables {
   readonly clock: (parameter: string) => string;
 }
 
-/** Whose clock leases are measured with. */
+/** The clock that leases are measured with. */
 export type LeaseClock = 'database' | 'platform';
 
 const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::double precision';

@@ -19,8 +19,8 @@ export interface PositionRow {
 const MAX_LEASES = 10_000;
 
 /**
- * Where the owners of leases are, by epoch: nobody else appends meanwhile. An append that knows its place asks for nothing that the
- * database would have to plan, and a place that is wrong is taken already.
+ * Positions of lease owners in their sessions, by epoch: nobody else appends meanwhile. An append that knows its
+ * position needs no query for it, and a wrong position is already taken.
  */
 export class WriterPositions {
   readonly #byEpoch = new Map<number, WriterPosition>();

@@ -101,7 +101,7 @@ const SECOND = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** What a tool call changed and signalled, as the actions of an event. */
+/** Adds the changes and signals of a tool call, as the actions of an event. */
 const THIRD = 'ALTER TABLE eventloom_tool_calls ADD COLUMN actions TEXT';
 
 /**
@@ -156,7 +156,7 @@ const FIFTH = `
     ) WHERE run <> '' GROUP BY session, run;
 `;
 
-/** Who is to be told of the end of a run. A webhook goes when it is delivered or given up, so there are few. */
+/** Adds the webhooks of runs. A webhook is removed when it is delivered or given up, so there are few. */
 const SIXTH = `
   CREATE TABLE eventloom_run_webhooks (
     id TEXT PRIMARY KEY,
@@ -177,9 +177,9 @@ const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXT
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /**
- * Brings the session tables to the version of this program, once, in one transaction. Other tables are left alone. Leases of the
- * version before end with it: whoever still runs an older program gets StaleWriterError, and no lease any more.
- * @throws ConfigurationError when a newer program made them
+ * Migrates the session tables to the version of this program, once, in one transaction. Other tables are not touched.
+ * Leases of the older version end: a program that still runs it gets StaleWriterError, and no new lease.
+ * @throws ConfigurationError if a newer program made the tables
  */
 export function migrateSessions(connection: SqlConnection): void {
   if (versionOf(connection) === SCHEMA_VERSION) return;

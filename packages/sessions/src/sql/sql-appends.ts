@@ -8,7 +8,7 @@ import type { SqlListing } from './sql-listing.ts';
 import type { SqlState } from './sql-state.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
-/** What an append writes to. */
+/** The tables that an append writes to. */
 export interface AppendParts {
   readonly events: SqlEvents;
   readonly state: SqlState;

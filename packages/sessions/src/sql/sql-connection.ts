@@ -3,7 +3,10 @@ import type { StateEntry } from '../session-driver.ts';
 
 type StateScope = StateEntry['scope'];
 
-/** What is bound to a parameter. Numbers may arrive as REAL whatever they are: SQL that needs an integer uses bit operators. */
+/**
+ * A value that can be bound to a parameter. Numbers may arrive as REAL in any case: SQL that needs an integer uses bit
+ * operators.
+ */
 export type SqlValue = null | number | string;
 
 /** A row by its columns. */
@@ -15,24 +18,27 @@ export interface SqlStatement {
   get(...bindings: SqlValue[]): SqlRow | undefined;
   /** All rows. */
   all(...bindings: SqlValue[]): SqlRow[];
-  /** How many rows were changed is asked before the connection runs anything else, or never. */
+  /** Number of changed rows. It is read before the connection runs another statement, or never. */
   run(...bindings: SqlValue[]): { readonly changes: number | bigint };
 }
 
-/** How values lie in rows. */
+/** Converts values to and from the texts in rows. */
 export interface RowTexts {
   /** The most that one row holds of a text, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
   readonly maxBytes: number;
   /**
-   * What a row holds of a value: its JSON, or where that lies, which begins with `@`. `share` is how many such values share the row, 1
-   * when absent. @throws SizeLimitError that names it
+   * Returns the text that a row stores for a value: its JSON, or its address, which begins with `@`. `share` is the
+   * number of such values in the row, default 1. @throws SizeLimitError that names it
    */
   write(json: string, kind: string, name: string, share?: number): string;
   /** The value of such a text. Of one that lies elsewhere it may be a stand-in: then `SqlConnection` lets no work come to its end. */
   read(text: unknown): unknown;
   /** About how many characters the value's JSON has. */
   sizeOf(text: unknown): number;
-  /** How large the state of an app, a user and a session may be, each by itself, in bytes: all of it is read at once. Undefined: any. */
+  /**
+   * Maximum size of the state of an app, a user and a session, each by itself, in bytes: all of it is read at once.
+   * Undefined: any.
+   */
   readonly maxState?: Readonly<Record<StateScope, number>>;
 }
 
@@ -52,9 +58,15 @@ export interface SqlConnection {
   write<T>(work: () => T): T;
 }
 
-/** How calls are answered: at once, or later where work has to be done again. What has to be done again changed nothing. */
+/**
+ * Runs work and returns its result at once, or later if the work has to be repeated. Work that has to be repeated
+ * changed nothing.
+ */
 export interface SqlWork {
   read<T>(work: () => T): MaybePromise<T>;
-  /** One that has to be done again may be overtaken by others that were asked for later: whoever needs an order waits for each. */
+  /**
+   * Runs work that writes. Work that has to be repeated may be overtaken by later work: await each call where their
+   * order matters.
+   */
   write<T>(work: () => T): MaybePromise<T>;
 }

@@ -7,16 +7,19 @@ import type { SessionRow, Statements } from './statements.ts';
 /** Rows that are read at once. */
 const RANGE = 1000;
 
-/** Where an event goes. */
+/** The position of an event to insert. */
 export interface EventPlace {
   /** Of the session. */
   readonly pk: number;
   readonly seq: number;
-  /** As `nextHighTimestamp` says. */
+  /** The high timestamp of the session after the event; see `nextHighTimestamp`. */
   readonly highTimestamp: number;
 }
 
-/** Which times count: after one and not before another, and those of compactions that are not before the other. */
+/**
+ * The times of events to read: after one and not before another, and those of compactions that are not before the
+ * other.
+ */
 interface Times {
   readonly later: number;
   readonly from: number;
@@ -85,8 +88,8 @@ export class SqlEvents {
   }
 
   /**
-   * How many events of a window have together at most so many bytes as JSON: its newest with a limit, else its oldest. Counts
-   * by number, whatever the window says of times. At least 1: an event that is larger is read alone.
+   * Counts the events of a window that together have at most this many bytes as JSON: its newest with a limit,
+   * otherwise its oldest. Counts by number and ignores the window's times. At least 1: a larger event is read alone.
    */
   countWithin({ pk, last_seq }: SessionRow, window: EventWindow, maxBytes: number): number {
     const { afterSeq, beforeSeq = Infinity, limit } = window;
@@ -96,7 +99,7 @@ export class SqlEvents {
     return Math.max(1, Number(this.#sql.eventsWithin.get(pk, first, last, maxBytes, isNewest)?.['count']));
   }
 
-  /** As `read`, as many of them as `countWithin` allows. */
+  /** Reads like `read`, but only as many events as `countWithin` allows. */
   readPage(row: SessionRow, window: EventWindow, maxChars: number): Event[] {
     if (maxChars === Infinity) return this.read(row, window);
     const { afterSeq, limit } = window;
@@ -160,7 +163,10 @@ export class SqlEvents {
   }
 }
 
-/** What is kept with an event of this time behind one with that: the time as long as times never go back, then infinity for ever. */
+/**
+ * Returns the high timestamp of an event with this time behind one with that: the time as long as times never decrease,
+ * then infinity for ever.
+ */
 export function nextHighTimestamp(highTimestamp: number, timestamp: number): number {
   return timestamp >= highTimestamp ? timestamp : Infinity;
 }

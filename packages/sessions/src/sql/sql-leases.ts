@@ -5,7 +5,7 @@ import type { RunTaken } from '../session-hold.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
-/** What the holder of a lease knows of its session, because nobody else can write to it. */
+/** Knowledge of a lease's holder about its session, which stays true because nobody else can write to it. */
 export interface SessionWriter {
   readonly pk: number;
   lastSeq: number;
@@ -16,7 +16,7 @@ export interface SessionWriter {
 /** Without a ticket one is behind all. */
 const LAST_PLACE = { sinceMs: Infinity, id: '' } as const;
 
-/** Who may write to a session, who waits for it, and which run is open. */
+/** The leases, waiters and open runs of sessions. */
 export class SqlLeases {
   readonly #sql: Statements;
   /** Spares an append under a lease given here from looking up where the session ends. */
@@ -103,7 +103,10 @@ export class SqlLeases {
     return { ...record, open: { resumable, attempts, heldUntilMs } };
   }
 
-  /** What `claim` would say to one with this ticket, if that is no and the ticket need not be left anew. Called inside a transaction. */
+  /**
+   * Returns the refusal that `claim` would give to this ticket, if it would refuse and the ticket need not be stored
+   * again. Must be called inside a transaction.
+   */
   refuseAgain(claim: LeaseClaim, ticket: LeaseTicket): ClaimRefusal | undefined {
     const row = findSession(this.#sql, claim);
     if (!row) return undefined;
@@ -120,7 +123,10 @@ export class SqlLeases {
     return { status: 'busy', freeAtMs: this.#waitFor(row, claim).freeAtMs };
   }
 
-  /** When the session is free for this one, unless leases and tickets are kept for longer; and until when its own ticket is kept. */
+  /**
+   * Returns the time at which the session is free for this claim, unless leases and tickets are renewed, and the time
+   * at which its own ticket expires.
+   */
   #waitFor(
     row: SessionRow,
     { nowMs, ticket }: LeaseClaim,
@@ -147,7 +153,10 @@ export class SqlLeases {
     this.#sql.endLease.run(appName, userId, sessionId, epoch);
   }
 
-  /** As `end`, with the open run that the lease was for, unless it is left open. To forget something it is called inside a transaction. */
+  /**
+   * Releases like `end`, together with the open run of the lease, unless it stays open. Must be called inside a
+   * transaction if runs are removed.
+   */
   release(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): void {
     const { appName, userId, sessionId, epoch, invocationId } = lease;
     for (const id of forget) this.#sql.forgetRun.run(appName, userId, sessionId, epoch, id);

@@ -2,7 +2,7 @@ import type { SessionPage } from '../session-driver.ts';
 import type { SqlStatement, SqlValue } from './sql-connection.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
-/** How far a session's last update may lie after what the listing's index says of it. */
+/** Maximum time by which a session's last update may be later than in the index of the listing, in milliseconds. */
 const LAG_MS = 60_000;
 /** More than what is lost when such times are added and subtracted. */
 const ROUNDING_MS = 1;

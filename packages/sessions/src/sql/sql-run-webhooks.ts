@@ -2,7 +2,7 @@ import type { PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventl
 import type { RunWebhookPage } from '../session-driver.ts';
 import type { Statements } from './statements.ts';
 
-/** Who is to be told of the ends of runs. */
+/** The webhooks of runs. */
 export class SqlRunWebhooks {
   readonly #sql: Statements;
 

@@ -139,7 +139,7 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  /** As `SqlEvents.countWithin`; of a session that is not there 1. */
+  /** Counts like `SqlEvents.countWithin`; 1 for a session that does not exist. */
   countWithin(key: SessionKey, window: EventWindow, maxBytes: number): number {
     const row = findSession(this.#sql, key);
     return row ? this.#events.countWithin(row, window, maxBytes) : 1;

@@ -39,7 +39,7 @@ export class SqlState {
     this.#write(this.#set, appName, userId, pk, writes);
   }
 
-  /** As `write`, but keys of the app and the user are written only where they are not there. @throws SizeLimitError */
+  /** Writes like `write`, but keeps keys of the app and the user that exist. @throws SizeLimitError */
   add(appName: string, userId: string, pk: number, writes: readonly StateWrite[]): void {
     this.#write(this.#add, appName, userId, pk, writes);
   }

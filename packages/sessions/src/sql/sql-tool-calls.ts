@@ -16,7 +16,7 @@ export class SqlToolCalls {
     this.#texts = texts;
   }
 
-  /** What the tool answered, and what it changed, as they are stored. @throws SizeLimitError */
+  /** Returns the response and the changes of a tool call as they are stored. @throws SizeLimitError */
   toTexts(entry: ToolLedgerEntry): OutcomeTexts {
     const { callId, actions } = entry;
     const toText = (value: object | undefined, what: string): string | null =>

@@ -5,14 +5,14 @@ import type { Statements } from './statements.ts';
 
 type StateScope = StateEntry['scope'];
 
-/** How many states are remembered. */
+/** Maximum number of states whose size is remembered. */
 const MAX_REMEMBERED = 1000;
-/** What a key counts at most beside its value: its name, and what is counted for every key. */
+/** Maximum size of a key without its value: its name, and a fixed number of bytes. */
 const MAX_KEY_BYTES = 400;
 /** UTF-8 needs at most so many bytes for a unit of a string's length. */
 const MOST_BYTES_A_UNIT = 3;
 
-/** Whose state it is. */
+/** The owner of state. */
 export type StateOwner = readonly [appName: string, userId: string, pk: number];
 
 /**

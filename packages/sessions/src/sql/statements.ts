@@ -46,7 +46,7 @@ const page = (condition: string): string => `
 /** About how many bytes the JSON of a column has, here or elsewhere. Of a long one only the header of its row is read. */
 const sizeOf = (column: string): string =>
   `iif(octet_length(${column}) < 64 AND ${column} GLOB '@*', CAST(substr(${column}, 2) AS INTEGER), octet_length(${column}))`;
-/** What a key of state takes beside its name and its value, when it is read: about so many bytes. */
+/** Approximate size of a key of state that is read, without its name and its value, in bytes. */
 const KEY_BYTES = 100;
 const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
 
@@ -59,7 +59,7 @@ export interface SessionRow {
   readonly lease_until: number;
   /** A time of the last update or shortly before it. */
   readonly listed_at: number;
-  /** When a live lease expires. */
+  /** Time at which a live lease expires. */
   readonly free_at: number;
   readonly open_run: string | null;
   readonly open_attempts: number;
@@ -127,7 +127,10 @@ const SQL = {
   events: `
     SELECT event FROM eventloom_events
     WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
-  /** How many events of such a range have together at most ?4 bytes, from its oldest on, or from its newest back if ?5. */
+  /**
+   * Counts the events of such a range that together have at most ?4 bytes, from its oldest on, or from its newest back
+   * if ?5.
+   */
   eventsWithin: `
     SELECT count(*) AS count FROM (
       SELECT sum(${sizeOf('event')}) OVER (ORDER BY iif(?5, -pk, pk)) AS bytes
@@ -189,11 +192,11 @@ const SQL = {
   renewLease: `
     UPDATE eventloom_sessions SET lease_until = ?5 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
   endLease: `UPDATE eventloom_sessions SET lease_until = 0 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
-  /** As `endLease`, with the open run ?5. */
+  /** Ends the lease like `endLease`, with the open run ?5. */
   endRun: `
     UPDATE eventloom_sessions SET lease_until = 0, open_run = nullif(open_run, ?5)
     WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
-  /** As `endLease`, with one attempt less at the open run ?5. */
+  /** Ends the lease like `endLease`, with one attempt less at the open run ?5. */
   leaveRun: `
     UPDATE eventloom_sessions SET lease_until = 0, open_attempts = open_attempts - (open_run IS ?5)
     WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
@@ -204,7 +207,7 @@ const SQL = {
   leaveTicket: `
     INSERT INTO eventloom_lease_tickets (session, since, id, expires_at) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET expires_at = excluded.expires_at`,
-  /** That ticket, and those that ran out at ?3. */
+  /** Removes that ticket, and those that expired at ?3. */
   removeTicket: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1 AND (id = ?2 OR expires_at <= ?3)',
   withdrawTicket: `
     DELETE FROM eventloom_lease_tickets

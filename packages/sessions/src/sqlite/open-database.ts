@@ -7,9 +7,9 @@ import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 /**
- * What an acknowledged write survives. `process`: the death of this process in any way, kill -9 included; after a power failure
- * or a crash of the machine the last writes may be missing, all of a write or nothing of it, and the file is sound. `power`:
- * those as well, at the price of a flush to the disk with every write.
+ * The failures that an acknowledged write survives. `process`: any end of this process, kill -9 included; after a power
+ * failure or a crash of the machine the last writes may be missing, each of them as a whole, and the file is intact.
+ * `power`: those failures as well; every write then flushes to the disk, which is slower.
  */
 export type SqliteDurability = 'process' | 'power';
 

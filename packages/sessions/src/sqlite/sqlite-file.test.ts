@@ -27,7 +27,7 @@ function event(id: string, stateDelta: Record<string, unknown> = {}) {
   return createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, actions: { stateDelta } });
 }
 
-/** How many rows each of the tables has. */
+/** Counts the rows of every table. */
 function rowCounts(database: DatabaseSync): Record<string, unknown> {
   const tables = database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'eventloom%'")

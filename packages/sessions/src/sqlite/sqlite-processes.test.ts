@@ -36,10 +36,10 @@ async function runFixture(
 
 const STEPS = ['started', 'appended', 'finished'] as const;
 
-/** How many of each step there are. */
+/** Number of steps of each kind. */
 type Progress = Readonly<Record<(typeof STEPS)[number], number>>;
 
-/** What was acknowledged, of a process that went on where the one before was killed. */
+/** Reads the acknowledged steps of a process that continued where the previous one was killed. */
 function readProgress(output: string, before: Progress): Progress {
   const progress = { ...before };
   // A line that was cut off acknowledges nothing.

@@ -12,7 +12,7 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
    * `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
    */
   readonly database?: DatabaseSync;
-  /** What an acknowledged write survives; default `process`. */
+  /** The failures that an acknowledged write survives; default `process`. */
   readonly durability?: SqliteDurability;
 }
 

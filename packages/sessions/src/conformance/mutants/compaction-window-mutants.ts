@@ -62,7 +62,7 @@ function brokenWindows(
   );
 }
 
-/** What a window shows, unless `isLater` says otherwise. */
+/** Selects the events of a window as a correct service does, with another `isLater` if one is given. */
 function select(
   all: readonly Event[],
   { afterSeq = 0, beforeSeq = Infinity, afterTimestamp = -Infinity, sinceCompaction, limit }: Partial<EventWindow>,

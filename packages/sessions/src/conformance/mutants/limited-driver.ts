@@ -73,7 +73,7 @@ export class LimitedDriver extends InMemorySessionDriver {
   }
 }
 
-/** What the suite is told of the limit. */
+/** The limit that the suite is given. */
 export const MAX_BYTES = 1_100_000;
 
 /** Makes a service over a driver that has the limit. */

@@ -9,12 +9,12 @@ import type { SessionDriver } from '../../session-driver.ts';
 export interface Mutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** What it does wrong, after "a service that". */
+  /** The fault of this mutant: completes the sentence "a service that …". */
   readonly how: string;
   readonly make: MakeService<BaseSessionService>;
 }
 
-/** What a claim says by one who does not wait. */
+/** The ticket of a claim that does not wait. */
 export const NO_WAIT = { ticket: undefined };
 
 type ServiceMethods = Pick<BaseSessionService, keyof BaseSessionService>;
