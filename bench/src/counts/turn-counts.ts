@@ -33,9 +33,9 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   tenCalls: {
-    bytes: 230_000,
+    bytes: 208_000,
     keptBytes: 3000,
-    promises: 400,
+    promises: 320,
     freezes: 150,
     clockReads: 68,
     storeCalls: 45,
@@ -43,9 +43,9 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   parallelCalls: {
-    bytes: 90_000,
+    bytes: 79_000,
     keptBytes: 2000,
-    promises: 106,
+    promises: 68,
     freezes: 66,
     clockReads: 14,
     storeCalls: 23,

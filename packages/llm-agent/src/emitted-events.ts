@@ -14,7 +14,6 @@ export class EmittedEvents {
   #queue: Emitted[] | undefined;
   #passing: Emitted | undefined;
   #wake: (() => void) | undefined;
-  #tell: (() => void) | undefined;
   #isOver = false;
   #isClosed = false;
 
@@ -55,27 +54,16 @@ export class EmittedEvents {
   #add(emitted: Emitted): void {
     (this.#queue ??= []).push(emitted);
     this.#wake?.();
-    this.#tell?.();
-    this.#tell = undefined;
   }
 
   /** The next event; undefined when the work is done. To ask for one says that the one before was passed on. */
   async next(): Promise<Event | undefined> {
     this.#passing?.settle?.(true);
     this.#passing = undefined;
-    if (!this.#hasWaiting && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
+    const hasWaiting = this.#queue !== undefined && this.#queue.length > 0;
+    if (!hasWaiting && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#passing = this.#queue?.shift();
     return this.#passing?.event;
-  }
-
-  get #hasWaiting(): boolean {
-    return this.#queue !== undefined && this.#queue.length > 0;
-  }
-
-  /** Calls back once, as soon as an event waits. */
-  whenAny(tell: () => void): void {
-    if (this.#hasWaiting) tell();
-    else this.#tell = tell;
   }
 
   /** Closes the channel when its reader has left: waiting emitters are told that their events were not read. */

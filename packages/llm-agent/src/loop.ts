@@ -95,7 +95,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
     const tools = call.request.toolsDict;
     const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });
-    const outcome = (await running.outcome()) ?? (yield* running.events());
+    const told = running.outcome();
+    const outcome = (told instanceof Promise ? await told : told) ?? (yield* running.events());
     if (outcome.event) yield outcome.event;
     const answer = agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {

@@ -165,10 +165,11 @@ export class ModelCall {
     this.calls = callsToRun(content?.parts);
     if (content?.parts && this.calls.length > 0) {
       if (this.calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-      const parts = this.#withCallIds(content.parts);
-      event.content = { ...content, role: content.role ?? 'model', parts };
-      const longRunningToolIds = this.#longRunningIds();
-      if (longRunningToolIds.length > 0) event.longRunningToolIds = longRunningToolIds;
+      event.content = { ...content, role: content.role ?? 'model', parts: this.#withCallIds(content.parts) };
+      let longRunning: string[] | undefined;
+      for (const { id = '', name = '' } of this.calls)
+        if (getOwn(this.request.toolsDict, name)?.isLongRunning) (longRunning ??= []).push(id);
+      if (longRunning) event.longRunningToolIds = longRunning;
     }
     if (this.#responseId !== undefined) event.responseId = this.#responseId;
     const nowMs = context.platform.now();
@@ -192,28 +193,29 @@ export class ModelCall {
     const known = Calls.of(session, invocation.derived);
     /** Number of times that each id occurred in this reply so far. */
     const times = calls.length > 1 ? new Map<string, number>() : undefined;
+    const named: Part[] = [];
     let next = 0;
-    return parts.map((part) => {
+    for (const part of parts) {
       const call = part.functionCall;
-      if (!call || call !== calls[next]) return part;
+      if (!call || call !== calls[next]) {
+        named.push(part);
+        continue;
+      }
       const { id } = call;
       const before = id === undefined ? 0 : (times?.get(id) ?? 0);
       if (id) times?.set(id, before + 1);
       if (id && before === 0 && !known.newest(id, branch)) {
         next++;
-        return part;
+        named.push(part);
+        continue;
       }
       // Not random where the model gives ids: a run that is killed and resumed names its calls alike.
-      const named = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
-      const functionCall = { ...call, id: named };
+      const newId = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
+      const functionCall = { ...call, id: newId };
       calls[next++] = functionCall;
-      return { ...part, functionCall };
-    });
-  }
-
-  #longRunningIds(): string[] {
-    const { toolsDict } = this.request;
-    return this.calls.flatMap(({ id = '', name = '' }) => (getOwn(toolsDict, name)?.isLongRunning ? id : []));
+      named.push({ ...part, functionCall });
+    }
+    return named;
   }
 }
 

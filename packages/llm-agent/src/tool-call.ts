@@ -29,10 +29,9 @@ import {
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './deep-args.ts';
-import type { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCall } from './resume.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
-import type { CallBatch } from './tool-calls.ts';
+import type { CallBatch, RunningCalls } from './tool-calls.ts';
 
 /** The outcome of one call. */
 export interface FunctionCallOutcome {
@@ -53,18 +52,18 @@ export interface FunctionCallOutcome {
 export class ToolCall implements ToolListener {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
-  readonly #emitted: EmittedEvents;
+  readonly #running: RunningCalls;
   readonly #resumed: ResumedCall | undefined;
   readonly #tool: BaseTool | undefined;
   readonly #context: ToolContext;
 
-  constructor(batch: CallBatch, call: FunctionCall, emitted: EmittedEvents) {
+  constructor(batch: CallBatch, call: FunctionCall, running: RunningCalls) {
     const { turn, tools } = batch;
     const { id = '', name = '' } = call;
     const resumed = batch.resumed?.get(id);
     this.#batch = batch;
     this.#call = call;
-    this.#emitted = emitted;
+    this.#running = running;
     this.#resumed = resumed;
     this.#tool = getOwn(tools, name);
     this.#context = new ToolContext({
@@ -78,43 +77,71 @@ export class ToolCall implements ToolListener {
     if (turn.context.liveRequestQueue) this.#context.responseScheduling = this.#tool?.responseScheduling;
   }
 
-  /** Runs the call, unless it was refused, or the ledger has its result. */
-  async run(): Promise<FunctionCallOutcome> {
-    const { eventId, ledger, tools } = this.#batch;
+  /**
+   * Runs the call, unless it was refused, or the ledger has its result. Answers at once unless the tool, a callback or the store has to be waited
+   * for. Throws nothing: a failure rejects.
+   */
+  run(): MaybePromise<FunctionCallOutcome> {
+    try {
+      return this.#resumed ? this.#runResumed(this.#resumed) : this.#start(this.#batch.eventId);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #runResumed(resumed: ResumedCall): Promise<FunctionCallOutcome> {
+    if (resumed.refusal) return { response: resumed.refusal };
+    const earlier = await this.#findEarlierRun(resumed);
+    return earlier ?? this.#start(resumed.eventId ?? this.#batch.eventId);
+  }
+
+  /** @param eventId names the call in the ledger */
+  #start(eventId: string): MaybePromise<FunctionCallOutcome> {
+    const { ledger, tools } = this.#batch;
     const tool = this.#tool;
-    const resumed = this.#resumed;
-    if (resumed?.refusal) return { response: resumed.refusal };
-    const earlier = resumed && (await this.#findEarlierRun(resumed));
-    if (earlier) return earlier;
-    const callId = ledgerCallId(resumed?.eventId ?? eventId, this.#call);
+    const callId = ledgerCallId(eventId, this.#call);
     const before = ledger?.get(callId);
     if (before?.status === 'finished') return outcomeOf(before);
-    if (!tool) {
-      const answer = unknownTool(this.#call.name, tools);
-      this.#startOperation()?.fail(new ConfigurationError(answer.error));
-      return { response: answer };
-    }
-    const left = deepArgsError(this.#call);
-    if (left) {
-      this.#startOperation()?.fail(new InvalidRequestError(left.error));
-      return { response: left };
+    const refused = tool ? deepArgsError(this.#call) : unknownTool(this.#call.name, tools);
+    if (!tool || refused) {
+      const { error = '' } = refused ?? {};
+      this.#startOperation()?.fail(tool ? new InvalidRequestError(error) : new ConfigurationError(error));
+      return { response: { error } };
     }
     if (before && !tool.isIdempotent && !tool.resumesCalls) {
-      await this.#record(tool, callId, 'finished', { response: INTERRUPTED_CALL });
-      return { response: INTERRUPTED_CALL };
+      const outcome = { response: INTERRUPTED_CALL };
+      const finished = this.#record(tool, callId, 'finished', outcome);
+      return finished instanceof Promise ? finished.then(() => outcome) : outcome;
     }
     const begun = this.#record(tool, callId, 'started');
-    if (begun instanceof Promise) await begun;
+    return begun instanceof Promise ? begun.then(() => this.#perform(tool, callId)) : this.#perform(tool, callId);
+  }
+
+  /** Has the tool answer, and records the answer. */
+  #perform(tool: BaseTool, callId: string): MaybePromise<FunctionCallOutcome> {
     const operation = this.#startOperation();
-    const given = await (operation ? operation.around(() => this.#answer(tool, operation)) : this.#answer(tool));
+    const given = operation
+      ? operation.around(async () => this.#answer(tool, operation))
+      : this.#answer(tool, undefined);
+    return given instanceof Promise
+      ? given.then((answer) => this.#finish(tool, callId, answer))
+      : this.#finish(tool, callId, given);
+  }
+
+  #finish(tool: BaseTool, callId: string, given: ToolAnswer | undefined): MaybePromise<FunctionCallOutcome> {
     const context = this.#context;
     const actions = isEmptyActions(context.actions) ? undefined : context.actions;
     // It is not finished: the ledger says so, and that it was begun.
     if (context.isPaused) return { actions };
     const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
+    const outcome = {
+      response: answer?.response,
+      parts: answer?.parts,
+      actions,
+      scheduling: context.responseScheduling,
+    };
     const finished = this.#record(tool, callId, 'finished', answer, actions);
-    if (finished instanceof Promise) await finished;
-    return { response: answer?.response, parts: answer?.parts, actions, scheduling: context.responseScheduling };
+    return finished instanceof Promise ? finished.then(() => outcome) : outcome;
   }
 
   /**
@@ -165,37 +192,53 @@ export class ToolCall implements ToolListener {
   }
 
   /** Returns the answer of the tool and its callbacks; undefined if there is none yet. */
-  async #answer(tool: BaseTool, operation?: ObservedOperation): Promise<ToolAnswer | undefined> {
+  #answer(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
-    const toolContext = this.#context;
     const { plugins } = context;
     const copied = copyJson(this.#call.args ?? {});
     if ('fault' in copied) {
       const error = `the arguments of ${tool.name} are not JSON: at ${copied.fault.path}: ${copied.fault.reason}`;
       return { response: { error } };
     }
-    const running: RunningTool = { tool, args: copied.value as Record<string, unknown> };
-
+    const running: RunningTool = { tool, args: copied.value as Record<string, unknown>, operation };
     const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
     const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-    let answer = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
-    if (!answer) {
-      try {
-        const returned = tool.runAsync({ args: running.args, toolContext });
-        const result = isPromiseLike(returned) ? await context.untilAborted(Promise.resolve(returned)) : returned;
-        context.throwIfAborted();
-        if (toolContext.isPaused) return undefined;
-        if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
-        answer = toToolAnswer(tool.name, result, !asksAfter);
-      } catch (thrown) {
-        // A streaming tool that nobody reads any more did not fail: it was stopped.
-        // A storage that cannot be used is no answer of a tool: the model can do nothing about it.
-        if (context.abortSignal.aborted || this.#emitted.isClosed || StorageError.isInstance(thrown)) throw thrown;
-        answer = await context.untilAborted(this.#answerError(running, toError(thrown)));
-        operation?.failWith(thrown);
-      }
+    return asksBefore || asksAfter ? this.#answerAsked(running, asksBefore, asksAfter) : this.#runTool(running, true);
+  }
+
+  async #answerAsked(running: RunningTool, asksBefore: boolean, asksAfter: boolean): Promise<ToolAnswer | undefined> {
+    const { context } = this.#batch.turn;
+    const before = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
+    const answer = before ?? (await this.#runTool(running, !asksAfter));
+    return answer && asksAfter ? context.untilAborted(this.#askAfter(running, answer)) : answer;
+  }
+
+  /** Has the tool itself answer. @param isFinal true if no callback may change the answer any more */
+  #runTool(running: RunningTool, isFinal: boolean): MaybePromise<ToolAnswer | undefined> {
+    try {
+      const { tool, args } = running;
+      const returned = tool.runAsync({ args, toolContext: this.#context });
+      return isPromiseLike(returned) ? this.#wait(running, returned, isFinal) : this.#toAnswer(tool, returned, isFinal);
+    } catch (thrown) {
+      return this.#answerError(running, thrown);
     }
-    return asksAfter ? context.untilAborted(this.#askAfter(running, answer)) : answer;
+  }
+
+  async #wait(running: RunningTool, returned: PromiseLike<unknown>, isFinal: boolean): Promise<ToolAnswer | undefined> {
+    try {
+      const result = await this.#batch.turn.context.untilAborted(Promise.resolve(returned));
+      return this.#toAnswer(running.tool, result, isFinal);
+    } catch (thrown) {
+      return this.#answerError(running, thrown);
+    }
+  }
+
+  #toAnswer(tool: BaseTool, result: unknown, isFinal: boolean): ToolAnswer | undefined {
+    const toolContext = this.#context;
+    this.#batch.turn.context.throwIfAborted();
+    if (toolContext.isPaused) return undefined;
+    if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
+    return toToolAnswer(tool.name, result, isFinal);
   }
 
   async #askBefore({ tool, args }: RunningTool): Promise<ToolAnswer | undefined> {
@@ -220,7 +263,17 @@ export class ToolCall implements ToolListener {
     return { ...toToolAnswer(tool.name, response, true), parts };
   }
 
-  async #answerError({ tool, args }: RunningTool, error: Error): Promise<ToolAnswer> {
+  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<ToolAnswer> {
+    const { context } = this.#batch.turn;
+    // A streaming tool that nobody reads any more did not fail: it was stopped.
+    // A storage that cannot be used is no answer of a tool: the model can do nothing about it.
+    if (context.abortSignal.aborted || this.#running.isClosed || StorageError.isInstance(thrown)) throw thrown;
+    const answer = await context.untilAborted(this.#askAboutError(tool, args, toError(thrown)));
+    operation?.failWith(thrown);
+    return answer;
+  }
+
+  async #askAboutError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<ToolAnswer> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;
     const answered =
@@ -234,14 +287,14 @@ export class ToolCall implements ToolListener {
 
   /** The tool emits an event while it runs. */
   event(event: Event): Promise<boolean> {
-    return this.#emitted.emit(event);
+    return this.#running.emit(event);
   }
 
   /** The tool tells how it gets on. */
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean> {
     const { id = '', name = '' } = this.#call;
     const functionResponse = { id, name, response: { output }, ...(scheduling && { scheduling }) };
-    return this.#emitted.emit(
+    return this.#running.emit(
       this.#batch.turn.context.createEvent({
         object: ObjectType.toolResponse,
         partial: true,
@@ -260,6 +313,7 @@ export class ToolCall implements ToolListener {
 interface RunningTool {
   readonly tool: BaseTool;
   readonly args: Record<string, unknown>;
+  readonly operation: ObservedOperation | undefined;
 }
 
 /** The outcome of a call that is in the ledger. */

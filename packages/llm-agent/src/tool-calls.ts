@@ -7,6 +7,7 @@ import {
   type FunctionResponse,
   type InvocationContext,
   isTransfer,
+  type MaybePromise,
   mergeEventActions,
   type Part,
   RUN_CONFIG_DEFAULTS,
@@ -50,30 +51,43 @@ export interface FunctionCallsOutcome {
 /** Runs the calls of one reply at the same time, at most `maxParallelToolCalls` of them. They are started when it is created. */
 export class RunningCalls {
   readonly #batch: CallBatch;
-  readonly #emitted = new EmittedEvents();
-  readonly #running: Promise<FunctionCallsOutcome>;
+  readonly #running: MaybePromise<FunctionCallsOutcome>;
+  /** The events that tools emit; undefined as long as they emit none, as most do. */
+  #emitted: EmittedEvents | undefined;
+  /** Ends the wait for the outcome, because there is an event to read. */
+  #interrupt: ((outcome: undefined) => void) | undefined;
+  /** True once nothing more is emitted. */
+  #isOver = false;
 
   constructor(batch: CallBatch) {
     this.#batch = batch;
     this.#running = this.#run();
+    this.#isOver = !(this.#running instanceof Promise);
   }
 
-  async #run(): Promise<FunctionCallsOutcome> {
+  /** Answers at once if all calls do. */
+  #run(): MaybePromise<FunctionCallsOutcome> {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
-    const [only] = calls;
-    try {
-      if (only && calls.length === 1) return this.#joined([await this.#start(only)]);
-      const isLimited = calls.length > limit;
-      const running = isLimited ? this.#runSome(limit) : Promise.all(calls.map((call) => this.#start(call)));
-      return this.#joined(oneTransfer(await running));
-    } finally {
-      this.#emitted.end();
+    if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
+    const outcomes: MaybePromise<FunctionCallOutcome>[] = [];
+    let isPending = false;
+    for (const call of calls) {
+      const outcome = new ToolCall(this.#batch, call, this).run();
+      if (outcome instanceof Promise) isPending = true;
+      outcomes.push(outcome);
     }
+    if (isPending) return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
+    // Without a promise among them they are outcomes.
+    return this.#joined(outcomes as FunctionCallOutcome[]);
   }
 
-  #start(call: FunctionCall): Promise<FunctionCallOutcome> {
-    return new ToolCall(this.#batch, call, this.#emitted).run();
+  async #joinedLater(outcomes: Promise<readonly FunctionCallOutcome[]>): Promise<FunctionCallsOutcome> {
+    try {
+      return this.#joined(await outcomes);
+    } finally {
+      this.#isOver = true;
+    }
   }
 
   /** The outcomes in the order of the calls. The first failure stops what has not begun. */
@@ -84,7 +98,7 @@ export class RunningCalls {
     const work = async (): Promise<void> => {
       while (next < calls.length) {
         const index = next++;
-        outcomes[index] = await this.#start(calls[index] as FunctionCall);
+        outcomes[index] = await new ToolCall(this.#batch, calls[index] as FunctionCall, this).run();
       }
     };
     const failing = Array.from({ length: limit }, () =>
@@ -97,8 +111,9 @@ export class RunningCalls {
     return outcomes;
   }
 
-  #joined(outcomes: readonly FunctionCallOutcome[]): FunctionCallsOutcome {
+  #joined(given: readonly FunctionCallOutcome[]): FunctionCallsOutcome {
     const { turn, calls, asked } = this.#batch;
+    const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;
     const parts: Part[] = [];
     let changed: EventActions[] | undefined;
@@ -114,7 +129,7 @@ export class RunningCalls {
     }
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
-    for (const request of requests) this.#emitted.add(request);
+    for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
     const isWaiting = parts.length < calls.length || requests.length > 0 || (asked?.length ?? 0) > 0;
     if (parts.length === 0 && !actions) return { event: undefined, isWaiting, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
@@ -126,13 +141,32 @@ export class RunningCalls {
   }
 
   /**
+   * Hands in an event of a tool. Resolves to true when it was passed on, to false when nobody listens any more.
+   * @throws ConfigurationError at the call, when too many wait
+   */
+  emit(event: Event): Promise<boolean> {
+    if (this.#isOver) return Promise.resolve(false);
+    const taken = (this.#emitted ??= new EmittedEvents()).emit(event);
+    this.#interrupt?.(undefined);
+    return taken;
+  }
+
+  /** True once nobody listens to the tools any more. */
+  get isClosed(): boolean {
+    return this.#emitted?.isClosed === true;
+  }
+
+  /**
    * The outcome of calls that have no events, as most do: it costs less than to read none. Undefined as soon as there is an event, for
    * which the caller then reads `events`.
    */
-  outcome(): Promise<FunctionCallsOutcome | undefined> {
+  outcome(): MaybePromise<FunctionCallsOutcome | undefined> {
+    const running = this.#running;
+    if (this.#emitted) return undefined;
+    if (!(running instanceof Promise)) return running;
     return new Promise((resolve, reject) => {
-      this.#emitted.whenAny(() => resolve(undefined));
-      this.#running.then(resolve, reject);
+      this.#interrupt = resolve;
+      running.then((outcome) => resolve(this.#emitted ? undefined : outcome), reject);
     });
   }
 
@@ -141,17 +175,18 @@ export class RunningCalls {
    * that leaves stops the streaming tools; the others are waited for, unless the run was aborted.
    */
   async *events(): AsyncGenerator<Event, FunctionCallsOutcome, void> {
-    const emitted = this.#emitted;
-    emitted.endWith(this.#running);
-    let isOver = false;
+    const emitted = (this.#emitted ??= new EmittedEvents());
+    const running = Promise.resolve(this.#running);
+    emitted.endWith(running);
+    let isRead = false;
     try {
       for (let event = await emitted.next(); event; event = await emitted.next()) yield event;
-      isOver = true;
+      isRead = true;
     } finally {
       emitted.close();
-      if (!isOver) await this.#batch.turn.context.untilAborted(this.#running).catch(() => undefined);
+      if (!isRead) await this.#batch.turn.context.untilAborted(running).catch(() => undefined);
     }
-    return this.#running;
+    return running;
   }
 }
 

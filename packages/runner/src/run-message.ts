@@ -2,7 +2,6 @@ import {
   type BaseArtifactService,
   ConfigurationError,
   type Content,
-  createEvent,
   type Event,
   type EventActions,
   InvalidMessageError,
@@ -126,8 +125,7 @@ export function messageToBeginWith(
 ): Event | undefined {
   if (start.kind !== 'message' || config.saveInputBlobsAsArtifacts) return undefined;
   if (pluginManager.has('onUserMessageCallback')) return undefined;
-  const agentState = config.resumable ? { agentState: toBeginning(config) } : {};
-  const event = createEvent({
+  const event: Event = {
     id: platform.newEventId(),
     invocationId,
     author: 'user',
@@ -135,8 +133,8 @@ export function messageToBeginWith(
     timestamp: 0,
     executionId: invocationId,
     content: start.message,
-    actions: { stateDelta, ...agentState },
-  });
+    actions: { stateDelta, artifactDelta: {}, ...(config.resumable && { agentState: toBeginning(config) }) },
+  };
   return stampEvent(event, config);
 }
 

@@ -74,15 +74,15 @@ const PARAMS: OptionNames<RunAsyncParams> = {
 };
 
 /** The types of parameters that may be absent. */
-const TYPES = [
-  ['invocationId', 'string'],
-  ['requestId', 'string'],
-  ['replay', 'boolean'],
-  ['stateDelta', 'object'],
-  ['runConfig', 'object'],
-  ['bounds', 'object'],
-  ['customMetadata', 'object'],
-] as const;
+const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' | 'object'>>> = {
+  invocationId: 'string',
+  requestId: 'string',
+  replay: 'boolean',
+  stateDelta: 'object',
+  runConfig: 'object',
+  bounds: 'object',
+  customMetadata: 'object',
+};
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
@@ -92,8 +92,9 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
     );
   }
-  for (const [name, type] of TYPES) {
-    const value: unknown = params[name];
+  for (const name in TYPES) {
+    const type = TYPES[name as keyof RunAsyncParams];
+    const value: unknown = params[name as keyof RunAsyncParams];
     if (value === undefined || (type === 'object' ? isRecord(value) : typeof value === type)) continue;
     throw new ConfigurationError(`runAsync: ${name} must be ${type === 'object' ? 'an object' : `a ${type}`}`);
   }

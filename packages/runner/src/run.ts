@@ -78,7 +78,7 @@ export async function* run(
         control.locate(locked.session.lease, context.session.lastSeq, locked.firstSeq);
       }
       control.start(locked.invocationId);
-      yield* locked.replayed;
+      for (const event of locked.replayed) yield event;
 
       driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
       const answer = plugins.has('beforeRunCallback')

@@ -1,62 +1,70 @@
+import { InMemorySessionService } from '@eventloom/sessions';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type CachedEvents, SessionCache } from './session-loader.ts';
+import { type LoadedSession, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
 
-function entryOf(count: number): CachedEvents {
+/** A session with so many events, as a run has it when it ends. */
+function loadedOf(count: number): LoadedSession {
   const events = Array.from({ length: count }, (_, index) => userEvent(String(index)));
-  return { incarnation: 'i', lastSeq: count, events, derived: new Map(), places: undefined };
+  const key = { appName: 'app', userId: 'u', id: 's' };
+  const session = { ...key, state: {}, events, lastUpdateTime: 0, lastSeq: count, incarnation: 'i' };
+  return { session, derived: new Map(), places: undefined, isKept: true };
+}
+
+function createLoader(options?: SessionCacheOptions): SessionLoader {
+  return new SessionLoader(new InMemorySessionService(), options);
 }
 
 test('what was put in is taken out once', () => {
-  const cache = new SessionCache();
-  const entry = entryOf(2);
-  cache.put('a', entry);
-  expect(cache.take('a')).toEqual(entry);
-  expect(cache.take('a')).toBeUndefined();
+  const loader = createLoader();
+  loader.keep('a', loadedOf(2));
+  expect(loader.take('a')).toMatchObject({ incarnation: 'i', lastSeq: 2, events: [{}, {}] });
+  expect(loader.take('a')).toBeUndefined();
 });
 
 test('what is put in takes the place of what was there', () => {
-  const cache = new SessionCache({ maxEvents: 3 });
-  cache.put('a', entryOf(2));
-  cache.put('a', entryOf(3));
-  cache.put('b', entryOf(0));
-  expect(cache.take('a')?.lastSeq).toBe(3);
+  const loader = createLoader({ maxEvents: 3 });
+  loader.keep('a', loadedOf(2));
+  loader.keep('a', loadedOf(3));
+  loader.keep('b', loadedOf(0));
+  expect(loader.take('a')?.lastSeq).toBe(3);
 });
 
 test('the session used least recently goes when there are too many', () => {
-  const cache = new SessionCache({ maxSessions: 2 });
-  for (const key of ['a', 'b']) cache.put(key, entryOf(1));
-  cache.put('a', cache.take('a') ?? entryOf(0));
-  cache.put('c', entryOf(1));
-  expect(['a', 'b', 'c'].map((key) => cache.take(key)?.lastSeq)).toEqual([1, undefined, 1]);
+  const loader = createLoader({ maxSessions: 2 });
+  for (const key of ['a', 'b']) loader.keep(key, loadedOf(1));
+  loader.take('a');
+  loader.keep('a', loadedOf(1));
+  loader.keep('c', loadedOf(1));
+  expect(['a', 'b', 'c'].map((key) => loader.take(key)?.lastSeq)).toEqual([1, undefined, 1]);
 });
 
 test('sessions go until the events that are left are few enough', () => {
-  const cache = new SessionCache({ maxEvents: 10 });
-  for (const key of ['a', 'b', 'c']) cache.put(key, entryOf(3));
-  cache.put('d', entryOf(7));
-  expect(['a', 'b', 'c', 'd'].map((key) => cache.take(key)?.lastSeq)).toEqual([undefined, undefined, 3, 7]);
+  const loader = createLoader({ maxEvents: 10 });
+  for (const key of ['a', 'b', 'c']) loader.keep(key, loadedOf(3));
+  loader.keep('d', loadedOf(7));
+  expect(['a', 'b', 'c', 'd'].map((key) => loader.take(key)?.lastSeq)).toEqual([undefined, undefined, 3, 7]);
 });
 
 test('events that were taken out make room', () => {
-  const cache = new SessionCache({ maxEvents: 4 });
-  cache.put('a', entryOf(2));
-  cache.put('b', entryOf(2));
-  cache.take('a');
-  cache.put('c', entryOf(2));
-  expect(['b', 'c'].map((key) => cache.take(key)?.lastSeq)).toEqual([2, 2]);
+  const loader = createLoader({ maxEvents: 4 });
+  loader.keep('a', loadedOf(2));
+  loader.keep('b', loadedOf(2));
+  loader.take('a');
+  loader.keep('c', loadedOf(2));
+  expect(['b', 'c'].map((key) => loader.take(key)?.lastSeq)).toEqual([2, 2]);
 });
 
 test('a session with more events than all may have is not kept, and pushes nobody out', () => {
-  const cache = new SessionCache({ maxEvents: 4 });
-  cache.put('a', entryOf(4));
-  cache.put('b', entryOf(5));
-  expect(cache.take('b')).toBeUndefined();
-  expect(cache.take('a')?.lastSeq).toBe(4);
+  const loader = createLoader({ maxEvents: 4 });
+  loader.keep('a', loadedOf(4));
+  loader.keep('b', loadedOf(5));
+  expect(loader.take('b')).toBeUndefined();
+  expect(loader.take('a')?.lastSeq).toBe(4);
 });
 
 test('with room for none, none is kept', () => {
-  const cache = new SessionCache({ maxSessions: 0 });
-  cache.put('a', entryOf(1));
-  expect(cache.take('a')).toBeUndefined();
+  const loader = createLoader({ maxSessions: 0 });
+  loader.keep('a', loadedOf(1));
+  expect(loader.take('a')).toBeUndefined();
 });

@@ -57,20 +57,27 @@ export interface SessionCacheOptions {
 /** The first read of a session that this process does not know. */
 const FIRST_PAGE = { numRecentEvents: 100 } as const;
 
-/** Reads the sessions of runs. Of a session that this process knows, only the new events are read. */
+/**
+ * Reads the sessions of runs, and remembers the events of recent sessions, so that a turn reads none of them again. What is remembered is
+ * bounded by sessions and by events; the least recently used goes first. An entry is taken out while a run works on it.
+ */
 export class SessionLoader {
   readonly #service: BaseSessionService;
-  readonly #cache: SessionCache;
+  readonly #entries = new Map<string, CachedEvents>();
+  readonly #maxSessions: number;
+  readonly #maxEvents: number;
+  #eventCount = 0;
 
-  constructor(service: BaseSessionService, cache?: SessionCacheOptions) {
+  constructor(service: BaseSessionService, { maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
     this.#service = service;
-    this.#cache = new SessionCache(cache);
+    this.#maxSessions = maxSessions;
+    this.#maxEvents = maxEvents;
   }
 
   /** Returns the events to read when a run begins: `load` adds the others that count. */
   firstRead(name: string, window: GetSessionConfig | undefined): GetSessionConfig {
     if (window) return window;
-    const afterSeq = this.#cache.lastSeqOf(name);
+    const afterSeq = this.#entries.get(name)?.lastSeq;
     return afterSeq === undefined ? FIRST_PAGE : { afterSeq };
   }
 
@@ -85,7 +92,7 @@ export class SessionLoader {
   load(locked: LockedSession, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
     const { window, callIds = [], invocationId, message } = request;
-    const cached = this.#cache.take(name);
+    const cached = this.take(name);
     if (window || session.events.length >= session.lastSeq) {
       const isKept = !window && session.lastSeq > (message ? 1 : 0);
       return { session, places: undefined, derived: new Map(), isKept };
@@ -119,11 +126,31 @@ export class SessionLoader {
     };
   }
 
-  /** Keeps what a run read and appended for the next run. A session's first run keeps nothing: most sessions have no second. */
-  keep(cacheKey: string, { session, derived, places, isKept, kept }: LoadedSession): void {
+  /** Takes the events out that are remembered of a session. */
+  take(name: string): CachedEvents | undefined {
+    const entry = this.#entries.get(name);
+    if (!entry) return undefined;
+    this.#entries.delete(name);
+    this.#eventCount -= entry.events.length;
+    return entry;
+  }
+
+  /**
+   * Keeps what a run read and appended for the next run, and drops the sessions used least recently when there are too many. A session's
+   * first run keeps nothing: most sessions have no second.
+   */
+  keep(name: string, { session, derived, places, isKept, kept }: LoadedSession): void {
     if (!isKept) return;
+    this.take(name);
     const { incarnation, lastSeq, events } = session;
-    this.#cache.put(cacheKey, { incarnation, ...(kept ?? { lastSeq, events, derived, places }) });
+    const entry: CachedEvents = { incarnation, ...(kept ?? { lastSeq, events, derived, places }) };
+    if (entry.events.length > this.#maxEvents || this.#maxSessions <= 0) return;
+    this.#entries.set(name, entry);
+    this.#eventCount += entry.events.length;
+    for (const [oldest] of this.#entries) {
+      if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
+      this.take(oldest);
+    }
   }
 }
 
@@ -170,46 +197,4 @@ function seal(session: Session): Session {
     if (event && !Object.isFrozen(event)) events[index] = sealEvent(event);
   }
   return session;
-}
-
-/**
- * The events of recent sessions, so that a turn reads none of them again. Bounded by sessions and by events; the least recently
- * used goes first. An entry is taken out while a run works on it.
- */
-export class SessionCache {
-  readonly #entries = new Map<string, CachedEvents>();
-  readonly #maxSessions: number;
-  readonly #maxEvents: number;
-  #eventCount = 0;
-
-  constructor({ maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
-    this.#maxSessions = maxSessions;
-    this.#maxEvents = maxEvents;
-  }
-
-  /** The number of the last event that is kept of a session; undefined for a session that is not known. */
-  lastSeqOf(key: string): number | undefined {
-    return this.#entries.get(key)?.lastSeq;
-  }
-
-  /** Takes a session's events out. */
-  take(key: string): CachedEvents | undefined {
-    const entry = this.#entries.get(key);
-    if (!entry) return undefined;
-    this.#entries.delete(key);
-    this.#eventCount -= entry.events.length;
-    return entry;
-  }
-
-  /** Keeps a session's events, and drops the ones used least recently when there are too many. */
-  put(key: string, entry: CachedEvents): void {
-    this.take(key);
-    if (entry.events.length > this.#maxEvents || this.#maxSessions <= 0) return;
-    this.#entries.set(key, entry);
-    this.#eventCount += entry.events.length;
-    for (const [oldest] of this.#entries) {
-      if (this.#entries.size <= this.#maxSessions && this.#eventCount <= this.#maxEvents) return;
-      this.take(oldest);
-    }
-  }
 }

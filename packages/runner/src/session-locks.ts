@@ -118,8 +118,8 @@ export class SessionLocks {
     };
     let begun: BegunRun;
     try {
-      const beginningNow = sessionService.beginRun(beginning);
-      begun = beginningNow instanceof Promise ? await beginningNow : beginningNow;
+      const beginningRun = sessionService.beginRun(beginning);
+      begun = beginningRun instanceof Promise ? await beginningRun : beginningRun;
     } catch (error) {
       let tries = 1;
       const repeat = async (): Promise<BegunRun> => {

@@ -154,7 +154,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   #call(args: ToolExecuteArgument<P>, toolContext: ToolContext): unknown {
     try {
       const result = this.#execute(args, toolContext);
-      return isPromiseLike(result) ? readLater(result, toolContext) : read(result, toolContext);
+      if (isPromiseLike(result)) return readLater(result, toolContext);
+      return isGenerator(result) ? streamResult(result, toolContext) : result;
     } catch (error) {
       // A failure rejects, whether the function is asynchronous or not.
       return Promise.reject(error);
@@ -162,12 +163,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   }
 }
 
-async function readLater(result: PromiseLike<unknown>, toolContext: ToolContext): Promise<unknown> {
-  return read(await result, toolContext);
-}
-
-/** The result of a function; of a generator, that of all its chunks. */
-function read(result: unknown, toolContext: ToolContext): unknown {
+async function readLater(pending: PromiseLike<unknown>, toolContext: ToolContext): Promise<unknown> {
+  const result = await pending;
   return isGenerator(result) ? streamResult(result, toolContext) : result;
 }
 

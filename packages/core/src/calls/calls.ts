@@ -98,7 +98,9 @@ export class Calls {
   /** Reads on, up to the end of these events, of which those that were read before are the first. */
   update(events: readonly Event[]): void {
     const added = events.slice(this.#size);
-    if (added.some(({ actions }) => actions.rewindBeforeInvocationId !== undefined)) {
+    let isRewound = false;
+    for (const { actions } of added) if (actions.rewindBeforeInvocationId !== undefined) isRewound = true;
+    if (isRewound) {
       this.#clear();
       for (const [position, event] of [...newestEntries(events)].reverse()) {
         this.#size = position;

@@ -98,14 +98,11 @@ export function isEmptyActions(actions: Partial<EventActions>): boolean {
     const value = actions[key as keyof EventActions];
     if (value === undefined || value === null || value === false || value === '') continue;
     if (typeof value !== 'object') return false;
-    if (Array.isArray(value) ? value.length > 0 : hasMembers(value)) return false;
+    if (Array.isArray(value)) {
+      if (value.length > 0) return false;
+    } else for (const _ in value) return false;
   }
   return true;
-}
-
-function hasMembers(value: object): boolean {
-  for (const _ in value) return true;
-  return false;
 }
 
 /**

@@ -76,8 +76,12 @@ function readField(field: Field, value: unknown, path: string, faults: string[] 
       if (faults) checkVendor(field, read, path, faults);
       return read;
     }
-    case 'list':
-      return (value as unknown[]).map((item, at) => readField(field.item ?? ANY, item, `${path}[${at}]`, faults));
+    case 'list': {
+      const read: unknown[] = [];
+      for (const item of value as unknown[])
+        read.push(readField(field.item ?? ANY, item, `${path}[${read.length}]`, faults));
+      return read;
+    }
     case 'map': {
       const read: Record<string, unknown> = {};
       for (const [key, item] of Object.entries(value as object)) {

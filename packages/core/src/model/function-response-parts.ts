@@ -8,8 +8,10 @@ export type TakesResponsePart = (part: FunctionResponsePart) => boolean;
  * such media is returned as it is; none is modified.
  */
 export function moveResponseParts(content: Content, takes: TakesResponsePart): Content {
-  const { parts } = content;
-  if (!parts?.some(({ functionResponse }) => functionResponse?.parts?.some((part) => !takes(part)))) return content;
+  const { parts = [] } = content;
+  let isMoved = false;
+  for (const { functionResponse } of parts) if (functionResponse?.parts?.some((part) => !takes(part))) isMoved = true;
+  if (!isMoved) return content;
   const moved: Part[] = [];
   const kept = parts.map((part) => {
     const { functionResponse } = part;

@@ -128,7 +128,7 @@ export class ContentsBuilder {
     if (this.#unanswered) this.#placeResponses(this.#unanswered);
     this.#seen = events.length;
     this.#length = this.#contents.length;
-    if (this.#newestAnswered.some(({ index }) => index + 2 < this.#length)) return this.#endWithNewestAnswers();
+    for (const { index } of this.#newestAnswered) if (index + 2 < this.#length) return this.#endWithNewestAnswers();
     return this.#length < LENT_FROM ? this.#contents.slice() : this.#contents;
   }
 
@@ -281,7 +281,8 @@ export class ContentsBuilder {
 
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
-    const parts = group.calls.map(({ call, response }) => response ?? toldOpen(call, group));
+    const parts: Part[] = [];
+    for (const { call, response } of group.calls) parts.push(response ?? toldOpen(call, group));
     const content = moveResponseParts({ role: 'user', parts }, this.#options.takes ?? takesNone);
     const at = group.index + 1;
     if (group.placed) {

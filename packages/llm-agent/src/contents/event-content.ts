@@ -30,14 +30,14 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   }
   const role = content?.role ?? (author === 'user' ? 'user' : 'model');
   if (!isRewritten) return { role, parts };
-  const kept = parts.filter((part) => !isFrameworkPart(part));
-  return {
-    // As text a result is what the runtime tells the model.
-    role: isRunHere(parts[0], codeStyle) && parts[0]?.codeExecutionResult ? 'user' : role,
-    parts: kept.map((part) =>
-      isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part),
-    ),
-  };
+  const told: Part[] = [];
+  for (const part of parts) {
+    if (isFrameworkPart(part)) continue;
+    told.push(isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part));
+  }
+  // As text a result is what the runtime tells the model.
+  const isResult = parts[0]?.codeExecutionResult !== undefined && isRunHere(parts[0], codeStyle);
+  return { role: isResult ? 'user' : role, parts: told };
 }
 
 /** Code, or the result of code, that an executor of the runtime ran and not the model's service. */
@@ -78,13 +78,11 @@ function isSaid(part: Part): boolean {
   const { text, thought } = part;
   if (thought === true) return false;
   if (text) return true;
-  if (isFrameworkPart(part) || isRecording(part)) return false;
+  const { fileData } = part;
+  // Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words.
+  const isRecording = fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact:');
+  if (isRecording || isFrameworkPart(part)) return false;
   return text !== '' || Object.keys(part).length > 1;
-}
-
-/** Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words. */
-function isRecording({ fileData }: Part): boolean {
-  return fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact:') === true;
 }
 
 /** A question of the runtime's own to a person, or its answer: these are between the client and the runtime, no model sees them. */
