@@ -14,6 +14,7 @@ export const chatProtocol: Protocol = {
       summary: 'Says something to the agent and streams what it answers',
       bodySchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
       answer: { contentType: 'text/event-stream' },
+      errors: [409, 422, 502],
       handle: say,
     },
     {
@@ -23,6 +24,8 @@ export const chatProtocol: Protocol = {
       summary: 'Streams an answer again, behind the line in the query parameter after',
       query: { after: 'The id of the last line that came.' },
       answer: { contentType: 'text/event-stream' },
+      noContent: 'The answer has ended, and there is no more',
+      errors: [410, 429, 503],
       handle: (call) =>
         call
           .followRun({ ...ownerOf(call), invocationId: call.param('runId'), lastEventId: call.query('after') })

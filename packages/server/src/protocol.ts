@@ -33,6 +33,13 @@ export interface ProtocolRouteSpec {
   readonly bodySchema?: object | undefined;
   /** The JSON Schema of the answer, or the content type of an answer that is no JSON. */
   readonly answer: { readonly schema: object } | { readonly contentType: string };
+  /** The meaning of an answer without content, status 204, such as that of `HostedRun.sse` when there is nothing more to read. */
+  readonly noContent?: string | undefined;
+  /**
+   * The statuses of the errors that are particular to the route. Those of every route are described anyway: 400, 401, 403, 405, 500; 404 where
+   * something is named; 413, 429 and 503 where there is a body.
+   */
+  readonly errors?: readonly number[] | undefined;
 }
 
 /** A route that acts for one user. */
@@ -148,7 +155,7 @@ function addressOf({ method, path }: Pick<RouteSpec, 'method' | 'path'>): string
 /** Returns a route as the server describes it. */
 export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonRoute): RouteSpec {
   const described: AnswerSpec = answer;
-  const { method, path, operationId, summary, query = {}, headers = {} } = route;
+  const { method, path, operationId, summary, query = {}, headers = {}, noContent, errors = [] } = route;
   const isPublic = 'isPublic' in route && route.isPublic === true;
   return {
     method,
@@ -159,6 +166,8 @@ export function specOf({ bodySchema, answer, ...route }: ProtocolRoute | CommonR
     headers,
     answer: described,
     isPublic,
+    errors,
+    ...(noContent === undefined ? {} : { noContent }),
     ...(bodySchema ? { bodySchema } : {}),
   };
 }

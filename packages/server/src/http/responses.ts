@@ -10,8 +10,15 @@ export function jsonResponse(value: unknown, headers?: Readonly<Record<string, s
 
 /** True for a request that asks for JSON and not for a stream of events. */
 export function acceptsJson({ headers }: Request): boolean {
-  const accept = headers.get('accept') ?? '';
-  return accept.includes('application/json') && !accept.includes('text/event-stream');
+  const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
+  const names = (type: string): boolean => ranges.some((range) => isRange(range, type));
+  return names('application/json') && !names('text/event-stream');
+}
+
+/** True for a media range that names the type, and does not refuse it with a weight of 0. */
+function isRange(range: string, type: string): boolean {
+  const [name = '', ...parameters] = range.split(';');
+  return name.trim() === type && !parameters.some((parameter) => /^q=0(?:\.0{0,3})?$/.test(parameter.trim()));
 }
 
 /** Longer texts, in characters, are streamed. */

@@ -46,8 +46,12 @@ export interface RouteSpec {
   readonly asJson?: object;
   /** What it means when there is nothing to answer: status 204. */
   readonly noContent?: string;
+  /** The headers of the answer, with what they mean. */
+  readonly answerHeaders?: Readonly<Record<string, string>>;
   /** The statuses of the errors that are particular to the route. */
   readonly errors?: readonly number[];
+  /** The codes of the errors that are particular to the route, where the document lists them. Their statuses need not be in `errors`. */
+  readonly codes?: readonly string[];
   /** The statuses that are answered with a body of the answer's own schema, and what they mean. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;
   /** True for what is answered to everybody. */

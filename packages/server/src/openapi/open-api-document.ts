@@ -1,4 +1,5 @@
 import { type WireSchema, wireSchemas } from '@eventloom/core/wire';
+import { errorStatus } from '../http/error-response.ts';
 import type { CountLimits } from '../http/request-body.ts';
 import { jsonTextResponse } from '../http/responses.ts';
 import type { AnswerSpec, BodySpec, ComponentName, QuerySpec, RouteSpec, Route } from '../http/route.ts';
@@ -7,16 +8,30 @@ import type { FrontContext } from '../server-context.ts';
 /** Error statuses of every route. A route that is not public has 401 too. */
 const COMMON_ERRORS = [400, 403, 405, 500];
 
+/** Codes of errors of every route. */
+const COMMON_CODES = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'METHOD_NOT_ALLOWED',
+  'RATE_LIMITED',
+  'INTERNAL',
+];
+/** Of a retryable error. */
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds until the request can be sent again.', schema: { type: 'integer' } },
+};
+
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is malformed; the message names what and where',
   401: 'The request does not say who it comes from',
   403: 'The request names another user, writes what is not its own, or comes from a place that is not answered',
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
-  409: 'The session exists already, or is busy, or the run was aborted',
+  409: 'The session exists already, or is busy, or the run was aborted or goes on, or the request is known',
   410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
   413: 'The body is too large, or has too many entries somewhere; the message names where',
-  422: 'The agent needs state that the session does not have',
+  422: 'The agent needs state that the session does not have, or the requestId is that of another message',
   426: 'The address is for WebSockets, and the request asks for none',
   429: 'The user has as much under way as one may have, or the run as many readers as are served; try again',
   500: 'The server or an agent failed',
@@ -52,7 +67,7 @@ function operation(route: RouteSpec): object {
     responses: {
       ...success(route),
       ...(noContent === undefined ? {} : { 204: { description: noContent } }),
-      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status)])),
+      ...Object.fromEntries(errorStatuses(route).map((status) => [status, errorAnswer(status, route.codes)])),
       ...Object.fromEntries(
         Object.entries(alsoAnswers).map(([status, description]) => [
           status,
@@ -63,15 +78,20 @@ function operation(route: RouteSpec): object {
   };
 }
 
-function success({ answer, status = 200, asJson }: RouteSpec): object {
+function success({ answer, status = 200, asJson, answerHeaders }: RouteSpec): object {
   if (!('webSocket' in answer)) {
     const content = { ...answerContent(answer), ...(asJson ? json(asJson) : {}) };
-    return { [status]: { description: status === 202 ? 'Accepted' : 'OK', content } };
+    const named = Object.entries(answerHeaders ?? {});
+    const headers = Object.fromEntries(
+      named.map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+    );
+    const description = status === 202 ? 'Accepted' : 'OK';
+    return { [status]: { description, ...(named.length > 0 ? { headers } : {}), content } };
   }
   return { 101: { description: `A WebSocket: each text frame is JSON, the schema ${answer.webSocket} or ErrorBody.` } };
 }
 
-function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [] }: RouteSpec): number[] {
+function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [], codes = [] }: RouteSpec): number[] {
   const hasBody = body !== undefined || bodySchema !== undefined;
   const namesSomething = path.includes('{') || hasBody;
   const statuses = [
@@ -80,6 +100,7 @@ function errorStatuses({ isPublic = false, path, body, bodySchema, errors = [] }
     ...(namesSomething ? [404] : []),
     ...(hasBody ? [413, 429, 503] : []),
     ...errors,
+    ...codes.map(errorStatus),
   ];
   return [...new Set(statuses)].toSorted((a, b) => a - b);
 }
@@ -112,8 +133,14 @@ function answerContent(answer: AnswerSpec): object {
   return json(answer.isList ? { type: 'array', items: item } : item);
 }
 
-function errorAnswer(status: number): object {
-  return { description: STATUS_TEXTS[status] ?? 'The request failed', content: json(reference('ErrorBody')) };
+function errorAnswer(status: number, codes: readonly string[] | undefined): object {
+  const text = STATUS_TEXTS[status] ?? 'The request failed';
+  const own = codes && [...COMMON_CODES, ...codes].filter((code) => errorStatus(code) === status);
+  return {
+    description: own && own.length > 0 ? `${text}. Codes: ${own.join(', ')}` : text,
+    ...([409, 429, 503].includes(status) ? { headers: RETRY_AFTER } : {}),
+    content: json(reference('ErrorBody')),
+  };
 }
 
 function reference(component: ComponentName): object {

@@ -10,7 +10,9 @@ import { createServer, type EventloomServer } from '../create-server.ts';
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly schema: object }[];
   readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly headers?: object; readonly content?: Content }>
+  >;
 }
 type Content = Readonly<Record<string, { readonly schema: object }>>;
 
@@ -44,6 +46,13 @@ function checkerOf({ components }: Document, schema: object | undefined): z.ZodT
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
 const SESSION = `${SESSIONS}/{sessionId}`;
 const RUN = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
+const ADDRESS: Readonly<Record<string, string>> = {
+  appName: 'app',
+  userId: 'ann',
+  sessionId: 's',
+  filename: 'a.txt',
+  invocationId: 'r-1',
+};
 const EVENTS = [
   { author: 'user', content: { parts: [{ text: 'hi' }] } },
   { author: 'agent', actions: {}, timestamp: 1 },
@@ -58,8 +67,7 @@ test('answers are what the document says of their status, and bodies that are ta
     path: string,
     { body, query = '' }: { body?: object; query?: string } = {},
   ): Promise<void> => {
-    const names: Record<string, string> = { appName: 'app', userId: 'ann', sessionId: 's', filename: 'a.txt' };
-    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? name);
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ADDRESS[name] ?? name);
     const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
     const response = await server.fetch(new Request(`http://localhost${address}${query}`, init));
     const json: unknown = await response.json();
@@ -92,6 +100,41 @@ test('answers are what the document says of their status, and bodies that are ta
   await server.drain(0);
   await check(503, 'GET', '/readyz');
   await check(503, 'POST', '/run', { body: RUN });
+});
+
+test('the headers, the statuses and the codes of the routes of runs are in the document', async () => {
+  const server = createApp();
+  const { paths } = await readDocument(server);
+  const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => ADDRESS[name] ?? name);
+    const response = await server.fetch(new Request(`http://localhost${address}`, { method, body: text, headers }));
+    const described = paths[path]?.[method.toLowerCase()]?.responses[response.status];
+    expect(described, `${method} ${path} ${response.status} is in the document`).toBeDefined();
+    if (response.status >= 400) {
+      const { code } = (await response.json()) as { code: string };
+      expect(described?.description).toMatch(new RegExp(`Codes: .*\\b${code}\\b`));
+    } else {
+      await response.text();
+      for (const name of Object.keys(described?.headers ?? {})) expect(response.headers.has(name), name).toBe(true);
+    }
+    return [response.status, Object.keys(described?.headers ?? {})];
+  };
+  const { newMessage } = RUN;
+  const headers = ['Location', 'Eventloom-Invocation-Id'];
+  expect(await send('POST', `${SESSION}/runs`, { newMessage })).toEqual([404, []]);
+  await server.fetch(new Request('http://localhost/apps/app/users/ann/sessions/s', { method: 'POST' }));
+  expect(await send('POST', `${SESSION}/runs`, { newMessage, requestId: 'r-1' })).toEqual([202, headers]);
+  const again = { newMessage, requestId: 'r-1', ifKnown: 'reject' };
+  expect(await send('POST', `${SESSION}/runs`, again)).toEqual([409, ['Retry-After']]);
+  const other = { newMessage: { parts: [{ text: 'other' }] }, requestId: 'r-1' };
+  expect(await send('POST', `${SESSION}/runs`, other)).toEqual([422, []]);
+  expect(await send('POST', `${SESSION}/runs`, { newMessage: { parts: [] } })).toEqual([400, []]);
+  expect(await send('GET', `${SESSION}/runs/{invocationId}`)).toEqual([200, ['Eventloom-Invocation-Id']]);
+  expect((await send('GET', `${SESSION}/runs/{invocationId}`, undefined, { 'last-event-id': 'x' }))[0]).toBe(400);
+  expect((await send('DELETE', `${SESSION}/runs/{invocationId}`))[0]).toBe(200);
+  await server.drain(0);
+  expect((await send('POST', `${SESSION}/runs`, { newMessage }))[0]).toBe(503);
 });
 
 test('the schemas can refuse: an event that is given is looser than one that is answered', async () => {

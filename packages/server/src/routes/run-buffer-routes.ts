@@ -44,6 +44,17 @@ function lastEventId(call: Call): number {
   return text === undefined ? 0 : parsePosition('lastEventId', text);
 }
 
+/** The errors of a request that names a run. */
+const RUN_CODES = [
+  'APP_NOT_FOUND',
+  'SESSION_NOT_FOUND',
+  'RUN_NOT_FOUND',
+  'APP_STATE_UNREACHABLE',
+  'RUN_RELAY',
+  'STORAGE_UNAVAILABLE',
+  'USER_OBJECT',
+];
+
 /** Runs, followed again and cancelled. */
 export const runBufferRoutes: readonly Route[] = [
   {
@@ -62,7 +73,8 @@ export const runBufferRoutes: readonly Route[] = [
     answer: { stream: 'Event' },
     asJson: RUN_STATE_SCHEMA,
     noContent: 'The run has ended, and there is no more',
-    errors: [410, 429, 503],
+    answerHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
+    codes: [...RUN_CODES, 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
     handle: follow,
   },
   {
@@ -71,7 +83,7 @@ export const runBufferRoutes: readonly Route[] = [
     operationId: 'cancelRun',
     summary: 'Ends a run in flight; what it committed stays. A run that ended already is left as it is',
     answer: { schema: { type: 'null' } },
-    errors: [503],
+    codes: [...RUN_CODES, 'SESSION_BUSY'],
     handle: cancel,
   },
 ];

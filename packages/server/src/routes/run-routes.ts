@@ -2,6 +2,7 @@ import {
   type Event,
   InvalidRequestError,
   RequestKnownError,
+  SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
   StorageError,
@@ -13,6 +14,7 @@ import type { Call } from '../http/call.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
 import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
+import { preferredWait } from '../http/preferred-wait.ts';
 import { checkRunRequest, readRunBody, startRun } from '../http/start-run.ts';
 import { eventPosition } from '../runs/frame-position.ts';
 import { within } from '../runs/run-hub.ts';
@@ -133,7 +135,7 @@ const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'se
 
 /**
  * Starts a run and answers as soon as its message is stored: from then on the run has an end, whoever reads it. A request id that is known
- * is answered with its run.
+ * is answered with its run. A run that does not get its session in the time that the client waits is not begun: nothing is stored.
  */
 async function begin(call: Call): Promise<Response> {
   const { limits, platform, runs, webhooks } = call.server;
@@ -147,11 +149,16 @@ async function begin(call: Call): Promise<Response> {
       throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
   }
   const body = checkRunRequest(call, readRunRequest({ ...json, ...key }));
+  const waitS = preferredWait(call.request.headers.get('prefer'));
   const url = await readWebhook(call, key, json);
   const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   let state: RunState = { invocationId: log.invocationId, state: 'running' };
-  // A run that finishes another one first is started again after that.
-  if (!(await log.started)) await Promise.race([log.opened, log.recording]);
+  await within(platform, log.whenStored(), waitS * 1000);
+  if (!log.isStored && !log.isEnded) {
+    log.abort(stillBusy(waitS));
+    // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
+    await log.whenStored();
+  }
   const known = await knownRun(call, body, log);
   if (known) {
     state = await runs.state(call.runner(), key, known.invocationId);
@@ -169,9 +176,17 @@ async function begin(call: Call): Promise<Response> {
     } catch (error) {
       return errorResponse(withoutWebhook(invocationId, error), headers);
     }
-    platform.background(log.ended.then(() => webhooks.look()));
+    const ended = runs.inFlightRun(key, invocationId)?.ended ?? Promise.resolve();
+    platform.background(ended.then(() => webhooks.look()));
   }
   return jsonTextResponse(JSON.stringify(state), headers, 202);
+}
+
+function stillBusy(waitS: number): SessionBusyError {
+  return new SessionBusyError(
+    `the session has a run that did not end within ${waitS} s, so this one was not begun and nothing was stored: ` +
+      'send the request again, or end the other run first',
+  );
 }
 
 /** The run goes on, and its end would not be told. A client that sends its request again under its `requestId` gets both. */
@@ -216,6 +231,37 @@ function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): R
   );
 }
 
+/** The errors of a run that is not begun. */
+const START_CODES = [
+  'INVALID_MESSAGE',
+  'STATE_KEY',
+  'STATE_VALUE',
+  'APP_NOT_FOUND',
+  'SESSION_NOT_FOUND',
+  'RUN_NOT_FOUND',
+  'REQUEST_KNOWN',
+  'RUN_ABORTED',
+  'RUN_GOES_ON',
+  'RUN_OPEN',
+  'SESSION_BUSY',
+  'STALE_WRITER',
+  'BODY_TOO_LARGE',
+  'SIZE_LIMIT',
+  'MISSING_STATE_KEY',
+  'REQUEST_ID_REUSED',
+  'USER_LIMIT',
+  'AGENT',
+  'CONFIGURATION',
+  'MODEL',
+  'APP_STATE_UNREACHABLE',
+  'RUN_RELAY',
+  'SERVER_BUSY',
+  'SHUTTING_DOWN',
+  'STORAGE_UNAVAILABLE',
+  'TOOLSET_UNAVAILABLE',
+  'USER_OBJECT',
+];
+
 /** Starts runs. */
 export const runRoutes: readonly Route[] = [
   {
@@ -251,10 +297,18 @@ export const runRoutes: readonly Route[] = [
     operationId: 'startRun',
     summary:
       'Runs the agent on a message, or goes on with a run, and answers as soon as the message is stored; the header Location has the address where the run is followed, asked for its state, and cancelled',
+    headers: {
+      Prefer:
+        'wait=<seconds>: how long the client waits for a session that another run has. Default 30, at most 60. After that the run is not begun: SESSION_BUSY.',
+    },
     bodySchema: START_BODY,
     answer: { schema: RUN_STATE_SCHEMA },
+    answerHeaders: {
+      Location: 'The address where the run is followed, asked for its state, and cancelled.',
+      [INVOCATION_ID_HEADER]: 'The invocation id of the run.',
+    },
     status: 202,
-    errors: [409, 422, 502],
+    codes: START_CODES,
     handle: begin,
   },
 ];

@@ -149,6 +149,7 @@ export class RunHub {
   async #whenStarted(log: RunLog, stream: RecordedRun, { resumes, quota }: StartOptions): Promise<boolean> {
     const isStarted = await stream.whenStarted();
     quota?.giveBack('queued');
+    if (isStarted) log.markStored();
     if (isStarted && resumes !== undefined) this.#resumed(runName(log.key, resumes), log, stream);
     return isStarted;
   }
@@ -197,7 +198,7 @@ export class RunHub {
     // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
-    if (log.isResumed) log.started = this.#whenStarted(log, again, { resumes: log.invocationId });
+    log.started = this.#whenStarted(log, again, { resumes: log.isResumed ? log.invocationId : undefined });
     return again;
   }
 

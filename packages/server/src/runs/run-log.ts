@@ -64,8 +64,14 @@ export class RunLog implements RelayedLog, LogMirror {
   wasRead = false;
   /** True for a run that is resumed: what is before its beginning is in the session. */
   isResumed = false;
-  /** Resolves to true when the run has its session and its message is stored, to false when it ended without. Never rejects. */
+  /**
+   * Resolves to true when the run has its session and its message is stored, to false when it ended without, or finishes another run first.
+   * Never rejects.
+   */
   started: Promise<boolean> | undefined;
+  /** True once the run has its session and its message is stored, also when it finished another run first. */
+  isStored = false;
+  #stored: PromiseWithResolvers<boolean> | undefined;
   /** True for a run that no client asked for, until it has its session: it cannot be found. */
   isHidden = false;
   /** True for a copy of a run of another process. */
@@ -120,6 +126,19 @@ export class RunLog implements RelayedLog, LogMirror {
     if (this.isResumed) this.beginAt(eventPosition(beginSeq));
   }
 
+  /** Notes that the run has its session and its message is stored. */
+  markStored(): void {
+    this.isStored = true;
+    this.#stored?.resolve(true);
+  }
+
+  /** Resolves to true when the run is stored, to false when it is over before it was. Never rejects. */
+  whenStored(): Promise<boolean> {
+    this.#stored ??= Promise.withResolvers();
+    if (this.isStored || this.isEnded) this.#stored.resolve(this.isStored);
+    return this.#stored.promise;
+  }
+
   /** Begins an empty log behind a position: what is before it is in the session. */
   beginAt(position: number): void {
     this.beginPosition = position;
@@ -171,6 +190,7 @@ export class RunLog implements RelayedLog, LogMirror {
   end(goesOn: EventloomError | undefined = this.goesOn): void {
     this.goesOn = goesOn;
     this.isEnded = true;
+    this.#stored?.resolve(this.isStored);
     this.#opened.resolve();
     this.#ended.resolve();
     this.publication?.notify();

@@ -1,0 +1,23 @@
+import { InvalidRequestError } from '@eventloom/core';
+
+/** The longest wait that a client may ask for, and the one of a client that asks for none, in seconds. */
+const MAX_WAIT_S = 60;
+const DEFAULT_WAIT_S = 30;
+
+/**
+ * Reads how long a client waits for its run to begin from the header `Prefer: wait=<seconds>` (RFC 7240). Other preferences are left alone.
+ * @returns seconds, at most 60; 30 for a client that does not say
+ * @throws InvalidRequestError for a wait that is no number of seconds, or is given twice
+ */
+export function preferredWait(header: string | null): number {
+  const waits = (header ?? '')
+    .split(',')
+    .map((preference) => preference.split(';')[0]?.trim() ?? '')
+    .filter((preference) => /^wait(?:\s*=|$)/i.test(preference));
+  const [wait] = waits;
+  if (wait === undefined) return DEFAULT_WAIT_S;
+  const [, seconds] = /^wait\s*=\s*"?([1-9]\d{0,5})"?$/i.exec(wait) ?? [];
+  if (seconds === undefined || waits.length > 1)
+    throw new InvalidRequestError(`Prefer: must have one wait=<seconds> of at least 1, is ${JSON.stringify(header)}`);
+  return Math.min(Number(seconds), MAX_WAIT_S);
+}

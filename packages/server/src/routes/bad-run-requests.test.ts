@@ -1,0 +1,163 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const SESSION = '/apps/app/users/ann/sessions/s';
+const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] } };
+const RUN = { appName: 'app', userId: 'ann', sessionId: 's', ...MESSAGE };
+const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
+const ORIGIN = 'https://hooks.example';
+
+/** A server, and a run that is over, `requestId: 'known'`. */
+async function setUp() {
+  const sessionService = new InMemorySessionService();
+  await sessionService.createSession(sessionKey);
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(['done', 'a second run']) });
+  const runner = new Runner({ appName: 'app', agent, sessionService });
+  const secret = `whsec_${btoa('s'.repeat(32))}`;
+  const onError = (): void => undefined;
+  const server = createServer({ runners: [runner], onError, webhooks: { secret, origins: [ORIGIN] } });
+  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    server.fetch(
+      new Request(`http://localhost${path}`, {
+        method,
+        body: body === undefined ? null : JSON.stringify(body),
+        headers,
+      }),
+    );
+  const first = await send('POST', '/run', { ...RUN, requestId: 'known' });
+  const runId = first.headers.get('eventloom-invocation-id') ?? '';
+  await first.text();
+  const stored = async () => [
+    await sessionService.getSession(sessionKey),
+    await sessionService.listRunWebhooks({ appName: 'app', includeOpen: true }),
+  ];
+  return { send, stored, runId };
+}
+
+const LONG = 'x'.repeat(257);
+
+/** What is wrong with a field of the body, in every route that takes it. */
+const fields: readonly (readonly [field: string, value: unknown, status: number])[] = [
+  ['requestId', '', 400],
+  ['requestId', ' ', 400],
+  ['requestId', LONG, 400],
+  ['requestId', 'ä'.repeat(129), 400],
+  ['requestId', 'a\0b', 400],
+  ['requestId', '\ud800', 400],
+  ['requestId', 5, 400],
+  ['requestId', true, 400],
+  ['requestId', ['r-1'], 400],
+  ['requestId', { id: 'r-1' }, 400],
+  ['request_id', '', 400],
+  ['request_id', 5, 400],
+  ['ifKnown', '', 400],
+  ['ifKnown', 'FOLLOW', 400],
+  ['ifKnown', 'again', 400],
+  ['ifKnown', 5, 400],
+  ['ifKnown', ['follow'], 400],
+  ['if_known', 'again', 400],
+  ['onOpenRun', 'finish', 400],
+  ['onOpenRun', 'nonsense', 400],
+  ['on_open_run', 'close', 400],
+  ['onBusy', 'wait', 400],
+  ['onBusy', 5, 400],
+  ['maxLlmCalls', 2, 400],
+  ['invocationId', '', 400],
+  ['invocationId', LONG, 400],
+  ['invocationId', 5, 400],
+];
+
+const bodies = fields.flatMap(([field, value, status]) => [
+  ['POST', '/run', { ...RUN, [field]: value }, status] as const,
+  ['POST', '/run_sse', { ...RUN, [field]: value }, status] as const,
+  ['POST', `${SESSION}/runs`, { ...MESSAGE, [field]: value }, status] as const,
+]);
+
+test.each([
+  ...bodies,
+  ['POST', '/run', { ...RUN, requestId: 'known', ifKnown: 'reject' }, 409] as const,
+  ['POST', '/run_sse', { ...RUN, requestId: 'known', ifKnown: 'reject' }, 409] as const,
+  ['POST', `${SESSION}/runs`, { ...MESSAGE, requestId: 'known', ifKnown: 'reject' }, 409] as const,
+  ['POST', '/run', { ...RUN, webhook: { url: ORIGIN } }, 400] as const,
+  ['POST', '/run_sse', { ...RUN, webhook: { url: ORIGIN } }, 400] as const,
+  ...[5, 'text', true, [], [{ url: ORIGIN }], {}, { url: '' }, { url: null }, { url: ORIGIN, secret: 'x' }].map(
+    (webhook) => ['POST', `${SESSION}/runs`, { ...MESSAGE, webhook }, 400] as const,
+  ),
+  ['POST', `${SESSION}/runs`, { ...MESSAGE, webhook: { url: 'https://other.example' } }, 403] as const,
+])('%s %s with %j is refused with a code, and changes nothing', async (method, path, body, status) => {
+  const { send, stored } = await setUp();
+  const before = await stored();
+  const response = await send(method, path, body);
+  expect([response.status, response.headers.get('location'), await response.json()]).toEqual([
+    status,
+    null,
+    { error: expect.stringMatching(/./), code: expect.stringMatching(/^[A-Z_]+$/) },
+  ]);
+  expect(await stored()).toEqual(before);
+});
+
+test.each(['wait', 'wait=', 'wait=0', 'wait=-5', 'wait=1.5', 'wait=soon', 'wait=1e3', 'wait=5, wait=6', 'WAIT=x'])(
+  'POST …/runs with Prefer: %s is refused with a code, and changes nothing',
+  async (prefer) => {
+    const { send, stored } = await setUp();
+    const before = await stored();
+    const response = await send('POST', `${SESSION}/runs`, MESSAGE, { prefer });
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+    expect(await stored()).toEqual(before);
+  },
+);
+
+test.each(['respond-async', 'return=minimal, wait=10', 'handling=lenient', ''])(
+  'POST …/runs with Prefer: %s is taken',
+  async (prefer) => {
+    const { send } = await setUp();
+    expect((await send('POST', `${SESSION}/runs`, MESSAGE, { prefer })).status).toBe(202);
+  },
+);
+
+const BAD_IDS = ['x', '-1', '1e3', '0x1', '1,2', '1.', '.5', '1.0000000001', '99999999', '1 2', 'NaN', 'null'];
+
+test.each(BAD_IDS)('a run is not read behind the event %s', async (id) => {
+  const { send, runId } = await setUp();
+  const run = `${SESSION}/runs/${runId}`;
+  for (const answer of [
+    await send('GET', run, undefined, { 'last-event-id': id }),
+    await send('GET', `${run}?lastEventId=${encodeURIComponent(id)}`),
+  ])
+    expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+});
+
+test('a run is not read behind an event that it does not have, nor behind two at once', async () => {
+  const { send, runId } = await setUp();
+  const run = `${SESSION}/runs/${runId}`;
+  const beyond = await send('GET', run, undefined, { 'last-event-id': '50' });
+  expect([beyond.status, await beyond.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  const twice = await send('GET', `${run}?lastEventId=1&lastEventId=2`);
+  expect([twice.status, await twice.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+});
+
+test.each([
+  ['application/json', true],
+  ['Application/JSON', true],
+  ['APPLICATION/JSON; charset=utf-8', true],
+  ['text/html, application/json;q=0.9', true],
+  ['application/jsonp', false],
+  ['application/json-seq', false],
+  ['application/json;q=0', false],
+  ['text/event-stream', false],
+  ['TEXT/Event-Stream, application/json', false],
+  ['application/json;q=0.5, text/event-stream;q=0', true],
+  ['*/*', false],
+  ['', false],
+  [', ;', false],
+])('Accept: %s asks for the state of a run: %s', async (accept, isState) => {
+  const { send, runId } = await setUp();
+  const response = await send('GET', `${SESSION}/runs/${runId}`, undefined, { accept });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toContain(isState ? 'application/json' : 'text/event-stream');
+  await response.text();
+});
