@@ -36,6 +36,7 @@ export class EventCommitter {
   readonly #context: InvocationContext;
   readonly #held: LockedSession;
   readonly #service: BaseSessionService;
+  readonly #appendEvent: BaseSessionService['appendEvent'];
   readonly #config: RunConfig;
   readonly #platform: Platform;
   readonly #invocationId: string;
@@ -56,6 +57,7 @@ export class EventCommitter {
     this.#context = context;
     this.#held = held;
     this.#service = sessionService;
+    this.#appendEvent = sessionService.appendEvent.bind(sessionService);
     this.agentName = context.agent.name;
     this.#config = context.runConfig;
     this.#platform = context.platform;
@@ -166,8 +168,6 @@ export class EventCommitter {
     held.renewedMs = request.event.timestamp * 1000;
     return held.write(this.#appendEvent, request);
   }
-
-  readonly #appendEvent = (request: AppendEventRequest): MaybePromise<Event> => this.#service.appendEvent(request);
 
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
     if (outer.#isClosed) throw new RunAbortedError('the run has ended: nothing more of it is stored');

@@ -1,0 +1,67 @@
+/**
+ * Times one kind of turn on one side in a process of its own, and prints microseconds per turn as JSON. Nothing else is compiled or kept in the
+ * process, so one side's garbage and types do not slow the other's.
+ *
+ * node src/alone/turn-process.ts <W1|W2|W3|W5> <ours|floor> [checkout] [delete|keep] [rounds]
+ */
+import { resolve } from 'node:path';
+import { summarize } from '../measure.ts';
+
+const [workload = 'W1', side = 'ours', checkout = '', sessions = 'delete', rounds = '15'] = process.argv.slice(2);
+const root = checkout === '' ? resolve(import.meta.dirname, '../../..') : resolve(checkout);
+
+// Of the checkout that is measured: another commit has its own packages.
+type Setup = typeof import('../setup.ts');
+type Models = typeof import('../models.ts');
+type Floor = typeof import('../floor.ts');
+const { APP, createRunner, drain, floorTools, MESSAGE } = (await import(`${root}/bench/src/setup.ts`)) as Setup;
+const { ChunkModel, InstantModel, ToolCallingModel } = (await import(`${root}/bench/src/models.ts`)) as Models;
+const { createFloorSession, floorTurn } = (await import(`${root}/bench/src/floor.ts`)) as Floor;
+const { InMemorySessionService } = (await import(
+  `${root}/packages/sessions/src/index.ts`
+)) as typeof import('@eventloom/sessions');
+
+const CHUNKS = 2000;
+const workloads = {
+  W1: { model: new InstantModel(), turns: 2000, perTurn: 1 },
+  W2: { model: new ToolCallingModel(10), turns: 500, perTurn: 1 },
+  W3: { model: new ChunkModel(CHUNKS), turns: 5, perTurn: CHUNKS },
+  W5: { model: new ToolCallingModel(1, 8), turns: 500, perTurn: 1 },
+};
+const { model, turns, perTurn } = workloads[workload as keyof typeof workloads];
+const streams = workload === 'W3';
+
+const service = new InMemorySessionService();
+const runner = createRunner(model, service);
+const kept = new Map<string, unknown>();
+let id = 0;
+
+async function ourTurn(): Promise<void> {
+  const sessionId = `s${id++}`;
+  await service.createSession({ ...APP, sessionId });
+  const runConfig = streams ? { streamingMode: 'sse' as const } : undefined;
+  await drain(runner.runAsync({ userId: APP.userId, sessionId, newMessage: MESSAGE, runConfig }));
+  if (sessions === 'delete') await service.deleteSession({ ...APP, sessionId });
+}
+
+async function floorsTurn(): Promise<void> {
+  const session = createFloorSession(`s${id++}`);
+  kept.set(session.id, session);
+  await drain(floorTurn(session, model, MESSAGE, { tools: floorTools, stream: streams }));
+  if (sessions === 'delete') kept.delete(session.id);
+}
+
+const once = side === 'floor' ? floorsTurn : ourTurn;
+const round = async (): Promise<number> => {
+  for (let index = 0; index < turns; index++) await once();
+  return turns * perTurn;
+};
+// Processor time, not wall time: other processes may have the processor meanwhile.
+const us: number[] = [];
+for (let index = -5; index < Number(rounds); index++) {
+  const start = process.cpuUsage();
+  const done = await round();
+  const { user, system } = process.cpuUsage(start);
+  if (index >= 0) us.push((user + system) / done);
+}
+console.log(JSON.stringify(summarize(us)));
