@@ -1,5 +1,7 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { exportedNames, parseModule } from './module-syntax.ts';
-import type { SourceFile } from './repository.ts';
+import { isTestFile, type SourceFile } from './repository.ts';
 
 /** Maximum number of names that `eventloom` exports. Nobody learns a package with more. */
 export const MAX_ROOT_NAMES = 150;
@@ -15,8 +17,25 @@ const CODE_SPAN = /`([^`\n]+)`/g;
 /** The name that a code span is about: `Runner`, `new Runner({ … })`, `State.get`, `live()`. A span of several words is a command. */
 const SPAN_NAME = /^(?:new |await )?([A-Za-z_]\w*)(?:$|[(.<])/;
 
+/** The entry file of `eventloom`, and the pages that may show its names. */
+export interface Pages {
+  readonly entry: SourceFile;
+  readonly pages: readonly SourceFile[];
+}
+
+/** Reads the entry file, the guides, and the examples without their tests. */
+export function readPages(root: string): Pages {
+  const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), 'utf8') });
+  const paths = globSync(['README.md', 'docs/guide/*.md', 'examples/**/*.ts'], {
+    cwd: root,
+    exclude: (path) => path.includes('node_modules'),
+  });
+  const pages = paths.filter((path) => !isTestFile(path)).toSorted();
+  return { entry: read('packages/eventloom/src/index.ts'), pages: pages.map(read) };
+}
+
 /** Each export of the entry file with the guides and examples that show it, in the order of the file. */
-export function showNames(entry: SourceFile, pages: readonly SourceFile[]): ShownName[] {
+export function showNames({ entry, pages }: Pages): ShownName[] {
   const shown = pages.map(({ path, text }) => ({
     path,
     names: path.endsWith('.md') ? namesInGuide({ path, text }) : importedFromRoot({ path, text }),
@@ -24,16 +43,6 @@ export function showNames(entry: SourceFile, pages: readonly SourceFile[]): Show
   return exportedNames(entry).flatMap(({ name }) =>
     name === undefined ? [] : [{ name, pages: shown.filter(({ names }) => names.has(name)).map(({ path }) => path) }],
   );
-}
-
-/** The reference page of `eventloom`: each name, and the pages that show it. */
-export function shownNamesPage(names: readonly ShownName[]): string {
-  const rows = names.map(({ name, pages }) => {
-    const links = pages.slice(0, 3).map((path) => `[${path.replace(/^.*(guide|examples)\//, '')}](../../${path})`);
-    return `| \`${name}\` | ${links.join(', ')} |`;
-  });
-  const title = '# eventloom\n\n<!-- Generated: pnpm docs:update -->\n\n';
-  return `${title}${names.length} names, each with pages that show it.\n\n| name | shown in |\n|---|---|\n${rows.join('\n')}\n`;
 }
 
 /** Reasons why the exports are not what they should be; empty when each is shown and they are not too many. */

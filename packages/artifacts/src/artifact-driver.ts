@@ -1,7 +1,4 @@
-import type { Part } from '@eventloom/core';
-
-/** An answer given at once, or later. */
-export type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise, Part } from '@eventloom/core';
 
 /** The owner of artifacts: a session, or the user when `sessionId` is undefined. */
 export interface ArtifactOwner {

@@ -1,5 +1,6 @@
 // Artifact services that need no runtime beyond web standards, and the seam for storage that you write.
 
+export type { MaybePromise } from '@eventloom/core';
 export type { InMemoryArtifactServiceOptions } from './in-memory-artifact-service.ts';
 export { InMemoryArtifactService } from './in-memory-artifact-service.ts';
 export type { DriverArtifactServiceOptions } from './driver-artifact-service.ts';
@@ -11,6 +12,5 @@ export type {
   ArtifactRead,
   ArtifactRecord,
   ArtifactVersionRecord,
-  MaybePromise,
   StoredArtifact,
 } from './artifact-driver.ts';

@@ -1,5 +1,6 @@
 // The vocabulary of the runtime: everything other packages and user code name. Web standards only, no dependency.
 
+// Content
 export type {
   Blob,
   CodeExecutionResult,
@@ -18,6 +19,7 @@ export { contentText } from './content/content.ts';
 export { decodeBase64, encodeBase64 } from './content/bytes.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
 
+// Events
 export type { Event, NodeEvent } from './event/event.ts';
 export { getStructuredOutput, ObjectType, objectTypeOf, stringifyContent } from './event/event.ts';
 export type {
@@ -47,11 +49,15 @@ export type { ExecutionNode, ExecutionView, RequestNode } from './event/executio
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
 export { hideTransfers, isTransfer, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+
+// Tools
 export { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, SET_MODEL_RESPONSE } from './tool/reserved-calls.ts';
 
+// State
 export { State } from './state/state.ts';
 export type { StateScope, StateWrite } from './state/state-scope.ts';
 
+// Agents
 export type {
   AfterAgentCallback,
   BeforeAgentCallback,
@@ -61,9 +67,12 @@ export type {
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
 export { BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
+
+// Runs
 export type { OnOpenRun, RunBounds, RunConfig, RunConfigDefaults } from './agent/run-config.ts';
 export { RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
 
+// Contexts
 export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
 export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
 export type { Invocation } from './context/invocation.ts';
@@ -74,6 +83,7 @@ export { ReadonlyContext } from './context/readonly-context.ts';
 export type { ToolContextParams } from './context/tool-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 
+// Tools
 export type {
   BaseToolParams,
   ResponseScheduling,
@@ -87,10 +97,12 @@ export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
 export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
 export type { ToolRequest } from './tool/input-request.ts';
 
+// Credentials
 export type { AuthConfig, AuthCredential, OAuth2Auth } from './credential/auth-config.ts';
 export type { CredentialKey, SaveCredentialRequest } from './credential/credential-service.ts';
 export { BaseCredentialService } from './credential/credential-service.ts';
 
+// Code execution
 export type {
   CodeDelimiters,
   CodeExecutionInput,
@@ -103,18 +115,27 @@ export type {
 } from './code-execution/base-code-executor.ts';
 export { BaseCodeExecutor, isBaseCodeExecutor } from './code-execution/base-code-executor.ts';
 
+// Models
 export type { CacheMetadata, ContextCacheConfig } from './model/context-cache.ts';
 
+// Agents
 export { BasePlanner, isBasePlanner } from './planner/base-planner.ts';
 
+// Models
 export type { ModelResolver } from './model/base-llm.ts';
 export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
+
+// Observing runs
 export type { ActiveOperation, Instrumentation, Operation, OperationEnd } from './instrumentation/instrumentation.ts';
+
+// Live runs
 export type { BaseLiveRequestQueue, LiveRequest } from './live/live-request-queue.ts';
 export type { LiveRun, LiveSupport, RunLiveParams } from './live/live-run.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
 export { Modality } from './live/live-run-config.ts';
+
+// Models
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
 export { appendInstructions, appendTools, createLlmRequest } from './model/llm-request.ts';
 export type {
@@ -127,6 +148,7 @@ export type {
 } from './model/llm-response.ts';
 export { ResponseAggregator } from './model/response-aggregator.ts';
 
+// Sessions
 export type { MaybePromise } from './session/maybe-promise.ts';
 export type { Session, SessionJson, SessionKey } from './session/session.ts';
 export type {
@@ -176,6 +198,7 @@ export type {
 export { SESSION_RECORD_VERSION } from './session/session-record.ts';
 export type { ToolLedgerEntry } from './session/tool-ledger.ts';
 
+// Artifacts
 export type {
   ArtifactKey,
   ArtifactVersion,
@@ -183,6 +206,8 @@ export type {
   SaveArtifactRequest,
 } from './artifact/artifact-service.ts';
 export { BaseArtifactService } from './artifact/artifact-service.ts';
+
+// Memory
 export type {
   AddEventsToMemoryRequest,
   DeleteMemoriesRequest,
@@ -193,13 +218,16 @@ export type {
 } from './memory/memory-service.ts';
 export { BaseMemoryService } from './memory/memory-service.ts';
 
+// Plugins
 export { BasePlugin } from './plugin/base-plugin.ts';
 export type { PluginHook } from './plugin/plugin-manager.ts';
 export { PluginManager } from './plugin/plugin-manager.ts';
 
+// Platform
 export type { DurableObjectStorage, Platform } from './platform/platform.ts';
 export { systemPlatform } from './platform/platform.ts';
 
+// Errors
 export type { EventloomErrorOptions, LiveConnectionErrorOptions, ModelErrorOptions } from './errors.ts';
 export {
   AgentError,

@@ -1,5 +1,6 @@
 // The agent whose work is done by a language model.
 
+// Agents and their callbacks
 export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
 export { isLlmAgent } from './llm-agent-config.ts';
 export type {
@@ -19,7 +20,11 @@ export type {
   SingleToolErrorCallback,
   ToolUnion,
 } from './llm-agent-config.ts';
+
+// Planning and code
 export { BuiltInCodeExecutor } from './code-execution/built-in-code-executor.ts';
+
+// Compaction
 export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
 export {
   BaseEventsSummarizer,
@@ -29,6 +34,10 @@ export {
 export type { EventsCompactionConfig } from './compaction/events-compactor.ts';
 export type { LlmEventSummarizerOptions } from './compaction/llm-event-summarizer.ts';
 export { LlmEventSummarizer } from './compaction/llm-event-summarizer.ts';
+
+// Planning and code
 export { BuiltInPlanner, PlanReActPlanner } from './planners.ts';
+
+// Agents and their callbacks
 export { injectSessionState } from './instruction-template.ts';
 export { SET_MODEL_RESPONSE } from '@eventloom/core';

@@ -12,11 +12,11 @@ import type {
   ReadonlyContext,
   ToolContext,
 } from '@eventloom/core';
+import type { MaybePromise } from '@eventloom/core';
 import { BASE_AGENT_OPTIONS, type OptionNames } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import type { LlmAgent } from './llm-agent.ts';
 
-type MaybePromise<T> = T | Promise<T>;
 type OneOrMore<T> = T | readonly T[];
 
 /** Gives an instruction when it is needed. Its text is taken as it is: nothing is filled in. */
@@ -59,11 +59,17 @@ export type SingleToolErrorCallback = (params: {
   error: Error;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
 
+/** One or several callbacks that run before each model call. The first value that is not undefined counts. */
 export type BeforeModelCallback = OneOrMore<SingleBeforeModelCallback>;
+/** One or several callbacks that run after each response of a model. The first value that is not undefined counts. */
 export type AfterModelCallback = OneOrMore<SingleAfterModelCallback>;
+/** One or several callbacks for model calls that failed. The first value that is not undefined counts. */
 export type OnModelErrorCallback = OneOrMore<SingleModelErrorCallback>;
+/** One or several callbacks that run before each tool call. The first value that is not undefined counts. */
 export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
+/** One or several callbacks that run after each tool call. The first value that is not undefined counts. */
 export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
+/** One or several callbacks for tools that threw. The first value that is not undefined counts. */
 export type OnToolErrorCallback = OneOrMore<SingleToolErrorCallback>;
 
 /** Something that gives an agent tools. */

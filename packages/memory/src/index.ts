@@ -1,10 +1,10 @@
 // Memory services that need no runtime beyond web standards, and the seam for storage that you write.
 
+export type { MaybePromise } from '@eventloom/core';
 export { InMemoryMemoryService } from './in-memory-memory-service.ts';
 export { DriverMemoryService } from './driver-memory-service.ts';
 export { MEMORY_WORDS_VERSION, memoryWords } from './words.ts';
 export type {
-  MaybePromise,
   MemoryDriver,
   MemoryOwner,
   MemoryRetreat,

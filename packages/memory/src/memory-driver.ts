@@ -1,8 +1,5 @@
-import type { Content, SessionKey } from '@eventloom/core';
+import type { Content, MaybePromise, SessionKey } from '@eventloom/core';
 import type { MemoryRewind } from './rewound-events.ts';
-
-/** An answer given at once, or later. */
-export type MaybePromise<T> = T | Promise<T>;
 
 /** The user who owns memories. */
 export interface MemoryOwner {

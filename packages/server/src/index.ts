@@ -1,10 +1,19 @@
 // The HTTP server over runners. Web standards only; `./node` listens on a port.
 
+// Servers
 export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
+
+// Protocols
 export { checkId } from './http/check-names.ts';
+
+// Run policy
 export type { RunConfigHook, RunPolicy } from './http/run-policy.ts';
+
+// Servers
 export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
+
+// Protocols
 export type { FollowRunRequest, HostedRun, RunItem, RunWriter } from './http/hosted-run.ts';
 export type { QuerySpec } from './http/route.ts';
 export type {
@@ -16,8 +25,12 @@ export type {
   ProtocolRouteSpec,
   RunOwner,
 } from './protocol.ts';
+
+// Servers
 export type { WebhookOptions } from './runs/webhooks.ts';
 export type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
+
+// Live runs
 export type {
   LiveAdmission,
   LiveEndpoint,
@@ -26,20 +39,25 @@ export type {
   LiveSocket,
   LiveSocketEvents,
 } from './live-endpoint.ts';
+
+// Servers
 export type { ServerLimits } from './server-limits.ts';
 export { DEFAULT_LIMITS } from './server-limits.ts';
+
+// Several processes
 export type {
   LogMirror,
   RelayedLog,
   RelayHost,
   RemoteRun,
-  RunEnd,
+  RelayEnd,
   RunFrame,
   RunPublication,
   RunRelay,
   RunStop,
 } from './runs/run-relay.ts';
 
+// Errors
 export {
   AppNotFoundError,
   ArtifactNotFoundError,

@@ -1,5 +1,5 @@
 import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
-import type { RunRequest } from '@eventloom/core/wire';
+import type { RunBody } from '@eventloom/core/wire';
 import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
 import type { ServerLimits } from './server-limits.ts';
@@ -89,7 +89,7 @@ export interface ProtocolCall extends CommonCall {
    * HTTP request, counts for that user, and the hook `runConfig` is asked. The run outlives the HTTP request.
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError
    */
-  startRun(request: RunRequest): Promise<HostedRun>;
+  startRun(request: RunBody): Promise<HostedRun>;
   /**
    * Returns a run of the user, in flight or over, in any process and after any restart.
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError

@@ -1,10 +1,17 @@
 // Session services that need no runtime beyond web standards, and the seam for storage that you write.
 
+// Drivers
 export type { MaybePromise } from '@eventloom/core';
+
+// Session services
 export type { InMemorySessionServiceOptions } from './in-memory-session-service.ts';
 export { InMemorySessionService } from './in-memory-session-service.ts';
+
+// Drivers
 export type { DriverSessionServiceOptions } from './driver-session-service.ts';
 export { DriverSessionService } from './driver-session-service.ts';
+
+// Parts of a driver
 export { compareText } from './compare-text.ts';
 export { selectEvents } from './select-events.ts';
 export type { WebhookHold } from './run-webhooks.ts';
@@ -21,7 +28,11 @@ export {
   takeRun,
   withdrawTicket,
 } from './session-hold.ts';
+
+// Session services
 export { parseSessionLines, toSessionLines } from './session-lines.ts';
+
+// Drivers
 export type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket, TakenLease } from './lease-claim.ts';
 export type {
   AppendOutcome,

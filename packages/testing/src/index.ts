@@ -1,5 +1,6 @@
 // Doubles for testing agents without a model, a clock or chance. Runs wherever the agents do.
 
+// Scripted models
 export type {
   ScriptedAnswer,
   ScriptedCall,
@@ -10,8 +11,11 @@ export type {
 export type { RequestExpectation } from './scripted-model/request-expectation.ts';
 export type { RecordedModelCall, ScriptedModelOptions } from './scripted-model/scripted-model.ts';
 export { ScriptedModel } from './scripted-model/scripted-model.ts';
+
+// Contexts, events and clocks
 export { Gate } from './gate.ts';
 
+// Scripted live models
 export type {
   LiveSent,
   LiveSentKind,
@@ -28,6 +32,7 @@ export type { ScriptedLiveConnection } from './scripted-live-model/scripted-live
 export type { ScriptedLiveModelOptions } from './scripted-live-model/scripted-live-model.ts';
 export { ScriptedLiveModel } from './scripted-live-model/scripted-live-model.ts';
 
+// Contexts, events and clocks
 export type { FixedPlatform, FixedPlatformOptions } from './fixed-platform.ts';
 export { fixedPlatform } from './fixed-platform.ts';
 
@@ -37,4 +42,5 @@ export { testContext } from './test-context.ts';
 export type { EventExtras } from './event-builders.ts';
 export { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from './event-builders.ts';
 
+// Errors
 export { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from './errors.ts';

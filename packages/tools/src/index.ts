@@ -1,5 +1,6 @@
 // Tools: functions that a model can call, and the schemas their arguments are checked with.
 
+// Function tools
 export { FinalToolResult, isFinalToolResult } from './stream-result.ts';
 export type {
   ConfirmationPredicate,
@@ -10,8 +11,12 @@ export type {
   ConfirmationRule,
 } from './function-tool.ts';
 export { FunctionTool, isFunctionTool, isConfirmed, LongRunningFunctionTool } from './function-tool.ts';
+
+// Memory tools
 export { LOAD_MEMORY, LoadMemoryTool, PRELOAD_MEMORY, PreloadMemoryTool } from './memory/memory-tools.ts';
 export type { MemoryToolOptions } from './memory/memory-tools.ts';
+
+// Schemas
 export type {
   InferSchema,
   JsonSchema,

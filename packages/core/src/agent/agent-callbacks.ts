@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../session/maybe-promise.ts';
 import type { Content } from '../content/content.ts';
 import { CallbackContext } from '../context/callback-context.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
@@ -5,19 +6,18 @@ import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
 
-type MaybePromise<T> = T | Promise<T>;
-
 /** Runs before or after an agent. A content it returns becomes the agent's answer. */
 export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
-/** Instead of the agent, when one returns content. */
+/** One or several callbacks that run before an agent. Content that one returns is the agent's answer, and the agent does not run. */
 export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
-/** In addition to what the agent said, when one returns content. */
+/** One or several callbacks that run after an agent. Content that one returns is one more event of the agent. */
 export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /** Told of an agent that threw. A content it returns is the agent's answer, and the run goes on. */
 export type SingleAgentErrorCallback = (params: {
   readonly context: CallbackContext;
   readonly error: unknown;
 }) => MaybePromise<Content | undefined | void>;
+/** One or several callbacks for errors of an agent. Content that one returns is the agent's answer, and the run continues. */
 export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
 
 /** The agent's work with the callbacks around it. `work` is begun when nobody answers instead. */

@@ -8,8 +8,7 @@
  * A value for which the vendor has an enum, such as `Language`: on the wire a string. Text cannot be assigned to an enum and
  * naming the enum would import the vendor, so the type checks nothing.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
-export type VendorValue = any;
+export type VendorValue = any; // oxlint-disable-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
 
 /** One turn of a conversation, or a piece of one: a role and its parts. */
 export interface Content {

@@ -11,10 +11,10 @@ export {
 export type { WireSchema } from './wire-schemas.ts';
 export { wireSchemas } from './wire-schemas.ts';
 export type {
-  CreateSessionRequest,
+  CreateSessionBody,
   ErrorBody,
   OpenApiSchemaName,
-  PatchSessionRequest,
-  RewindSessionRequest,
-  RunRequest,
+  PatchSessionBody,
+  RewindSessionBody,
+  RunBody,
 } from './wire-shapes.ts';

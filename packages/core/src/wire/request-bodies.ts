@@ -5,20 +5,20 @@ import type { Field } from '../event/field.ts';
 import { readJson } from '../event/parse-event.ts';
 import {
   CREATE_SESSION_BODY,
-  type CreateSessionRequest,
+  type CreateSessionBody,
   PATCH_SESSION_BODY,
-  type PatchSessionRequest,
+  type PatchSessionBody,
   REWIND_SESSION_BODY,
-  type RewindSessionRequest,
+  type RewindSessionBody,
   RUN_BODY,
-  type RunRequest,
+  type RunBody,
 } from './wire-shapes.ts';
 
 /** Faults that a message names; a body can have any number of them. */
 const MAX_FAULTS = 3;
 
-/** @throws InvalidRequestError, also for a field that is an option of the run config which a client cannot set */
-export function readRunRequest(body: unknown): RunRequest {
+/** Reads the body of a run. @throws InvalidRequestError, also for a field that is an option of the run config which a client cannot set */
+export function readRunRequest(body: unknown): RunBody {
   if (isRecord(body)) checkNoRunConfig(body, RUN_BODY.fields ?? {});
   return readBody(RUN_BODY, body);
 }
@@ -68,18 +68,18 @@ function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** No body at all is an empty one. @throws InvalidRequestError */
-export function readCreateSessionRequest(body: unknown): CreateSessionRequest {
+/** Reads the body that creates a session; no body is an empty one. @throws InvalidRequestError */
+export function readCreateSessionRequest(body: unknown): CreateSessionBody {
   return readBody(CREATE_SESSION_BODY, body ?? {});
 }
 
-/** @throws InvalidRequestError */
-export function readPatchSessionRequest(body: unknown): PatchSessionRequest {
+/** Reads the body that changes a session. @throws InvalidRequestError */
+export function readPatchSessionRequest(body: unknown): PatchSessionBody {
   return readBody(PATCH_SESSION_BODY, body);
 }
 
-/** @throws InvalidRequestError */
-export function readRewindSessionRequest(body: unknown): RewindSessionRequest {
+/** Reads the body that rewinds a session. @throws InvalidRequestError */
+export function readRewindSessionRequest(body: unknown): RewindSessionBody {
   return readBody(REWIND_SESSION_BODY, body);
 }
 

@@ -20,7 +20,7 @@ import type { SessionJson } from '../session/session.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 
 /** The body of `POST /run` and `POST /run_sse`: a message, or the run to resume, or both when the message answers calls of that run. */
-export interface RunRequest {
+export interface RunBody {
   readonly appName: string;
   readonly userId: string;
   readonly sessionId: string;
@@ -36,19 +36,19 @@ export interface RunRequest {
 }
 
 /** The body that creates a session; none at all is an empty one. */
-export interface CreateSessionRequest {
+export interface CreateSessionBody {
   readonly sessionId?: string;
   readonly state?: Record<string, unknown>;
   readonly events?: Event[];
 }
 
 /** The body that changes a session's state. */
-export interface PatchSessionRequest {
+export interface PatchSessionBody {
   readonly stateDelta: Record<string, unknown>;
 }
 
 /** The body that takes a session back to before an invocation. */
-export interface RewindSessionRequest {
+export interface RewindSessionBody {
   readonly rewindBeforeInvocationId: string;
   readonly onBusy?: OnBusy;
 }
@@ -65,8 +65,8 @@ const ON_BUSY = described(oneOf<OnBusy>('queue', 'reject', 'interrupt'), 'What t
 /** A body: members that are not known are ignored. */
 const CLOSED = { isOpen: false };
 
-export const RUN_BODY: Field<RunRequest> = described(
-  shape<RunRequest>(
+export const RUN_BODY: Field<RunBody> = described(
+  shape<RunBody>(
     {
       appName: required(NAME),
       userId: required(NAME),
@@ -92,17 +92,17 @@ export const RUN_BODY: Field<RunRequest> = described(
   'Members that are not known are ignored, except options of the run config: these are refused, because the server decides about them.',
 );
 
-export const CREATE_SESSION_BODY: Field<CreateSessionRequest> = shape<CreateSessionRequest>(
+export const CREATE_SESSION_BODY: Field<CreateSessionBody> = shape<CreateSessionBody>(
   { sessionId: NAME, state: DATA, events: listOf(EVENT) },
   CLOSED,
 );
 
-export const PATCH_SESSION_BODY: Field<PatchSessionRequest> = shape<PatchSessionRequest>(
+export const PATCH_SESSION_BODY: Field<PatchSessionBody> = shape<PatchSessionBody>(
   { stateDelta: required(DATA) },
   CLOSED,
 );
 
-export const REWIND_SESSION_BODY: Field<RewindSessionRequest> = shape<RewindSessionRequest>(
+export const REWIND_SESSION_BODY: Field<RewindSessionBody> = shape<RewindSessionBody>(
   { rewindBeforeInvocationId: required(NAME), onBusy: ON_BUSY },
   CLOSED,
 );

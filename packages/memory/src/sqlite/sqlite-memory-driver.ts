@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Content, Platform, SessionKey } from '@eventloom/core';
+import type { Content, Platform, SessionKey, MaybePromise } from '@eventloom/core';
 import { LockLine } from '@eventloom/core/internal';
 import type {
-  MaybePromise,
   MemoryDriver,
   MemoryOwner,
   MemoryRetreat,

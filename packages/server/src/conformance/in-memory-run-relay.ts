@@ -5,7 +5,7 @@ import type {
   RelayedLog,
   RelayHost,
   RemoteRun,
-  RunEnd,
+  RelayEnd,
   RunPublication,
   RunRelay,
 } from '../runs/run-relay.ts';
@@ -122,7 +122,7 @@ function tell({ log, feeds }: PublishedRun): void {
   }
 }
 
-function endOf({ isEnded, goesOn, invocationId }: RelayedLog): RunEnd | undefined {
+function endOf({ isEnded, goesOn, invocationId }: RelayedLog): RelayEnd | undefined {
   if (!isEnded) return undefined;
   if (!goesOn) return { kind: 'ended' };
   return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is not told of by its process any more`) };

@@ -5,7 +5,7 @@ import type {
   LogMirror,
   RelayedLog,
   RelayHost,
-  RunEnd,
+  RelayEnd,
   RunFrame,
   RunPublication,
   RunRelay,
@@ -107,7 +107,7 @@ class NotingMirror implements LogMirror {
     this.#waiting?.();
   }
 
-  mirrorEnded(end: RunEnd): void {
+  mirrorEnded(end: RelayEnd): void {
     this.told.push(end.kind);
     this.#waiting?.();
   }

@@ -6,7 +6,7 @@ import {
   StreamingMode,
 } from '@eventloom/core';
 import { stateScopeOf } from '@eventloom/core/internal';
-import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
+import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
 import { ForbiddenError } from '../errors.ts';
@@ -126,7 +126,7 @@ export class Call<Server extends FrontContext = ServerContext> {
   }
 
   /** See `ProtocolCall.startRun`. */
-  async startRun(this: Call, request: RunRequest): Promise<HostedRun> {
+  async startRun(this: Call, request: RunBody): Promise<HostedRun> {
     const body = checkRunRequest(this, readRunRequest(this.counted(request)));
     const log = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
     const { runs } = this.server;

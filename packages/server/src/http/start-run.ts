@@ -6,7 +6,7 @@ import {
   type StreamingMode,
 } from '@eventloom/core';
 import { isRecord, runConfigOver } from '@eventloom/core/internal';
-import { readRunRequest, type RunRequest } from '@eventloom/core/wire';
+import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { within } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
@@ -21,7 +21,7 @@ import { decideRunConfig } from './run-policy.ts';
  * Reads and checks the body of a request for a run: the request's user may start it.
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
-export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunRequest> {
+export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunBody> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
   checkCounts(json, call.server.limits);
@@ -37,7 +37,7 @@ const NOT_IN_BODIES = [
 ] as const;
 
 /** Checks a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app. */
-export function checkRunRequest<Server extends FrontContext>(call: Call<Server>, body: RunRequest): RunRequest {
+export function checkRunRequest<Server extends FrontContext>(call: Call<Server>, body: RunBody): RunBody {
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
@@ -56,7 +56,7 @@ export function checkRunRequest<Server extends FrontContext>(call: Call<Server>,
  * runner decides, once it has the session; the run that is looked up here is only the expected one.
  * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
-export async function startRun(call: Call, body: RunRequest, streamingMode: StreamingMode): Promise<RunLog> {
+export async function startRun(call: Call, body: RunBody, streamingMode: StreamingMode): Promise<RunLog> {
   const { server, quota } = call;
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;

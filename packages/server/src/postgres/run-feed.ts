@@ -1,6 +1,6 @@
 import { type Platform, type SessionKey } from '@eventloom/core';
 import { RunGoesOnError, RunRelayError } from '../errors.ts';
-import type { LogMirror, RunEnd, RunFrame } from '../runs/run-relay.ts';
+import type { LogMirror, RelayEnd, RunFrame } from '../runs/run-relay.ts';
 import { backoffMs } from './backoff.ts';
 import type { RelayDatabase } from './relay-database.ts';
 import type { RelayStatements } from './relay-statements.ts';
@@ -120,7 +120,7 @@ export class RunFeed {
     this.#mirror.mirror(frames, gonePosition);
   }
 
-  #end(end: RunEnd): void {
+  #end(end: RelayEnd): void {
     this.#isOver = true;
     this.#mirror.mirrorEnded(end);
   }
@@ -139,13 +139,13 @@ export class RunFeed {
 }
 
 /** How a run ended, as its row says it; undefined while it goes on. */
-export function endOf({ state, is_alive }: RunState, invocationId: string): RunEnd | undefined {
+export function endOf({ state, is_alive }: RunState, invocationId: string): RelayEnd | undefined {
   if (state === 'ended') return { kind: 'ended' };
   if (state !== 'dropped' && is_alive) return undefined;
   return lost(invocationId);
 }
 
-function lost(invocationId: string): RunEnd {
+function lost(invocationId: string): RelayEnd {
   const error = new RunGoesOnError(
     `the run ${invocationId} is not told of by its process any more: follow it again, and read the session for what it committed`,
   );

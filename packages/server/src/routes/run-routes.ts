@@ -8,7 +8,7 @@ import {
   StorageError,
   StreamingMode,
 } from '@eventloom/core';
-import { type ErrorBody, readRunRequest, type RunRequest } from '@eventloom/core/wire';
+import { type ErrorBody, readRunRequest, type RunBody } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
@@ -95,7 +95,7 @@ function isChunk(json: string): boolean {
 /** The run that a request is answered with, because its id is known. A run that was left is taken up first where the client asks for that. */
 async function knownRun(
   call: Call,
-  { ifKnown }: RunRequest,
+  { ifKnown }: RunBody,
   { failure, key }: RunLog,
 ): Promise<RequestKnownError | undefined> {
   if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return undefined;

@@ -15,7 +15,7 @@ import { errorBody } from '../http/error-response.ts';
 import { chunkPosition, eventPosition, isBookkeeping } from './frame-position.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
-import type { LogMirror, RelayedLog, RunEnd, RunFrame, RunPublication } from './run-relay.ts';
+import type { LogMirror, RelayedLog, RelayEnd, RunFrame, RunPublication } from './run-relay.ts';
 
 /** The stream of a run, as a log records it. */
 export interface RecordedRun extends Omit<
@@ -221,7 +221,7 @@ export class RunLog implements RelayedLog, LogMirror {
     for (const { position, json } of frames) if (position > this.lastPosition) this.#append(position, json);
   }
 
-  mirrorEnded(end: RunEnd | undefined): void {
+  mirrorEnded(end: RelayEnd | undefined): void {
     if (!this.isEnded) this.end(end?.kind === 'lost' ? end.error : undefined);
   }
 

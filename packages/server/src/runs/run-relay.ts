@@ -58,7 +58,7 @@ export interface RelayHost {
  * How a run ended that is followed. `ended`: it is over, and the last frame says how. `lost`: it cannot be followed any more, whatever
  * became of it; `error` says why. The session then decides.
  */
-export type RunEnd = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly error: EventloomError };
+export type RelayEnd = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly error: EventloomError };
 
 /** A run of another process, as it was when it was asked for. */
 export interface RemoteRun {
@@ -67,7 +67,7 @@ export interface RemoteRun {
   readonly gonePosition: number;
   readonly lastPosition: number;
   /** Undefined while the run is under way. */
-  readonly end: RunEnd | undefined;
+  readonly end: RelayEnd | undefined;
 }
 
 /** The copy of a log that a relay writes, for the readers of this process. */
@@ -78,7 +78,7 @@ export interface LogMirror {
    */
   mirror(frames: readonly RunFrame[], gonePosition: number): void;
   /** Called once, after the last frame; nothing comes any more. */
-  mirrorEnded(end: RunEnd): void;
+  mirrorEnded(end: RelayEnd): void;
 }
 
 /**

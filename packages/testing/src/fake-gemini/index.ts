@@ -1,5 +1,6 @@
 // A Gemini service for tests, on a real socket. Node only.
 
+// Requests and replies
 export type { FakeGeminiRequest, FakeGeminiRequestBody } from './fake-gemini-request.ts';
 export type { FakeGeminiError, FakeGeminiReply, FakeGeminiStep } from './fake-gemini-reply.ts';
 export { cutReply, errorBody, errorReply, hangReply, jsonReply, sseReply } from './fake-gemini-reply.ts';
@@ -10,6 +11,7 @@ export { wireChunks, wireResponse } from './wire-response.ts';
 export type { ByteSplit } from './split-bytes.ts';
 export { FakeGeminiServer } from './fake-gemini-server.ts';
 
+// Live connections
 export type {
   FakeLiveAnswer,
   FakeLiveClose,
@@ -26,4 +28,5 @@ export type { FakeGeminiLive } from './live/fake-gemini-live.ts';
 export type { LiveRecording } from './live/live-recording.ts';
 export { recordedLive } from './live/live-recording.ts';
 
+// Errors
 export { UnconsumedStepsError, UnexpectedRequestError } from '../errors.ts';

@@ -1,0 +1,133 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  ambiguousNames,
+  readEntries,
+  referenceIndex,
+  referencePage,
+  ungroupedNames,
+  withoutSummary,
+} from './reference.ts';
+import { readPackages, type Workspace } from './repository.ts';
+import { readPages, showNames } from './shown-names.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'docs/reference');
+const packages = readPackages();
+const entries = new Map(
+  packages.map((workspace) => [workspace.folder.replace('packages/', ''), readEntries(workspace, packages)]),
+);
+const all = [...entries.values()].flat();
+
+test.each([...entries])('the reference of %s is current (after a change: pnpm docs:update)', async (page, list) => {
+  const shown = page === 'eventloom' ? showNames(readPages(root)) : [];
+  const pagesOf = new Map(shown.map(({ name, pages }) => [name, pages]));
+  const text = referencePage(list[0]?.specifier ?? page, list, (name) => pagesOf.get(name) ?? []);
+  await expect(text).toMatchFileSnapshot(join(folder, `${page}.md`));
+});
+
+test('the reference lists all packages and has no page of another one', async () => {
+  await expect(referenceIndex(entries)).toMatchFileSnapshot(join(folder, 'README.md'));
+  expect(globSync('*.md', { cwd: folder }).toSorted()).toEqual(
+    [...entries.keys()]
+      .map((page) => `${page}.md`)
+      .concat('README.md')
+      .toSorted(),
+  );
+});
+
+test('every public name has a docstring', () => {
+  expect(withoutSummary(all)).toEqual([]);
+});
+
+test('the names of a large entry are grouped by task', () => {
+  expect(ungroupedNames(all)).toEqual([]);
+});
+
+test('no two public names are alike for different things', () => {
+  expect(ambiguousNames(all)).toEqual([]);
+});
+
+describe('a reference', () => {
+  const sample = (index: string, source: string): Workspace => ({
+    folder: 'packages/sample',
+    manifest: {
+      version: '0.1.0',
+      name: '@eventloom/sample',
+      exports: { '.': './src/index.ts', './internal': './src/a.ts' },
+    },
+    files: [
+      { path: 'packages/sample/src/index.ts', text: index },
+      { path: 'packages/sample/src/a.ts', text: source },
+    ],
+  });
+  const namesOf = (index: string, source: string) => {
+    const workspace = sample(index, source);
+    return readEntries(workspace, [workspace]).flatMap(({ names }) => names);
+  };
+  const one = (source: string) => namesOf("export { a } from './a.ts';", source)[0];
+
+  test.each([
+    ['export function a(b: string): number {\n  return 1;\n}', 'export function'],
+    ['export class a extends B {\n  constructor(c: C) {\n    super();\n  }\n}', 'export class'],
+  ])('has the signature of %j without its body', (source) => {
+    expect(one(source)?.signature).not.toContain('return 1');
+    expect(one(source)?.signature).not.toContain('super');
+  });
+
+  test.each([
+    ['export function a(\n  b: string,\n  c = 1,\n): number {}', 'function a(b: string, c = 1): number'],
+    ['export abstract class a<T> extends B<T> {}', 'abstract class a<T> extends B<T>'],
+    ['export class a {\n  constructor(b: B) {}\n}', 'class a { constructor(b: B) }'],
+    ['export interface a extends B {\n  c: string;\n}', 'interface a extends B'],
+    ["export type a = 'b' | 'c';", "type a = 'b' | 'c'"],
+    ['export const a = 1;', 'const a = 1'],
+    ['export const a: A = new A();', 'const a: A'],
+  ])('shows %j as %j', (source, signature) => {
+    expect(one(source)?.signature).toBe(signature);
+  });
+
+  test('has the first sentence of the docstring', () => {
+    expect(one('/**\n * Says a,\n * e.g. A. Then more.\n * @throws B\n */\nexport const a = 1;')?.summary).toBe(
+      'Says a, e.g. A.',
+    );
+  });
+
+  test('puts names under the comment above their export', () => {
+    const index =
+      "// The file.\n\n// Letters\nexport { a } from './a.ts';\nexport { b } from './a.ts';\n// More\nexport { c } from './a.ts';";
+    const names = namesOf(index, 'export const a = 1, b = 2, c = 3;');
+    expect(names.map(({ group }) => group)).toEqual(['Letters', 'Letters', 'More']);
+  });
+
+  test('leaves ./internal out', () => {
+    const workspace = sample('export const a = 1;', 'export const b = 1;');
+    expect(readEntries(workspace, [workspace]).map(({ specifier }) => specifier)).toEqual(['@eventloom/sample']);
+  });
+
+  test('reports names without a docstring', () => {
+    const workspace = sample("export { a, b } from './a.ts';", '/** A. */\nexport const a = 1;\nexport const b = 1;');
+    expect(withoutSummary(readEntries(workspace, [workspace]))).toEqual(['@eventloom/sample: b']);
+  });
+
+  test('reports names without a group in an entry of many names', () => {
+    const names = Array.from({ length: 21 }, (_, at) => `a${at}`);
+    const index = `export const ${names.map((name) => `${name} = 1`).join(', ')};`;
+    expect(ungroupedNames([{ specifier: 's', names: namesOf(index, '') }])).toHaveLength(21);
+    expect(ungroupedNames([{ specifier: 's', names: namesOf(`// Letters\n${index}`, '') }])).toEqual([]);
+  });
+
+  test('says of a renamed export what it is', () => {
+    const workspace = sample("export { a as b } from './a.ts';", '/** Says a. */\nexport const a = 1;');
+    const page = referencePage('sample', readEntries(workspace, [workspace]));
+    expect(page).toContain('- `b`: the same as `const a = 1` Says a.');
+  });
+
+  test('reports a name with two declarations, and not one that is exported twice', () => {
+    const name = { name: 'a', declaredAs: 'a', group: '', signature: '', summary: '' };
+    const entry = (declaredIn: string) => ({ specifier: 's', names: [{ ...name, declaredIn }] });
+    expect(ambiguousNames([entry('one.ts'), entry('two.ts')])).toEqual(['a: one.ts, two.ts']);
+    expect(ambiguousNames([entry('one.ts'), entry('one.ts')])).toEqual([]);
+  });
+});
