@@ -218,16 +218,12 @@ export class ToolCall implements ToolListener {
     try {
       const { tool, args } = running;
       const returned = tool.runAsync({ args, toolContext: this.#context });
-      return isPromiseLike(returned) ? this.#wait(running, returned, isFinal) : this.#toAnswer(tool, returned, isFinal);
-    } catch (thrown) {
-      return this.#answerError(running, thrown);
-    }
-  }
-
-  async #wait(running: RunningTool, returned: PromiseLike<unknown>, isFinal: boolean): Promise<ToolAnswer | undefined> {
-    try {
-      const result = await this.#batch.turn.context.untilAborted(Promise.resolve(returned));
-      return this.#toAnswer(running.tool, result, isFinal);
+      if (!isPromiseLike(returned)) return this.#toAnswer(tool, returned, isFinal);
+      const { context } = this.#batch.turn;
+      return context
+        .untilAborted(Promise.resolve(returned))
+        .then((result) => this.#toAnswer(tool, result, isFinal))
+        .catch((thrown: unknown) => this.#answerError(running, thrown));
     } catch (thrown) {
       return this.#answerError(running, thrown);
     }

@@ -77,14 +77,19 @@ export class RunningCalls {
       if (outcome instanceof Promise) isPending = true;
       outcomes.push(outcome);
     }
-    if (isPending) return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
     // Without a promise among them they are outcomes.
-    return this.#joined(outcomes as FunctionCallOutcome[]);
+    if (!isPending) return this.#joined(outcomes as FunctionCallOutcome[]);
+    const [only] = outcomes;
+    if (only instanceof Promise && outcomes.length === 1) return this.#joinedLater(only);
+    return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
   }
 
-  async #joinedLater(outcomes: Promise<readonly FunctionCallOutcome[]>): Promise<FunctionCallsOutcome> {
+  async #joinedLater(
+    pending: Promise<FunctionCallOutcome | readonly FunctionCallOutcome[]>,
+  ): Promise<FunctionCallsOutcome> {
     try {
-      return this.#joined(await outcomes);
+      const settled = await pending;
+      return this.#joined('length' in settled ? settled : [settled]);
     } finally {
       this.#isOver = true;
     }
