@@ -1,5 +1,5 @@
 import type { MakeService } from '@eventloom/core/conformance';
-import type { LogMirror, RelayedLog, RunFrame, RunRelay } from '../runs/run-relay.ts';
+import type { LogMirror, RelayedLog, RelayHost, RunFrame, RunRelay } from '../runs/run-relay.ts';
 import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 
 /** A relay that is broken on purpose, to see that a case notices. */
@@ -128,6 +128,23 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('publication.forget', 'forgets nothing', (relay) => ({
     publish: (log) => ({ ...relay.publish(log), forget: () => undefined }),
   })),
+  broken('publication.forget.asks-nobody', 'asks the host that forgets a run to stop it', (relay) => {
+    let host: RelayHost | undefined;
+    return {
+      attach(server) {
+        host = server;
+        relay.attach(server);
+      },
+      publish(log) {
+        const publication = relay.publish(log);
+        const forget = (): void => {
+          publication.forget();
+          host?.stop(log.invocationId, 'forget');
+        };
+        return { ...publication, forget };
+      },
+    };
+  }),
   broken('cancel.host', 'asks nobody, and ends the mirrors', (relay) => {
     const mirrors: LogMirror[] = [];
     return {

@@ -356,6 +356,23 @@ export const relayRules: readonly RelayRule[] = [
     },
   },
   {
+    id: 'publication.forget.asks-nobody',
+    title: 'A host that forgets a run itself is not asked to stop it: it may be about to resume the run.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const log = await here.publish({}, 'one');
+      const mirror = there.follow(log);
+      await mirror.until('1 one');
+      log.publication?.forget();
+      log.end();
+      await mirror.until('ended');
+      const last = await here.publish();
+      await there.relay.cancel(KEY, last.invocationId);
+      await here.stopped();
+      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
+    },
+  },
+  {
     id: 'cancel.host',
     title: 'The host of a run is asked to end it, maybe more than once, and no other run.',
     async check(subject) {

@@ -53,7 +53,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     beat: renewLease,
 
     /** The runs that a host is asked to stop. Host. */
-    stops: `SELECT invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IS NOT NULL`,
+    stops: `SELECT invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IN ('cancel', 'forget')`,
 
     /** Says of a host's other runs that it does not tell of them any more. Host, the ids of all that it does tell of. */
     drop: `
@@ -69,7 +69,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       SELECT r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
         r.state, ${isAlive} AS is_alive
       FROM ${runs} r
-      WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND (r.expires_at IS NULL OR r.expires_at > now())`,
+      WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND r.stop IS DISTINCT FROM 'hidden' AND (r.expires_at IS NULL OR r.expires_at > now())`,
 
     /** Has the host of a run tell of it at once, and by messages. App, user, session, id. */
     follow: `
@@ -154,7 +154,7 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
     ), updated AS (
       UPDATE ${runs} r SET
         attempt = b.attempt, gone_position = b.gone_position, last_position = b.last_position, chars = b.chars, state = b.state,
-        stop = CASE WHEN b.is_forgotten THEN 'forget' ELSE r.stop END,
+        stop = CASE WHEN b.is_forgotten AND r.stop IS DISTINCT FROM 'forget' THEN 'hidden' ELSE r.stop END,
         expires_at = CASE
           WHEN b.state = 'running' THEN NULL
           WHEN b.is_forgotten OR r.stop = 'forget' THEN now() + ${FORGET_AFTER}
@@ -170,7 +170,7 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
     ), removed AS (
       DELETE FROM ${chunks} c USING updated u WHERE c.invocation_id = u.invocation_id AND c.last_position <= u.gone_position
     )
-    SELECT invocation_id, is_followed, stop IS NOT NULL AS is_stopped,
+    SELECT invocation_id, is_followed, stop IN ('cancel', 'forget') IS TRUE AS is_stopped,
       CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || invocation_id)::text END AS told
     FROM updated`;
 }

@@ -139,6 +139,37 @@ describe('a run of another process', () => {
     await expect(follow(4)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
+  test('is read from its session behind the end that is told of it, when it went on since', async () => {
+    const { relay, follow, sessionService } = setUp();
+    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
+    await sessionService.createSession(KEY);
+    const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
+    const message = { ...eventOf('hi'), author: 'user' };
+    const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: true, message });
+    const answer = { ...eventOf('answer'), author: 'user' };
+    for (const event of [eventOf('a'), answer, eventOf('b')])
+      await sessionService.appendEvent({ session, event, lease });
+    await sessionService.releaseLease(lease);
+    expect(await readAll((await follow(2)) ?? expect.unreachable())).toEqual(['3 b']);
+  });
+
+  test.each([false, true])(
+    'is told to be asked for again while its message is not stored (lost: %j)',
+    async (isLost) => {
+      const { relay, read, sessionService } = setUp();
+      await sessionService.createSession(KEY);
+      await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
+      if (isLost) {
+        const told = readAll(await read());
+        relay.lose();
+        expect(await told).toEqual(['retry: 2000', '- RUN_RELAY']);
+      } else {
+        relay.remote = undefined;
+        await expect(read()).rejects.toMatchObject({ code: 'RUN_RELAY' });
+      }
+    },
+  );
+
   test('is not left behind when it cannot be read', async () => {
     const { relay, read } = setUp({ maxReadersPerRun: 0 });
     await expect(read()).rejects.toMatchObject({ code: 'TOO_MANY_READERS' });

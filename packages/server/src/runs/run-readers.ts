@@ -156,9 +156,19 @@ export class RunReaders {
   ): Promise<FollowedRun> {
     let log = await this.#findStarted(key, invocationId);
     if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, invocationId, position, log)) ?? log;
-    return log
+    return log && !(isBehindEnd(log, position) && (await this.#isStored(runner, log, position)))
       ? this.#read(runner, log, position, frames)
       : this.#followStored(runner, key, invocationId, position, frames);
+  }
+
+  /**
+   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it told others of what it stored:
+   * then their logs of the run end before that.
+   */
+  async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
+    const stored = await sessionService.findRun({ ...key, id: invocationId });
+    const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
+    return Boolean(stored && session && session.lastSeq >= stored.firstSeq + seqOf(position));
   }
 
   /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
@@ -184,7 +194,9 @@ export class RunReaders {
   async #findStarted(key: SessionKey, invocationId: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, invocationId);
     if (log?.isResumed && log.firstSeq === undefined) await log.started;
-    return this.#hub.find(key, invocationId);
+    const found = this.#hub.find(key, invocationId);
+    // One that was refused, or waits for its session, has nothing to be read.
+    return found?.isResumed && found.firstSeq === undefined ? undefined : found;
   }
 
   async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
@@ -236,15 +248,15 @@ export class RunReaders {
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.look();
       const log = await this.#findStarted(key, id);
-      if (log) return this.#read(runner, log, position, frames);
+      if (log && !isBehindEnd(log, position)) return this.#read(runner, log, position, frames);
       stored = await sessionService.findRun({ ...key, id });
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     if (!stored || !session) throw runNotFound(key, id);
     const { invocationId, firstSeq, open } = stored;
     const lastSeq = Math.max(session.lastSeq, firstSeq);
-    // On record, and killed before its message was stored.
-    if (session.lastSeq < firstSeq && !open) throw runNotFound(key, id);
+    // On record, and its message is not stored: its process may have been killed before that.
+    if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
     const lastPosition = eventPosition(lastSeq - firstSeq);
     if (seqOf(position) > seqOf(lastPosition)) throw beyondEnd(position, lastPosition);
     const log = new RunLog(this.#memory, key, invocationId);
@@ -304,9 +316,13 @@ export class RunReaders {
   async #endLost({ sessionService }: HostedRunner, log: RunLog, error: EventloomError): Promise<void> {
     try {
       const stored = await sessionService.findRun({ ...log.key, id: log.invocationId });
+      const read = { ...log.key, config: { numRecentEvents: 0 } };
+      const { lastSeq = 0 } = (stored?.open && (await readWithoutState(sessionService, read))) ?? {};
       if (!stored) {
         log.end(runNotFound(log.key, log.invocationId));
-      } else if (!stored.open) {
+      } else if (stored.open) {
+        log.end(lastSeq < stored.firstSeq ? notStoredYet(log.invocationId) : error);
+      } else {
         for await (const copied of storedFrames(sessionService, log.key, stored, log.lastPosition, Infinity, true)) {
           log.mirror(copied, log.lastPosition);
         }
@@ -327,6 +343,17 @@ export class RunReaders {
     log.leave = undefined;
     this.#memory.release(log);
   }
+}
+
+function notStoredYet(invocationId: string): RunRelayError {
+  return new RunRelayError(
+    `the run ${invocationId} is on record and its message is not stored: its process is about to, or was lost before; try again`,
+  );
+}
+
+/** True for the position of an event behind the end of a log. */
+function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boolean {
+  return isEnded && seqOf(position) > seqOf(lastPosition);
 }
 
 function beyondEnd(position: number, lastPosition: number): InvalidRequestError {
