@@ -7,6 +7,7 @@ test('the packages load on demand only these parts, of at most three', () => {
   expect(found).toEqual([
     'packages/gemini/src/client/create-genai-client.ts loads @google/genai',
     'packages/quickjs/src/create-engine.ts loads @jitl/quickjs-wasmfile-release-sync',
+    'packages/server/src/node/serve.ts loads ./live-upgrades.ts',
   ]);
 });
 

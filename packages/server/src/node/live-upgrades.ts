@@ -3,16 +3,11 @@ import type { Duplex } from 'node:stream';
 import { InvalidRequestError } from '@eventloom/core';
 import { type ServerOptions, WebSocketServer } from 'ws';
 import type { LiveGate } from '../create-server.ts';
-import { errorBody } from '../http/error-response.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
+import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
 /** How long a client gets to take the end of what it was sent, and to close its side. */
 const CLOSE_TIMEOUT_MS = 5000;
-
-/** True for a request for a live run's WebSocket. Other upgrades are not taken, and the request is answered like any other. */
-export function isLiveUpgrade({ headers, url = '' }: IncomingMessage, gate: LiveGate | undefined): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === gate?.path;
-}
 
 /** Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read until then. */
 export class LiveUpgrades {
@@ -79,11 +74,4 @@ function toRequest({ headers, url = '' }: IncomingMessage): Request {
   if (!URL.canParse(address)) throw new InvalidRequestError('the request line or its Host header is malformed');
   const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
   return new Request(address, { headers: given });
-}
-
-/** The bytes of a response to a connection that did not become a request of the HTTP server. They end the connection. */
-export function rawAnswer(status: string, error: unknown): string {
-  const body = JSON.stringify(errorBody(error));
-  const length = Buffer.byteLength(body);
-  return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;
 }

@@ -2,10 +2,11 @@ import { createServer as createHttpServer, type IncomingMessage, type Server } f
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
 import { getRequestListener } from '@hono/node-server';
-import type { EventloomServer } from '../create-server.ts';
+import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
 import { checkRequestTarget } from '../http/request-guard.ts';
-import { isLiveUpgrade, LiveUpgrades, rawAnswer } from './live-upgrades.ts';
+import type { LiveUpgrades } from './live-upgrades.ts';
+import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
 /** Where and how to listen. */
 export interface ServeOptions {
@@ -74,7 +75,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     void listener(request, response);
   });
   http.on('clientError', answerMalformed);
-  const upgrades = live && new LiveUpgrades(live, server.limits.maxLiveFrameBytes, checkRaw);
+  const upgrades = live && (await createUpgrades(live, server.limits.maxLiveFrameBytes));
   if (upgrades) http.on('upgrade', (incoming, connection, head) => upgrades.take(incoming, connection, head));
   await listen(http, port, host);
   const { port: actualPort } = http.address() as AddressInfo;
@@ -83,6 +84,15 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
     port: actualPort,
     shutDown: () => (shuttingDown ??= shutDown(http, upgrades, server, drainMs, unreadyMs)),
   };
+}
+
+/**
+ * Loads the WebSocket library here, because most servers have no live runs. The library also requires modules of node as CommonJS does, which
+ * fails at the start of a bundle that esbuild writes as ESM.
+ */
+async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<LiveUpgrades> {
+  const { LiveUpgrades } = await import('./live-upgrades.ts');
+  return new LiveUpgrades(gate, maxFrameBytes, checkRaw);
 }
 
 function listen(http: Server, port: number, host: string): Promise<void> {

@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
+import { type BuildOptions, build as esbuild, transform } from 'esbuild';
+import { build as rolldown } from 'rolldown';
+import { build as tsdown } from 'tsdown';
+import { build as vite } from 'vite';
+import { webpack } from 'webpack';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readPackages } from '../structure/repository.ts';
+import { tarballPath } from './tarball-path.ts';
+
+const run = promisify(execFile);
+const { resolve } = createRequire(import.meta.url);
+const consumer = join(import.meta.dirname, 'consumer');
+const modules = join(import.meta.dirname, '../node_modules');
+const bun = join(modules, '@oven/bun-linux-x64/bin/bun');
+const deno = join(modules, '@deno/linux-x64-glibc/deno');
+const packages = readPackages().map(({ manifest }) => manifest);
+/** The first line of a bundle that esbuild writes as ESM: with it, CommonJS libraries in the bundle can require modules of node. */
+const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
+
+describe('an empty project on Node that installs every package from its tarball', () => {
+  const project = mkdtempSync(join(tmpdir(), 'eventloom-service-'));
+  const entry = join(project, 'service.ts');
+  const output = (name: string): string => join(project, 'out', name);
+  const npm = (...args: string[]) =>
+    run('npm', [...args, '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: project });
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  beforeAll(async () => {
+    const tarballs = packages.map((manifest) => [manifest.name, `file:${tarballPath(manifest)}`]);
+    const dependencies = { ...Object.fromEntries(tarballs), zod: '4.6.7' };
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
+    const service = readFileSync(join(consumer, 'node-service.ts'), 'utf8');
+    writeFileSync(entry, service);
+    // What webpack reads, which knows no TypeScript.
+    writeFileSync(join(project, 'service.js'), (await transform(service, { loader: 'ts' })).code);
+    writeFileSync(join(project, 'loaded-files.mjs'), readFileSync(join(consumer, 'loaded-files.mjs'), 'utf8'));
+    await npm('install');
+  });
+
+  test('loads for `import "eventloom"` no file that the import does not need, and few files', async () => {
+    const { stdout } = await run('node', ['loaded-files.mjs'], { cwd: project });
+    const files = stdout
+      .trim()
+      .split('\n')
+      .map((url) => fileURLToPath(url));
+    const owners = new Set(
+      files.map((file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file.replace(project, ''))?.[1]),
+    );
+    expect([...owners].filter((name) => !name?.includes('eventloom'))).toEqual(['@cfworker/json-schema']);
+    // Each file takes about half a millisecond at every start, and 100 kB of code take about three.
+    expect(files.length).toBeLessThanOrEqual(36);
+    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(1_100_000);
+  });
+
+  describe('type-checks every entry with the declarations of the libraries, `skipLibCheck: false`,', () => {
+    const entries = packages.flatMap(({ name, exports = {} }) =>
+      Object.keys(exports).map((key) => name + key.slice(1)),
+    );
+    // The declarations of hono need TypeScript 5.7.
+    const withoutHono = entries.filter((name) => !/^@eventloom\/(server|cloudflare|live\/server)/.test(name));
+    // The declarations of @google/genai and of QuickJS name types of the DOM.
+    const withoutDom = entries.filter((name) => !/^eventloom|^@eventloom\/(gemini|live|quickjs|cloudflare)/.test(name));
+    const dom = { lib: ['es2022', 'dom'], types: [] };
+    const webWorker = { lib: ['es2022', 'webworker'], types: [] };
+    const node = { lib: ['es2023', 'esnext.disposable'], types: ['node'], typeRoots: [join(modules, '@types')] };
+    const nodenext = { module: 'nodenext', exactOptionalPropertyTypes: true };
+
+    test.concurrent.for([
+      ['typescript-5.6', 'nodenext', { ...nodenext, ...dom }, withoutHono],
+      ['typescript-5.6', 'commonjs', { module: 'commonjs', moduleResolution: 'node10', ...dom }, withoutHono],
+      ['typescript-6.0', 'commonjs', { module: 'commonjs', ...dom }, entries],
+      ['typescript', 'nodenext', { ...nodenext, ...dom }, entries],
+      ['typescript', 'bundler for workers', { module: 'esnext', moduleResolution: 'bundler', ...webWorker }, entries],
+      ['typescript', 'nodenext without the DOM', { ...nodenext, ...node }, withoutDom],
+    ] as const)('with %s, %s', async ([compiler, name, options, names]) => {
+      const file = `${compiler} ${name}`.replaceAll(/\W/g, '-');
+      const text = names.map((specifier, index) => `export * as entry${index} from '${specifier}';\n`).join('');
+      writeFileSync(join(project, `${file}.ts`), text);
+      const compilerOptions = { target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, ...options };
+      writeFileSync(join(project, `${file}.json`), JSON.stringify({ compilerOptions, files: [`${file}.ts`] }));
+      const tsc = join(resolve(`${compiler}/package.json`), '../bin/tsc');
+      const { stdout } = await run('node', [tsc, '-p', `${file}.json`], { cwd: project }).catch(
+        (error: { readonly stdout: string }) => error,
+      );
+      expect(stdout).toBe('');
+    });
+  });
+
+  test('can be required by a CommonJS program', async () => {
+    const program = "console.log(typeof require('eventloom').LlmAgent, typeof require('@eventloom/server/node').serve)";
+    const { stdout } = await run('node', ['--input-type=commonjs', '-e', program], { cwd: project });
+    expect(stdout).toBe('function function\n');
+  });
+
+  /** Runs the program, whose model is Gemini, and returns what it prints. */
+  async function ask(program: string, ...args: string[]): Promise<string> {
+    const call = { name: 'weather', args: { city: 'Oslo' } };
+    const replies = [wireResponse({ calls: [call] }), wireResponse('It is clear.')].map((reply) => jsonReply(reply));
+    await using gemini = await FakeGeminiServer.start(replies);
+    const { stdout } = await run(program, args, { cwd: project, env: { ...process.env, GEMINI_URL: gemini.url } });
+    gemini.assertConsumed();
+    return stdout;
+  }
+
+  test('starts and answers a turn with Gemini, from the sources', async () => {
+    expect(await ask('node', 'service.ts')).toBe('It is clear.\n');
+  });
+
+  describe('bundled, starts and answers a turn', () => {
+    const shared: BuildOptions = { entryPoints: [entry], bundle: true, platform: 'node', logLevel: 'error' };
+
+    test('with a model of its own, by esbuild as ESM', async () => {
+      await esbuild({ ...shared, format: 'esm', outfile: output('esbuild-plain.mjs') });
+      const { stdout } = await run('node', [output('esbuild-plain.mjs')]);
+      expect(stdout).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by esbuild as ESM with a banner that makes `require`', async () => {
+      await esbuild({ ...shared, format: 'esm', outfile: output('esbuild.mjs'), banner: { js: REQUIRE } });
+      expect(await ask('node', output('esbuild.mjs'))).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by esbuild as CommonJS', async () => {
+      await esbuild({ ...shared, format: 'cjs', outfile: output('esbuild.cjs') });
+      expect(await ask('node', output('esbuild.cjs'))).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by vite for a server', async () => {
+      const outDir = output('vite');
+      const ssr = { noExternal: true, target: 'node' } as const;
+      await vite({ root: project, configFile: false, logLevel: 'error', build: { ssr: entry, outDir }, ssr });
+      expect(await ask('node', join(outDir, 'service.js'))).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by webpack', async () => {
+      await new Promise<void>((done, fail) => {
+        const config = {
+          mode: 'production',
+          optimization: { minimize: false },
+          context: project,
+          entry: './service.js',
+          target: 'node',
+          experiments: { outputModule: true },
+          output: { path: output('webpack'), filename: 'service.mjs', module: true, chunkFormat: 'module' },
+        } as const;
+        webpack(config, (error, stats) => {
+          if (error || stats?.hasErrors()) fail(error ?? new Error(stats?.toString('errors-only')));
+          else done();
+        });
+      });
+      expect(await ask('node', output('webpack/service.mjs'))).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by rolldown', async () => {
+      const into = { dir: output('rolldown'), format: 'esm' } as const;
+      await rolldown({ input: entry, platform: 'node', logLevel: 'silent', output: into });
+      expect(await ask('node', output('rolldown/service.js'))).toBe('It is clear.\n');
+    });
+
+    test('with Gemini, by tsdown', async () => {
+      const deps = { alwaysBundle: /./, onlyBundle: false } as const;
+      const into = { outDir: output('tsdown'), platform: 'node', format: 'esm' } as const;
+      await tsdown({ config: false, cwd: project, entry, logLevel: 'silent', dts: false, deps, ...into });
+      expect(await ask('node', output('tsdown/service.mjs'))).toBe('It is clear.\n');
+    });
+
+    test.skipIf(!existsSync(bun))('with Gemini, by Bun, on Bun and on Node', async () => {
+      await run(bun, ['build', entry, '--target=node', `--outfile=${output('bun.mjs')}`], { cwd: project });
+      expect(await ask(bun, output('bun.mjs'))).toBe('It is clear.\n');
+      expect(await ask('node', output('bun.mjs'))).toBe('It is clear.\n');
+    });
+
+    test.skipIf(!existsSync(deno))('with Gemini, by Deno, on Deno and on Node', async () => {
+      const bundle = ['bundle', '--quiet', '--node-modules-dir=manual', '--platform=deno', '-o', output('deno.mjs')];
+      await run(deno, [...bundle, entry], { cwd: project });
+      expect(await ask(deno, 'run', '--allow-all', output('deno.mjs'))).toBe('It is clear.\n');
+      expect(await ask('node', output('deno.mjs'))).toBe('It is clear.\n');
+    });
+  });
+
+  // Last, because it changes what is installed.
+  test('installs beside zod 3, whose schemas it refuses with what to use instead', async () => {
+    await npm('install', 'zod@3.25.76');
+    const program = `
+      import { FunctionTool } from 'eventloom';
+      import * as z from 'zod';
+      try { new FunctionTool({ name: 'add', description: '', parameters: z.object({}), execute: () => 1 }); }
+      catch (error) { console.log(error.message); }`;
+    const { stdout } = await run('node', ['--input-type=module', '-e', program], { cwd: project });
+    expect(stdout).toBe(
+      'tool "add": the schema has no JSON Schema; use zod 4.2 or newer, or give JSON Schema itself\n',
+    );
+  });
+});
