@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Event, parseEvent } from 'eventloom';
 
@@ -8,6 +9,8 @@ export interface RunBody {
   readonly sessionId: string;
   readonly newMessage: { readonly parts: readonly { readonly text: string }[] };
   readonly streaming?: boolean;
+  /** The caller's own id for the message; a new one by default. */
+  readonly requestId?: string;
 }
 
 /** The server refused the request, or the run failed; the message is what the server said. */
@@ -16,22 +19,28 @@ export class RunFailedError extends Error {}
 /** Says something to an agent and yields the events of its run, each once, however often the connection is lost. */
 export async function* followRun(url: string, headers: Record<string, string>, body: RunBody): AsyncGenerator<Event> {
   const { appName, userId, sessionId } = body;
-  // Not tried again: the run may have begun.
-  let response: Response | undefined = await fetch(`${url}/run_sse`, {
-    method: 'POST',
-    // Without the header the frames have no ids.
-    headers: { ...headers, 'eventloom-event-ids': '1' },
-    body: JSON.stringify(body),
-  });
-  const runId = response.headers.get('eventloom-invocation-id');
-  const run = `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}/runs/${runId}`;
+  // The same id is the same run: a request that is sent again, because its answer was lost, is not run twice.
+  const request = JSON.stringify({ requestId: randomUUID(), ...body });
+  let run: string | undefined;
   let lastEventId = '0';
   for (let lost = 0; ;) {
     try {
-      response ??= await fetch(run, { headers: { ...headers, 'last-event-id': lastEventId } });
+      const response: Response =
+        run === undefined
+          ? // Without the header the frames have no ids.
+            await fetch(`${url}/run_sse`, {
+              method: 'POST',
+              headers: { ...headers, 'eventloom-event-ids': '1' },
+              body: request,
+            })
+          : await fetch(run, { headers: { ...headers, 'last-event-id': lastEventId } });
       // The run is over, and there is no more.
       if (response.status === 204) return;
+      // The server is busy or shuts down, or the session has another run.
+      if (response.headers.has('retry-after')) throw new TypeError(await response.text());
       if (!response.ok) throw new RunFailedError(await response.text());
+      const runId = response.headers.get('eventloom-invocation-id');
+      run ??= `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}/runs/${runId}`;
       for await (const { id, data } of messagesOf(response)) {
         lastEventId = id ?? lastEventId;
         // The run continues in another process, or when the lease of its session has run out.
@@ -44,7 +53,6 @@ export async function* followRun(url: string, headers: Record<string, string>, b
       if (error instanceof RunFailedError || ++lost > 8) throw error;
       await setTimeout(1000 * lost);
     }
-    response = undefined;
   }
 }
 

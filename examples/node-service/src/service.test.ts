@@ -155,6 +155,25 @@ test('a client whose connection is lost goes on where it was, and sees every eve
   expect(connections).toBe(3);
 });
 
+test('a message whose answer is lost is sent again, and run once', async () => {
+  const { runner, model } = makeRunner(['Hello.', 'never']);
+  const listening = await serve(createServer({ runners: [runner] }), { port: 0 });
+  onTestFinished(() => listening.shutDown());
+  const { fetch } = globalThis;
+  onTestFinished(() => void (globalThis.fetch = fetch));
+  const asked: unknown[] = [];
+  globalThis.fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    asked.push(init?.method);
+    if (asked.length > 1) return response;
+    await response.body?.cancel();
+    throw new TypeError('the connection was lost');
+  };
+  expect(saidIn(await eventsOf(followRun(listening.url, {}, body('Hi'))))).toEqual(['Hello.']);
+  // The last one is told that there is no more.
+  expect([asked, model.requests.length]).toEqual([['POST', 'POST', undefined], 1]);
+});
+
 test('a run that its server stops is followed in the next one, and every event is seen once', async () => {
   const gate = new Gate();
   const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
