@@ -16,6 +16,8 @@ import {
   isUserArtifact,
   storageFailure,
   USER_PREFIX,
+  type OptionNames,
+  checkKnown,
 } from '@eventloom/core/internal';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
 import { toPart, toStored } from './stored-part.ts';
@@ -25,6 +27,8 @@ export interface DriverArtifactServiceOptions {
   /** The clock that `createTime` is read from. */
   readonly platform?: Platform | undefined;
 }
+
+const OPTIONS: OptionNames<DriverArtifactServiceOptions> = { platform: true };
 
 /**
  * An artifact service over a driver: what the contract promises beyond storage, written once.
@@ -39,8 +43,10 @@ export class DriverArtifactService extends BaseArtifactService {
   readonly #driver: ArtifactDriver;
   readonly #platform: Platform;
 
+  /** @throws ConfigurationError for an option this version does not have */
   constructor(driver: ArtifactDriver, options: DriverArtifactServiceOptions = {}) {
     super();
+    checkKnown(new.target.name, OPTIONS, options);
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
   }

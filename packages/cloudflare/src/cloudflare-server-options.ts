@@ -1,4 +1,5 @@
 import type { BaseArtifactService, BaseSessionService, Platform } from '@eventloom/core';
+import { type OptionNames } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import type { RunConfigHook, ServerOptions, WebhookOptions } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
@@ -42,3 +43,20 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   /** Creates `ServerOptions.webhooks`, whose secret is in the environment. Called once for each object. */
   readonly webhooks?: (env: Env) => WebhookOptions;
 }
+
+export const CLOUDFLARE_SERVER_OPTIONS: OptionNames<CloudflareServerOptions<CloudflareBindings>> = {
+  appNames: true,
+  runners: true,
+  authenticate: true,
+  allowUnauthenticated: true,
+  trustImportedEvents: true,
+  origins: true,
+  protocols: true,
+  live: true,
+  limits: true,
+  version: true,
+  onError: true,
+  onUnfinishedRuns: true,
+  runConfig: true,
+  webhooks: true,
+};

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { checkKnown } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
   checkId,
@@ -33,7 +34,7 @@ import {
 import { Hono } from 'hono/tiny';
 import { openPair } from './accept-live.ts';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
-import type { CloudflareServerOptions } from './cloudflare-server-options.ts';
+import { CLOUDFLARE_SERVER_OPTIONS, type CloudflareServerOptions } from './cloudflare-server-options.ts';
 import { UserObjectError } from './errors.ts';
 import { forwardedHeaders } from './forwarded.ts';
 
@@ -80,8 +81,9 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     let { protocols } = shared;
     let ofUsers = userRoutes();
     try {
+      checkKnown('createCloudflareServer', CLOUDFLARE_SERVER_OPTIONS, options);
       if (!Array.isArray(appNames))
-        throw new ConfigurationError('createCloudflareServer: appNames must be a list of names');
+        throw new ConfigurationError("createCloudflareServer: appNames must be a list of names, as in ['weather']");
       if (runConfig !== undefined && typeof runConfig !== 'function')
         throw new ConfigurationError(
           'createCloudflareServer: runConfig must be a function of the environment that makes the hook',

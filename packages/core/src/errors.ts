@@ -292,7 +292,7 @@ export interface ModelErrorOptions extends EventloomErrorOptions {
   readonly retryAfterMs?: number;
 }
 
-/** A model call failed at the service or on the way to it. The message is the service's own. */
+/** A model call failed at the service or on the way to it. The message holds the service's own. */
 export class ModelError extends EventloomError {
   static override readonly code = 'MODEL';
   readonly errorCode: string;

@@ -66,6 +66,7 @@ export type {
   SingleAgentErrorCallback,
 } from './agent/agent-callbacks.ts';
 export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
+export { nearestNames } from './agent/nearest-names.ts';
 export { BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
 
 // Runs

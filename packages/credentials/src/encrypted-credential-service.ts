@@ -4,7 +4,7 @@ import {
   type CredentialKey,
   type SaveCredentialRequest,
 } from '@eventloom/core';
-import { storageFailure } from '@eventloom/core/internal';
+import { storageFailure, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { CredentialCipher } from './credential-cipher.ts';
 import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
@@ -23,6 +23,8 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
   readonly store: CredentialStore;
 }
 
+const OPTIONS: OptionNames<EncryptedCredentialServiceOptions> = { store: true, keys: true };
+
 /**
  * Credentials in a store that cannot read them: each is encrypted and authenticated together with the app, the user and the name it
  * is for, so who can write to the store can neither change one nor hand it to another user. Who can read the store learns whose
@@ -35,9 +37,11 @@ export class EncryptedCredentialService extends BaseCredentialService {
   readonly #store: CredentialStore;
   readonly #cipher: CredentialCipher;
 
-  /** @throws ConfigurationError without a key, or for one that is not of 32 bytes */
-  constructor({ store, keys }: EncryptedCredentialServiceOptions) {
+  /** @throws ConfigurationError without a key, for one that is not of 32 bytes, and for an option this version does not have */
+  constructor(options: EncryptedCredentialServiceOptions) {
     super();
+    checkKnown('EncryptedCredentialService', OPTIONS, options);
+    const { store, keys } = options;
     this.#store = store;
     this.#cipher = new CredentialCipher(keys);
   }

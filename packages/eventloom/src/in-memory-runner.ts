@@ -1,3 +1,5 @@
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
@@ -14,6 +16,30 @@ export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'se
   readonly gemini?: Omit<GeminiOptions, 'model'> | undefined;
 }
 
+const OPTIONS: OptionNames<InMemoryRunnerConfig> = {
+  appName: true,
+  agent: true,
+  gemini: true,
+  models: true,
+  memoryService: true,
+  credentialService: true,
+  plugins: true,
+  instrumentation: true,
+  live: true,
+  platform: true,
+  autoCreateSession: true,
+  sessionCache: true,
+  leaseTtlMs: true,
+  requestTtlMs: true,
+  eventsCompaction: true,
+  contextCacheConfig: true,
+  runConfig: true,
+  resumable: true,
+  getSessionConfig: true,
+};
+const USE_RUNNER = 'it keeps them in memory; for another service write new Runner({ appName, agent, sessionService })';
+const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, artifactService: USE_RUNNER };
+
 /**
  * A runner whose sessions, artifacts and, unless services for them are given, memories and credentials live in memory and end with the process: for
  * tests, tools and first steps. A model's name is looked up at Gemini.
@@ -24,7 +50,9 @@ export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'se
  */
 export class InMemoryRunner extends Runner {
   /** @throws ConfigurationError as `Runner` does; a missing Gemini key shows when a run first asks for a Gemini model */
-  constructor({ gemini, appName = 'InMemoryRunner', models, ...config }: InMemoryRunnerConfig) {
+  constructor(options: InMemoryRunnerConfig) {
+    checkKnown('InMemoryRunner', OPTIONS, options, HINTS);
+    const { gemini, appName = 'InMemoryRunner', models, ...config } = options;
     super({
       ...config,
       appName,

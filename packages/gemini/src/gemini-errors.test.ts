@@ -73,7 +73,7 @@ test.each([
   await server.enqueue(reply, reply);
   for (const stream of [false, true]) {
     expect(await errorOf({}, stream)).toMatchObject({
-      message: `it is ${status}`,
+      message: expect.stringContaining(`it is ${status}`),
       errorCode: status,
       status: code,
       retryable,
@@ -99,7 +99,10 @@ test('an error that is not the service’s own gets the code of its status', asy
     message: 'the service answered with HTTP status 418',
     errorCode: 'INVALID_ARGUMENT',
   });
-  expect(await errorOf()).toMatchObject({ message: 'no such route', errorCode: 'NOT_FOUND' });
+  expect(await errorOf()).toMatchObject({
+    message: 'model "gemini-2.5-flash": no such route; check the name of the model',
+    errorCode: 'NOT_FOUND',
+  });
 });
 
 test('an answer that is no JSON is an error that is not tried again', async () => {
@@ -142,7 +145,7 @@ test('keys are in no message and in no cause', async () => {
     }),
   );
   const refused = await errorOf();
-  expect(refused.message).toBe('API key [redacted] of [redacted] at ?key=[redacted] not valid');
+  expect(refused.message).toContain('API key [redacted] of [redacted] at ?key=[redacted] not valid; check the apiKey');
   expect(refused.cause).toBeUndefined();
   const unsent = await errorOf({ apiKey: ` ${secret}\nx` });
   expect(unsent.errorCode).toBe('REQUEST_NOT_SENT');

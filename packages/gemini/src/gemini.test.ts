@@ -62,7 +62,7 @@ test('connections are used again', async () => {
 test('without a key, and without a project on Vertex AI, there is no model', () => {
   expect(() => new Gemini({ model: 'm' })).toThrow(ConfigurationError);
   expect(() => new Gemini({ model: 'm' })).toThrow('apiKey is missing');
-  expect(() => new Gemini({ model: 'm', vertexai: true })).toThrow('vertexai needs a project');
+  expect(() => new Gemini({ model: 'm', vertexai: true })).toThrow('vertexai: true needs a project');
   expect(() => new Gemini({ model: 'm', vertexai: true, apiKey: 'express' })).not.toThrow();
   expect(() => new Gemini({ model: 'm', apiKey: 'k', retry: { attempts: 0 } })).toThrow(
     'retry.attempts must be a whole number',

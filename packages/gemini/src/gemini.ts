@@ -10,11 +10,11 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import { moveResponseParts, type TakesResponsePart } from '@eventloom/core/internal';
+import { moveResponseParts, type TakesResponsePart, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
-import { checkClientOptions, type GeminiClientOptions } from './client/client-options.ts';
+import { checkClientOptions, CLIENT_OPTIONS, type GeminiClientOptions } from './client/client-options.ts';
 import type { GenAiClient } from './client/genai-client.ts';
 import { HttpExchange } from './client/http-exchange.ts';
 import { lazyClient } from './client/lazy-client.ts';
@@ -45,6 +45,22 @@ export interface GeminiOptions extends GeminiClientOptions {
   readonly platform?: Platform | undefined;
 }
 
+const OPTIONS: OptionNames<GeminiOptions> = {
+  ...CLIENT_OPTIONS,
+  model: true,
+  retry: true,
+  fallbackModel: true,
+  liveSetupTimeoutMs: true,
+  platform: true,
+};
+const OF_AGENT = 'write it in the generateContentConfig of the agent';
+const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT, safetySettings: OF_AGENT };
+
+/** @throws ConfigurationError for an option this version does not have */
+export function checkGeminiOptions(owner: string, options: object): void {
+  checkKnown(owner, OPTIONS, options, HINTS);
+}
+
 /**
  * A Gemini model, by the Gemini API or by Vertex AI, over the client of @google/genai.
  *
@@ -64,8 +80,9 @@ export class Gemini extends BaseLlm {
   readonly #redact: (text: string) => string;
   readonly #fallback: BaseLlm | undefined;
 
-  /** @throws ConfigurationError without a key or a project, and for retry options that make no sense */
+  /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option this version does not have */
   constructor(options: GeminiOptions) {
+    checkGeminiOptions('Gemini', options);
     super(options);
     checkClientOptions(options);
     this.#options = options;

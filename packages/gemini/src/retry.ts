@@ -1,4 +1,5 @@
 import { ConfigurationError, ModelError, type Platform, RunAbortedError } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /** Retries of a failed call: on 408, 429, 5xx and lost connections, until the first part of a reply was passed on. */
 export interface RetryOptions {
@@ -20,11 +21,20 @@ export interface RetryOptions {
 /** The options with their defaults. */
 export type Retry = { readonly [K in keyof RetryOptions]-?: NonNullable<RetryOptions[K]> };
 
-/** @throws ConfigurationError for numbers that make no sense */
+const OPTIONS: OptionNames<RetryOptions> = {
+  attempts: true,
+  initialDelayMs: true,
+  maxDelayMs: true,
+  jitter: true,
+  random: true,
+};
+
+/** @throws ConfigurationError for invalid numbers, and for an option this version does not have */
 export function toRetry(options: RetryOptions = {}): Retry {
+  checkKnown('Gemini: retry', OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
   if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new ConfigurationError(`gemini: retry.attempts must be a whole number of at least 1, is ${attempts}`);
+    throw new ConfigurationError(`Gemini: retry.attempts must be a whole number of at least 1, is ${attempts}`);
   }
   for (const [name, value, limit] of [
     ['initialDelayMs', initialDelayMs, Number.MAX_SAFE_INTEGER],
@@ -33,7 +43,7 @@ export function toRetry(options: RetryOptions = {}): Retry {
   ] as const) {
     if (value >= 0 && value <= limit) continue;
     throw new ConfigurationError(
-      `gemini: retry.${name} must be ${limit === 1 ? 'from 0 to 1' : '0 or more'}, is ${value}`,
+      `Gemini: retry.${name} must be ${limit === 1 ? 'from 0 to 1' : '0 or more'}, is ${value}`,
     );
   }
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };

@@ -8,7 +8,7 @@ import {
   LiveQueueFullError,
   type LiveRequest,
 } from '@eventloom/core';
-import { Fifo } from '@eventloom/core/internal';
+import { Fifo, type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /** Options of a live request queue. */
 export interface LiveRequestQueueOptions {
@@ -16,6 +16,7 @@ export interface LiveRequestQueueOptions {
   readonly maxChars?: number | undefined;
 }
 
+const OPTIONS: OptionNames<LiveRequestQueueOptions> = { maxChars: true };
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
 /** Counted for each request beside its text and data. */
 const OVERHEAD_CHARS = 64;
@@ -36,7 +37,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
   #ready: PromiseWithResolvers<void> | undefined;
   readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
 
+  /** @throws ConfigurationError for a bound that is no positive integer, and for an option this version does not have */
   constructor(options: LiveRequestQueueOptions = {}) {
+    checkKnown('LiveRequestQueue', OPTIONS, options);
     const { maxChars = DEFAULT_MAX_CHARS } = options;
     if (!Number.isInteger(maxChars) || maxChars < 1)
       throw new ConfigurationError('LiveRequestQueue: maxChars must be a positive integer');

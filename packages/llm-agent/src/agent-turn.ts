@@ -39,8 +39,8 @@ function findModel(name: string, agent: LlmAgent, { invocation: { models } }: In
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the runner's models know no model named "${name}"`
-      : `agent "${agent.name}": the runner has no models to look "${name}" up in; hand it models, or give a model object`,
+      ? `agent "${agent.name}": the models of the runner have none named "${name}"; geminiModels knows names that begin with gemini-; for another service, give the agent a model object that extends BaseLlm`
+      : `agent "${agent.name}": its model is the name "${name}", and the runner has no models to find it in; give the runner models: geminiModels({ apiKey }), or the agent model: new Gemini({ model: "${name}", apiKey })`,
   );
 }
 
@@ -48,5 +48,7 @@ function inheritedModel(agent: LlmAgent): string | BaseLlm {
   for (let above = agent.parentAgent; above; above = above.parentAgent) {
     if (isLlmAgent(above) && above.model !== undefined) return above.model;
   }
-  throw new ConfigurationError(`agent "${agent.name}": has no model, and no LLM agent above it has one`);
+  throw new ConfigurationError(
+    `agent "${agent.name}": has no model, and no LLM agent above it has one; write model: 'gemini-flash-latest' in its options`,
+  );
 }

@@ -149,6 +149,36 @@ export const LLM_AGENT_OPTIONS: OptionNames<LlmAgentConfig> = {
   onToolErrorCallback: true,
 };
 
+const IN_GENERATE_CONFIG = 'write it in generateContentConfig, as in generateContentConfig: { temperature: 0 }';
+
+/** Hints for option names that other libraries have. */
+export const LLM_AGENT_HINTS: Readonly<Record<string, string>> = {
+  temperature: IN_GENERATE_CONFIG,
+  topP: IN_GENERATE_CONFIG,
+  topK: IN_GENERATE_CONFIG,
+  maxOutputTokens: IN_GENERATE_CONFIG,
+  maxTokens: 'write generateContentConfig: { maxOutputTokens: … }',
+  stopSequences: IN_GENERATE_CONFIG,
+  safetySettings: IN_GENERATE_CONFIG,
+  thinkingConfig: 'write planner: new BuiltInPlanner({ thinkingConfig })',
+  generationConfig: 'did you mean "generateContentConfig"?',
+  modelConfig: 'did you mean "generateContentConfig"?',
+  system: 'did you mean "instruction"?',
+  systemPrompt: 'did you mean "instruction"?',
+  systemInstruction: 'did you mean "instruction"?',
+  prompt: 'did you mean "instruction"?',
+  functions: 'did you mean "tools"?',
+  handoffs: 'did you mean "subAgents"?',
+  children: 'did you mean "subAgents"?',
+  llm: 'did you mean "model"?',
+  apiKey: 'write model: new Gemini({ model, apiKey }), or give the runner models: geminiModels({ apiKey })',
+  outputType: 'did you mean "outputSchema"?',
+  responseSchema: 'did you mean "outputSchema"?',
+  memory: 'write memoryService in the options of the runner, and tools: [LOAD_MEMORY]',
+  maxIterations: 'write runConfig: { maxLlmCalls: … } in the parameters of runAsync',
+  maxSteps: 'write runConfig: { maxLlmCalls: … } in the parameters of runAsync',
+};
+
 /** True for LLM agents, also those of another loaded copy of this package, for which `instanceof` is false. */
 export function isLlmAgent(value: unknown): value is LlmAgent {
   return typeof value === 'object' && value !== null && '~eventloom.llm-agent' in value;

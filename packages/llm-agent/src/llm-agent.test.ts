@@ -61,10 +61,14 @@ test.each([
   ['no name', { name: undefined }, 'agent name undefined'],
   ['a name that is no identifier', { name: 'my agent' }, 'agent name "my agent"'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
-  ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model or a model object'],
+  ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model, such as'],
   ['a model that is none', { model: {} }, 'model must be'],
-  ['an unknown option', { temperature: 1 }, 'agent "bot": has no option "temperature"; it has name, '],
-  ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; it has instruction'],
+  [
+    'an unknown option',
+    { temperature: 1 },
+    'agent "bot": has no option "temperature"; write it in generateContentConfig',
+  ],
+  ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; did you mean "instruction"?'],
   ['a sub-agent that is none', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
   [
     'tools as an option of the model',
@@ -86,7 +90,7 @@ test.each([
     { generateContentConfig: { responseJsonSchema: {} } },
     'use outputSchema',
   ],
-  ['a function as a tool', { tools: [() => 1] }, 'wrap a function in FunctionTool'],
+  ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
   ['two tools of one name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
   ['a schema that is none', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],
 ])('%s is a configuration error', (_, config, message) => {

@@ -12,11 +12,13 @@ import {
   isBaseTool,
   isBaseToolset,
   type TransferRules,
+  isBaseAgent,
 } from '@eventloom/core';
-import { checkKnown, checkStateKey, toList } from '@eventloom/core/internal';
+import { checkKnown, checkStateKey, toList, describeKind } from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 import {
   type InstructionProvider,
+  LLM_AGENT_HINTS,
   LLM_AGENT_OPTIONS,
   type LlmAgentConfig,
   type SingleAfterModelCallback,
@@ -59,7 +61,7 @@ export class LlmAgent extends BaseAgent {
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = `agent "${config.name}"`;
-    checkKnown(owner, LLM_AGENT_OPTIONS, config);
+    checkKnown(owner, LLM_AGENT_OPTIONS, config, LLM_AGENT_HINTS);
     checkModel(owner, config.model);
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
@@ -139,7 +141,9 @@ function checkModel(owner: string, model: unknown): void {
       : typeof model === 'object' && model !== null && 'generateContentAsync' in model
   )
     return;
-  throw new ConfigurationError(`${owner}: model must be the name of a model or a model object`);
+  throw new ConfigurationError(
+    `${owner}: model must be the name of a model, such as 'gemini-flash-latest', or a model object, such as new Gemini({ model, apiKey })`,
+  );
 }
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {
@@ -168,9 +172,19 @@ function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
   const names = new Set<string>();
   for (const tool of tools) {
     if (isBaseToolset(tool)) continue;
-    if (!isBaseTool(tool))
-      throw new ConfigurationError(`${owner}: tools must be tools or toolsets; wrap a function in FunctionTool`);
-    if (names.has(tool.name)) throw new ConfigurationError(`${owner}: two tools have the name "${tool.name}"`);
+    if (!isBaseTool(tool)) throw new ConfigurationError(`${owner}: tools: ${notATool(tool)}`);
+    if (names.has(tool.name))
+      throw new ConfigurationError(
+        `${owner}: two tools have the name "${tool.name}"; the model calls tools by name, so give one of them another`,
+      );
     names.add(tool.name);
   }
+}
+
+function notATool(value: unknown): string {
+  if (typeof value === 'function')
+    return `a function is no tool; write new FunctionTool({ name: ${JSON.stringify(value.name || 'get_weather')}, description, execute })`;
+  if (isBaseAgent(value))
+    return `agent "${value.name}" is no tool; write new AgentTool({ agent }), or give the agent to subAgents`;
+  return `expected a tool or a toolset, got ${describeKind(value)}; write new FunctionTool({ name, description, execute })`;
 }

@@ -7,6 +7,10 @@ import {
   type Content,
   type Part,
 } from '@eventloom/core';
+import { checkKnown } from '@eventloom/core/internal';
+
+const WRITE_THINKING = 'write thinkingConfig: { thinkingBudget: …, includeThoughts: … }';
+const HINTS = { thinkingBudget: WRITE_THINKING, includeThoughts: WRITE_THINKING };
 
 /** Leaves planning to the model: switches its own thinking on. A model that cannot think refuses the request. */
 export class BuiltInPlanner extends BasePlanner {
@@ -14,10 +18,14 @@ export class BuiltInPlanner extends BasePlanner {
   readonly thinkingConfig: object;
 
   /** @throws ConfigurationError without a thinking config */
-  constructor({ thinkingConfig }: { readonly thinkingConfig: object }) {
+  constructor(options: { readonly thinkingConfig: object }) {
     super();
+    checkKnown('BuiltInPlanner', { thinkingConfig: true }, options, HINTS);
+    const { thinkingConfig } = options;
     if (typeof thinkingConfig !== 'object' || thinkingConfig === null)
-      throw new ConfigurationError('BuiltInPlanner: thinkingConfig must be an object');
+      throw new ConfigurationError(
+        'BuiltInPlanner: thinkingConfig must be an object, such as { thinkingBudget: 1024 }',
+      );
     this.thinkingConfig = thinkingConfig;
   }
 

@@ -10,7 +10,14 @@ import {
   isFinalResponse,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { checkKnown, enclosedBranch, enclosureOf, type OptionNames, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
+import {
+  checkKnown,
+  enclosedBranch,
+  enclosureOf,
+  type OptionNames,
+  STRUCTURED_OUTPUT,
+  describeKind,
+} from '@eventloom/core/internal';
 import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';
@@ -71,11 +78,18 @@ export class AgentTool extends BaseTool {
 
   /** @throws ConfigurationError for what is no agent, a name that models do not accept, and an option this version does not have */
   constructor(config: AgentToolConfig) {
-    const { agent } = config;
-    if (!isBaseAgent(agent)) throw new ConfigurationError('AgentTool: agent must be an agent');
-    super({ name: agent.name, description: agent.description });
-    const owner = `tool "${agent.name}"`;
+    if (isBaseAgent(config))
+      throw new ConfigurationError(
+        `AgentTool: expected an object of options; got an agent; write new AgentTool({ agent: ${config.name} })`,
+      );
+    const { agent } = config ?? {};
+    const owner = isBaseAgent(agent) ? `tool "${agent.name}"` : 'AgentTool';
     checkKnown(owner, OPTIONS, config);
+    if (!isBaseAgent(agent))
+      throw new ConfigurationError(
+        `AgentTool: agent must be an agent, such as new LlmAgent({ … }), is ${describeKind(agent)}`,
+      );
+    super({ name: agent.name, description: agent.description });
     const { requireConfirmation = false } = config;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
       throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);

@@ -6,6 +6,7 @@ import {
   ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
@@ -13,6 +14,19 @@ import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 /** Options of the executor: how code is found in replies, its bounds, and the source of the engine. */
 export interface QuickJsCodeExecutorOptions
   extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
+
+const OPTIONS: OptionNames<QuickJsCodeExecutorOptions> = {
+  errorRetryAttempts: true,
+  codeBlockDelimiters: true,
+  executionResultDelimiters: true,
+  instruction: true,
+  timeoutMs: true,
+  maxOperations: true,
+  memoryBytes: true,
+  stackBytes: true,
+  maxOutputChars: true,
+  wasmModule: true,
+};
 
 /** Time that an execution may take in addition to its code: to start a thread and load the engine on a busy machine. */
 const ALLOWANCE_MS = 5_000;
@@ -46,9 +60,10 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
 
   /**
    * @param maxWaitMs how long an execution of a subclass may wait before it starts: the agent waits for it so much longer
-   * @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's
+   * @throws ConfigurationError for a bound that cannot work, for a module that is not this package's, and for an option this version does not have
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
+    checkKnown(new.target.name, OPTIONS, options);
     if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: must be 0 or more; it is ${maxWaitMs}`);
     const { wasmModule, ...rest } = options;
     const bounds = checkBounds(options);

@@ -108,7 +108,7 @@ test.each([
   [{ tokenThreshold: 5, eventRetentionSize: 5, overlapSize: 1 }, /overlapSize/],
   [{ compactionInterval: 0 }, /compactionInterval/],
   [{ compactionInterval: 1, overlapSize: -1 }, /overlapSize/],
-  [{ compactionInterval: 1, overlap: 1 }, /has no option overlap/],
+  [{ compactionInterval: 1, overlap: 1 }, /has no option "overlap"; did you mean "overlapSize"/],
   [{ compactionInterval: 1, summarizer: {} }, /summarizer/],
 ])('what cannot work is refused: %j', async (config, message) => {
   await expect(setUp(config as Options)).rejects.toThrow(message);

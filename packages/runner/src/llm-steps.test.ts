@@ -169,8 +169,8 @@ test('a model that is a name is looked up in the models of the runner', async ()
 });
 
 test.each([
-  ['nobody knows', { models: () => undefined }, 'the runner\'s models know no model named "m-2"'],
-  ['there are no models to look it up in', {}, 'the runner has no models to look "m-2" up in'],
+  ['nobody knows', { models: () => undefined }, 'the models of the runner have none named "m-2"'],
+  ['there are no models to look it up in', {}, 'give the runner models: geminiModels({ apiKey })'],
 ])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
   const { run } = await scenario({ agent: { model: 'm-2' }, ...runnerConfig });
   const error: unknown = await run().catch((thrown: unknown) => thrown);

@@ -1,5 +1,5 @@
 import { type Content, InvalidEventError, InvalidMessageError, type Part } from '@eventloom/core';
-import { isBase64, sealContent } from '@eventloom/core/internal';
+import { isBase64, sealContent, describeKind, isRecord } from '@eventloom/core/internal';
 
 /**
  * Returns the message of a new run, checked, with its role: a sealed copy, which its event and the model requests share.
@@ -7,7 +7,8 @@ import { isBase64, sealContent } from '@eventloom/core/internal';
  * anything else
  */
 export function checkNewMessage(message: Content): Content {
-  if (!Array.isArray(message?.parts) || message.parts.length === 0) fail('has no parts');
+  if (!isRecord(message)) fail(`must be an object, is ${shown(message)}; ${EXAMPLE}`);
+  if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
   const { role = 'user', parts } = message;
   if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; what starts a run has the role "user"`);
   let responses = 0;
@@ -20,13 +21,21 @@ export function checkNewMessage(message: Content): Content {
   }
   if (responses > 0 && responses < parts.length)
     fail('mixes function responses with other parts; send them in messages of their own');
-  if (isEmpty) fail('is empty');
+  if (isEmpty) fail('is empty; its text has blanks only');
   try {
     return sealContent(message.role === undefined ? { ...message, role } : message);
   } catch (error) {
     if (!InvalidEventError.isInstance(error)) throw error;
     return fail(error.message.replace('content.', ''));
   }
+}
+
+const EXAMPLE = "write { role: 'user', parts: [{ text: 'hello' }] }";
+
+/** A text as it is, in short, and the kind of any other value. */
+function shown(value: unknown): string {
+  if (typeof value !== 'string') return describeKind(value);
+  return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
 }
 
 function fail(fault: string): never {
@@ -54,13 +63,13 @@ const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult',
 
 /** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
 function faultOfUserPart(part: Part): string | undefined {
-  if (typeof part !== 'object' || part === null) return 'is not an object';
+  if (typeof part !== 'object' || part === null) return `must be an object, is ${shown(part)}; write { text: 'hello' }`;
   if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
   for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
   if (part.thought === true) return 'is a thought; only models have those';
   const given = Object.keys(PAYLOADS).filter((key) => (part[key as keyof Part] ?? undefined) !== undefined);
   const [payload] = given;
-  if (payload === undefined) return `is empty; it must have one of ${Object.keys(PAYLOADS).join(', ')}`;
+  if (payload === undefined) return `has none of ${Object.keys(PAYLOADS).join(', ')}; write { text: 'hello' }`;
   if (given.length > 1) return `has ${given.join(' and ')}; a part holds one thing`;
   return PAYLOADS[payload]?.(part);
 }

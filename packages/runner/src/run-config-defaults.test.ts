@@ -98,7 +98,7 @@ describe('the runConfig of a runner', () => {
   test.each<[unknown, string]>([
     [{ maxLlmCalls: '2' }, 'runConfig.maxLlmCalls: must be an integer'],
     [{ speechConfig: 'Puck' }, 'runConfig.speechConfig: must be an object'],
-    [{ volume: 1 }, 'runConfig.volume: this version has no such option'],
+    [{ volume: 1 }, 'runConfig: has no option "volume"'],
     [{ requestId: 'r1' }, 'runConfig.requestId: names one request'],
     [{ streamingMode: 'bidi' }, 'is for runLive'],
     [{ resumable: true }, 'runConfig.resumable: is an option of the runner itself'],

@@ -54,8 +54,8 @@ test.each([
   [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer'],
   [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1'],
   [{ onBusy: 'wait' }, 'runConfig.onBusy: must be one of queue, reject, interrupt'],
-  [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig.last: this version has no such option'],
-  [{ volume: 1 }, 'runConfig.volume: this version has no such option'],
+  [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig: has no option "last"'],
+  [{ volume: 1 }, 'runConfig: has no option "volume"'],
   [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is for runLive"],
 ])('%j is refused', async (runConfig, message) => {
   const { run } = await scenario({

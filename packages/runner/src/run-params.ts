@@ -1,3 +1,4 @@
+import { RUN_CONFIG_OPTIONS } from '@eventloom/core/internal';
 import {
   ConfigurationError,
   type Content,
@@ -73,6 +74,18 @@ const PARAMS: OptionNames<RunAsyncParams> = {
   abortSignal: true,
 };
 
+const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
+/** Hints for parameters that belong elsewhere, or that other libraries have. */
+const HINTS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries([...RUN_CONFIG_OPTIONS].map((option) => [option, `write runConfig: { ${option}: … }`])),
+  streaming: "write runConfig: { streamingMode: 'sse' }",
+  prompt: WRITE_MESSAGE,
+  input: WRITE_MESSAGE,
+  text: WRITE_MESSAGE,
+  content: WRITE_MESSAGE,
+  state: 'did you mean "stateDelta"?',
+};
+
 /** The types of parameters that may be absent. */
 const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' | 'object'>>> = {
   invocationId: 'string',
@@ -86,10 +99,10 @@ const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' 
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
-  checkKnown('runAsync', PARAMS, params);
+  checkKnown('runAsync', PARAMS, params, HINTS);
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(
-      `runAsync: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
+      `runAsync: appName is ${JSON.stringify(params.appName)}, and the runner has the appName "${appName}"; leave it out, or give that one`,
     );
   }
   for (const name in TYPES) {
@@ -106,7 +119,9 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
       'runAsync: abortSignal must be an AbortSignal, such as the `signal` of an AbortController',
     );
   if (newMessage === undefined && invocationId === undefined)
-    throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
+    throw new InvalidMessageError(
+      "newMessage: is missing; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }. Only a run that is resumed by its invocationId can do without",
+    );
   if (newMessage === undefined && stateDelta !== undefined)
     throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
   if (params.runConfig?.streamingMode === 'bidi')

@@ -20,6 +20,7 @@ import {
   checkRunConfig,
   checkRunConfigDefaults,
   type OptionNames,
+  describeKind,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
 import { toGivenConfig } from './run-params.ts';
@@ -104,21 +105,43 @@ const OPTIONS: OptionNames<RunnerConfig> = {
   getSessionConfig: true,
 };
 
+const SESSION_CACHE_OPTIONS: OptionNames<SessionCacheOptions> = { maxSessions: true, maxEvents: true };
+const WRITE_MODELS = 'write models: geminiModels({ apiKey })';
+const IN_RUN = 'write it in the parameters of runAsync';
+const HINTS = {
+  apiKey: WRITE_MODELS,
+  gemini: `${WRITE_MODELS}; only InMemoryRunner has gemini`,
+  userId: IN_RUN,
+  sessionId: IN_RUN,
+  resumabilityConfig: 'write resumable: true',
+  eventsCompactionConfig: 'did you mean "eventsCompaction"?',
+};
+
 const DAY_MS = 86_400_000;
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
 export function checkRunnerConfig(config: RunnerConfig): void {
-  checkKnown('Runner', OPTIONS, config);
+  checkKnown('Runner', OPTIONS, config, HINTS);
   if (typeof config.appName !== 'string' || config.appName === '')
-    throw new ConfigurationError('Runner: appName must be a text that is not empty');
-  if (typeof config.agent?.runAsync !== 'function') throw new ConfigurationError('Runner: agent must be an agent');
+    throw new ConfigurationError(
+      "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under it",
+    );
+  if (typeof config.agent?.runAsync !== 'function')
+    throw new ConfigurationError(
+      `Runner: agent must be an agent, such as new LlmAgent({ … }), is ${describeKind(config.agent)}`,
+    );
   if (typeof config.sessionService?.appendEvent !== 'function')
-    throw new ConfigurationError('Runner: sessionService must be a session service');
+    throw new ConfigurationError(
+      `Runner: sessionService must be a session service, such as new InMemorySessionService(), is ${describeKind(config.sessionService)}`,
+    );
   if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
-    throw new ConfigurationError('Runner: eventsCompaction.summarizer must be a summarizer');
+    throw new ConfigurationError(
+      'Runner: eventsCompaction.summarizer must be a summarizer, such as new LlmEventSummarizer({ model })',
+    );
   if (config.live !== undefined && typeof config.live?.startRun !== 'function')
     throw new ConfigurationError('Runner: live must be live support, as `live()` of @eventloom/live returns it');
-  const { getSessionConfig } = config;
+  const { getSessionConfig, sessionCache } = config;
+  if (sessionCache !== undefined) checkKnown('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.runConfig !== undefined) checkDefaults(config.runConfig, config);
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);

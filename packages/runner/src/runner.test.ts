@@ -209,10 +209,10 @@ test('a response to a call that cannot exist makes no session', async () => {
 // The runner itself.
 
 test.each([
-  ['no name', { appName: '' }, 'appName must be a text that is not empty'],
+  ['no name', { appName: '' }, 'appName is missing'],
   ['no agent', { agent: {} }, 'agent must be an agent'],
   ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
-  ['an unknown option', { memory: {} }, 'has no option "memory"; it has memoryService'],
+  ['an unknown option', { memory: {} }, 'has no option "memory"; did you mean "memoryService"?'],
   [
     'an endless lease',
     { leaseTtlMs: Infinity },

@@ -14,6 +14,7 @@ import {
   type SessionKey,
   type SessionLease,
   StaleWriterError,
+  SessionNotFoundError,
 } from '@eventloom/core';
 import { type AbortGuard, ARTIFACTS_TO_RESTORE, createErrorEvent, reportTo } from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
@@ -121,6 +122,7 @@ export class SessionLocks {
       const beginningRun = sessionService.beginRun(beginning);
       begun = beginningRun instanceof Promise ? await beginningRun : beginningRun;
     } catch (error) {
+      if (SessionNotFoundError.isInstance(error)) throw noSessionError(error);
       let tries = 1;
       const repeat = async (): Promise<BegunRun> => {
         // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
@@ -357,4 +359,11 @@ export class LockedSession implements HeldLease {
 /** The name of a session among those of a runner. Ids hold no NUL. */
 function nameOf({ userId, sessionId }: SessionKey): string {
   return `${userId}\0${sessionId}`;
+}
+
+/** Says how to create the session that a run names. */
+function noSessionError({ message }: Error): SessionNotFoundError {
+  return new SessionNotFoundError(
+    `${message}; create it first with sessionService.createSession({ appName, userId, sessionId }), or give the runner autoCreateSession: true`,
+  );
 }

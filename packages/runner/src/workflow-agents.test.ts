@@ -15,7 +15,7 @@ describe('the options of workflow agents', () => {
     ['ParallelAgent', (config: BaseAgentConfig) => new ParallelAgent(config)],
   ])('%s refuses one that it does not have', (_, create) => {
     expect(() => create({ name: 'w', subAgent: [] } as BaseAgentConfig)).toThrow(
-      'agent "w": has no option "subAgent"; it has subAgents',
+      'agent "w": has no option "subAgent"; did you mean "subAgents"?',
     );
   });
 });

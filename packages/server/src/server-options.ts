@@ -104,13 +104,24 @@ const OPTIONS: OptionNames<ServerOptions> = {
   onError: true,
 };
 
+const WRITE_RUNNERS = 'write runners: [new Runner({ appName, agent, sessionService })]';
+const IN_SERVE = 'write it in the options of serve(server, { port })';
+const HINTS = { agent: WRITE_RUNNERS, agents: WRITE_RUNNERS, rootAgent: WRITE_RUNNERS, port: IN_SERVE, host: IN_SERVE };
+const LIMITS = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, true as const]));
+
 /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
 export function checkServerOptions(options: ServerOptions): void {
-  checkKnown('createServer', OPTIONS, options);
-  if (!Array.isArray(options.runners)) throw new ConfigurationError('createServer: runners must be a list of runners');
+  checkKnown('createServer', OPTIONS, options, HINTS);
+  if (!Array.isArray(options.runners))
+    throw new ConfigurationError(
+      'createServer: runners must be a list, as in runners: [new Runner({ appName, agent, sessionService })]',
+    );
   const names = new Set<string>();
   for (const runner of options.runners) {
-    if (!(runner instanceof Runner)) throw new ConfigurationError('createServer: runners must be runners');
+    if (!(runner instanceof Runner))
+      throw new ConfigurationError(
+        'createServer: runners must hold runners, such as new Runner({ appName, agent, sessionService })',
+      );
     if (names.has(runner.appName))
       throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
     names.add(runner.appName);
@@ -133,6 +144,7 @@ export function checkServerOptions(options: ServerOptions): void {
     throw new ConfigurationError('createServer: onUnfinishedRuns must be resume, close or leave');
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
+  if (options.limits !== undefined) checkKnown('createServer: limits', LIMITS, options.limits);
   for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);
 }
 
@@ -144,11 +156,6 @@ function checkOrigin(origin: string): void {
 }
 
 function checkLimit(limit: string, value: unknown): void {
-  if (!Object.hasOwn(DEFAULT_LIMITS, limit)) {
-    throw new ConfigurationError(
-      `createServer: limits has no "${limit}"; it has ${Object.keys(DEFAULT_LIMITS).join(', ')}`,
-    );
-  }
   if (value === undefined) return;
   if (limit === 'maxLlmCalls' || limit === 'maxParallelToolCalls') {
     if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) return;

@@ -1,4 +1,11 @@
-import { createEvent, type Event, type EventParams, InvalidEventError, InvalidRequestError } from '@eventloom/core';
+import {
+  type CreateSessionRequest,
+  createEvent,
+  type Event,
+  type EventParams,
+  InvalidEventError,
+  InvalidRequestError,
+} from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { ManualPlatform, sessionServiceConformance } from './conformance/index.ts';
 import { DriverSessionService } from './driver-session-service.ts';
@@ -84,6 +91,16 @@ describe('DriverSessionService', () => {
     expect(session.events[0]).toBe(stored);
     const read = await service.getSession({ appName: 'app', userId: 'user', sessionId: 'session' });
     expect(read?.events[0]).toBe(stored);
+  });
+
+  test.each([
+    [{ userId: 'u' }, 'appName: must be a string, is missing'],
+    [{ appName: 'a' }, 'userId: must be a string, is missing'],
+    [{ appName: 'a', userId: { id: 'u' } }, 'userId: must be a string, is an object'],
+  ])('refuses a first session with the key %j', async (key, message) => {
+    const service = new InMemorySessionService();
+    const creating = service.createSession(key as unknown as CreateSessionRequest);
+    await expect(creating).rejects.toThrow(new InvalidRequestError(message));
   });
 
   test('lets a thousand wait for a session, and refuses the next at once', async () => {

@@ -32,10 +32,19 @@ import {
   systemPlatform,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { checkName, checkStateDelta, checkToolCall, sessionKeyOf, toStateWrites } from '@eventloom/core/internal';
+import {
+  checkName,
+  checkStateDelta,
+  checkToolCall,
+  sessionKeyOf,
+  toStateWrites,
+  type OptionNames,
+  checkKnown,
+} from '@eventloom/core/internal';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import {
   busyError,
+  deletedError,
   existsError,
   knownError,
   notFoundError,
@@ -62,6 +71,8 @@ export interface DriverSessionServiceOptions {
   readonly platform?: Platform | undefined;
 }
 
+const OPTIONS: OptionNames<DriverSessionServiceOptions> = { platform: true };
+
 /**
  * A session service over a driver: what the contract promises beyond storage, written once. An answer that the driver gives at
  * once costs no extra turn of the event loop.
@@ -77,8 +88,10 @@ export class DriverSessionService extends BaseSessionService {
   /** The last session whose names were found good: a turn names the same session in each of its calls. */
   #checked: SessionKey | undefined;
 
+  /** @throws ConfigurationError for an option this version does not have */
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
+    checkKnown(new.target.name, OPTIONS, options);
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
     this.#leases = new SessionLeases(driver, this.#platform);
@@ -261,8 +274,8 @@ export class DriverSessionService extends BaseSessionService {
   #check(appName: string, userId: string, sessionId: string): void {
     const last = this.#checked;
     if (last?.sessionId === sessionId && last.userId === userId && last.appName === appName) return;
-    if (last?.appName !== appName) checkName('appName', appName);
-    if (last?.userId !== userId) checkName('userId', userId);
+    if (!last || last.appName !== appName) checkName('appName', appName);
+    if (!last || last.userId !== userId) checkName('userId', userId);
     checkName('sessionId', sessionId);
     this.#checked = { appName, userId, sessionId };
   }
@@ -317,7 +330,7 @@ export class DriverSessionService extends BaseSessionService {
         });
       }
       case 'missing':
-        throw notFoundError(sessionKeyOf(session));
+        throw deletedError(sessionKeyOf(session));
       case 'busy':
         if (!lease) return this.#appendInTurn(session, append);
         throw busyError(sessionKeyOf(session));

@@ -12,32 +12,41 @@ import {
   UnfinishedRunError,
 } from '@eventloom/core';
 
-/** The session does not exist (any more). */
+/** The session does not exist. */
 export function notFoundError(key: SessionKey): SessionNotFoundError {
-  return new SessionNotFoundError(`${describe(key)} does not exist, or was deleted since it was read`);
+  return new SessionNotFoundError(`${describe(key)} does not exist`);
+}
+
+/** The session that was read before does not exist any more, or was deleted and created again. */
+export function deletedError(key: SessionKey): SessionNotFoundError {
+  return new SessionNotFoundError(`${describe(key)} was deleted since it was read; read it again with getSession`);
 }
 
 /** A session with this key already exists. */
 export function existsError(key: SessionKey): SessionAlreadyExistsError {
-  return new SessionAlreadyExistsError(`${describe(key)} exists already`);
+  return new SessionAlreadyExistsError(
+    `${describe(key)} exists already; choose another sessionId, or read it with getSession`,
+  );
 }
 
 /** The lease is no longer valid for writing. */
 export function staleError(lease: SessionLease): StaleWriterError {
   return new StaleWriterError(
-    `${describe(lease)}: the lease (epoch ${lease.epoch}) was released, taken over, or is not this session's`,
+    `${describe(lease)}: the lease (epoch ${lease.epoch}) ended: it was released, another writer took it over, or it is not a lease of this session`,
   );
 }
 
 /** Another writer holds the session, and held it for the whole of `waitedMs`. */
 export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError {
-  const waited = waitedMs === undefined ? '' : ` and was not free within ${waitedMs} ms`;
-  return new SessionBusyError(`${describe(key)} is held by another writer${waited}`);
+  const waited = waitedMs === undefined ? '' : ` and did not end within ${waitedMs} ms`;
+  return new SessionBusyError(`${describe(key)} is busy: another run holds it${waited}; wait for the end of that run`);
 }
 
 /** Another writer holds the session, and as many writers wait for it as are allowed. */
 export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
-  return new SessionBusyError(`${describe(key)} is held by another writer, and ${waiting} wait for it already`);
+  return new SessionBusyError(
+    `${describe(key)} is busy: another run holds it, and ${waiting} callers wait for it already; wait for the end of that run`,
+  );
 }
 
 /** Another run is open in the session. */
@@ -52,7 +61,7 @@ export function unfinishedError(run: OpenRun): UnfinishedRunError {
 /** The request id is that of another run. */
 export function knownError(key: SessionKey, requestId: string, invocationId: string): RequestKnownError {
   return new RequestKnownError(
-    `requestId ${JSON.stringify(requestId)}: ${describe(key)} has it already, of the run ${JSON.stringify(invocationId)}`,
+    `requestId ${JSON.stringify(requestId)}: the run ${JSON.stringify(invocationId)} of ${describe(key)} was begun with it`,
     { invocationId },
   );
 }

@@ -1,4 +1,5 @@
-import type { Platform } from '@eventloom/core';
+import { type Platform } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /**
  * A platform that stands still: time moves when the test says so, ids count up, timers run in `advance`. One without a delay needs
@@ -21,6 +22,8 @@ export interface FixedPlatformOptions {
   readonly now?: number;
 }
 
+const OPTIONS: OptionNames<FixedPlatformOptions> = { now: true };
+
 interface Timer {
   readonly dueMs: number;
   readonly callback: () => void;
@@ -28,6 +31,7 @@ interface Timer {
 
 /** A clock, ids, timers and background work under the test's control. */
 export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform {
+  checkKnown('fixedPlatform', OPTIONS, options);
   let nowMs = options.now ?? Date.UTC(2026, 0, 1);
   let events = 0;
   let uuids = 0;

@@ -9,7 +9,7 @@ import {
   PluginManager,
   type RunConfig,
 } from '@eventloom/core';
-import { AbortGuard } from '@eventloom/core/internal';
+import { AbortGuard, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** Options of a test context; all have a default. */
@@ -31,6 +31,19 @@ export interface TestContextOptions {
   readonly derived?: Map<unknown, unknown>;
 }
 
+const OPTIONS: OptionNames<TestContextOptions> = {
+  agent: true,
+  state: true,
+  events: true,
+  userContent: true,
+  runConfig: true,
+  plugins: true,
+  artifactService: true,
+  memoryService: true,
+  platform: true,
+  derived: true,
+};
+
 class SilentAgent extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
@@ -40,6 +53,7 @@ class SilentAgent extends BaseAgent {
  * calls are not recorded. A tool gets `new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' })`.
  */
 export function testContext(options: TestContextOptions = {}): InvocationContext {
+  checkKnown('testContext', OPTIONS, options);
   const { agent = new SilentAgent({ name: 'agent' }), state = {}, events = [] } = options;
   const lastSeq = events.length;
   const session = { id: 's', appName: 'app', userId: 'u', state, events, lastUpdateTime: 0, lastSeq, incarnation: 'i' };

@@ -165,9 +165,26 @@ test.each([
       description: '',
       execute: nameless,
     },
-    'tool name ""',
+    'FunctionTool: name is missing',
   ],
   ['a name that models refuse', { name: 'get weather', description: '', execute: answer }, 'tool name "get weather"'],
+  [
+    'a name that a function has from its option',
+    { description: '', execute: () => 1 },
+    'FunctionTool: name is missing',
+  ],
+  ['no description', { name: 'f', execute: answer }, 'tool "f": description is missing'],
+  ['a name of another library', { name: 'f', description: '', fn: answer }, 'did you mean "execute"?'],
+  [
+    'properties as a schema',
+    { name: 'f', description: '', parameters: { city: 'string' }, execute: answer },
+    'no keyword of JSON Schema',
+  ],
+  [
+    'schemas of properties as a schema',
+    { name: 'f', description: '', parameters: { city: z.string() }, execute: answer },
+    'write z.object({ city: … })',
+  ],
   ['no function', { name: 'f', description: '' }, 'tool "f": execute must be a function'],
   ['no schema', { name: 'f', description: '', parameters: 'x', execute: answer }, 'tool "f": the schema must be'],
   ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
@@ -200,7 +217,7 @@ test('isFunctionTool knows the function tools of another loaded copy of this pac
       return answer();
     }
   }
-  for (const value of [undefined, null, answer, FunctionTool, options, new Other(options)])
+  for (const value of [undefined, null, answer, FunctionTool, options, new Other({ name: 'a', description: 'd' })])
     expect(isFunctionTool(value)).toBe(false);
 });
 

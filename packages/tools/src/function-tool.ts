@@ -6,7 +6,7 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
-import { checkKnown, isPromiseLike, type OptionNames } from '@eventloom/core/internal';
+import { checkKnown, isPromiseLike, type OptionNames, describeKind } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { isGenerator, streamResult } from './stream-result.ts';
@@ -89,6 +89,20 @@ const OPTIONS: OptionNames<ToolOptions> = {
   responseScheduling: true,
   requireConfirmation: true,
 };
+const WRITE_PARAMETERS = 'write parameters: z.object({ … }), or a JSON Schema';
+const HINTS = {
+  func: 'did you mean "execute"?',
+  fn: 'did you mean "execute"?',
+  function: 'did you mean "execute"?',
+  handler: 'did you mean "execute"?',
+  callback: 'did you mean "execute"?',
+  run: 'did you mean "execute"?',
+  inputSchema: WRITE_PARAMETERS,
+  schema: WRITE_PARAMETERS,
+  args: WRITE_PARAMETERS,
+  outputSchema: 'leave it out: a result may be any JSON value',
+  needsApproval: 'did you mean "requireConfirmation"?',
+};
 
 /**
  * A function that a model can call. Arguments are checked against the schema before the function runs; what is wrong with them is
@@ -102,17 +116,26 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
   /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
   constructor(options: ToolOptions<P>) {
-    const name = options.name ?? options.execute?.name;
-    super({ ...options, name });
-    const owner = `tool "${name}"`;
-    if (typeof options.execute !== 'function') throw new ConfigurationError(`${owner}: execute must be a function`);
+    const name = options?.name ?? options?.execute?.name;
+    const owner = name ? `tool "${name}"` : new.target.name;
+    checkKnown(owner, OPTIONS, options, HINTS);
+    // The name that a function gets from its option.
+    if (options.name === undefined && (!name || name === 'execute'))
+      throw new ConfigurationError(
+        `${new.target.name}: name is missing; write name: 'get_weather', by which the model calls the tool, or give execute a named function`,
+      );
+    const { parameters, execute, requireConfirmation: _, ...base } = options;
+    super({ ...base, name });
+    if (typeof execute !== 'function')
+      throw new ConfigurationError(
+        `${owner}: execute must be a function of the arguments, as in execute: ({ city }) => …, is ${describeKind(execute)}`,
+      );
     const { requireConfirmation = false } = options;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
       throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
-    checkKnown(owner, OPTIONS, options);
-    this.#execute = options.execute;
+    this.#execute = execute;
     this.#requireConfirmation = requireConfirmation;
-    this.#parameters = options.parameters === undefined ? undefined : new ValueSchema(options.parameters, owner);
+    this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, owner);
   }
 
   get '~eventloom.function-tool'(): true {

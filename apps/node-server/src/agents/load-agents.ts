@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL, fileURLToPath } from 'node:url';
 import { type BaseAgent, toError } from '@eventloom/core';
 import { AgentLoadError, UsageError } from '../errors.ts';
+import { adkHint } from './adk-names.ts';
 
 /** An agent that was found in a folder, under the folder's name. */
 interface LoadedAgent {
@@ -35,7 +36,7 @@ export async function loadAgents(folder: string): Promise<LoadedAgents> {
     throw new UsageError(
       isAgent
         ? `--agents ${folder}: is the folder of one agent; name the folder that it is in`
-        : `--agents ${folder}: has no sub-folder with an ${ENTRIES[0]}`,
+        : `--agents ${folder}: has no sub-folder with an ${ENTRIES[0]}${yamlHint(folder)}`,
     );
   }
   const agents: LoadedAgent[] = [];
@@ -48,6 +49,12 @@ export async function loadAgents(folder: string): Promise<LoadedAgents> {
     }
   }
   return { agents, failures };
+}
+
+/** Agents of the ADK may be YAML files. */
+function yamlHint(folder: string): string {
+  const hasYaml = listFolders(folder).some((name) => existsSync(join(folder, name, 'root_agent.yaml')));
+  return hasYaml ? '; agents in YAML are not read: write them in TypeScript' : '';
 }
 
 function listFolders(folder: string): string[] {
@@ -68,9 +75,14 @@ async function loadAgent(file: string): Promise<BaseAgent> {
   if (isAgent(agent)) return agent;
   throw new AgentLoadError(
     agent === undefined
-      ? 'exports neither rootAgent nor a default'
-      : 'what it exports as rootAgent or default is no agent',
+      ? `exports no agent; write export const rootAgent = new LlmAgent({ … })${otherNames(exported as object)}`
+      : `its ${rootAgent === undefined ? 'default export' : 'rootAgent'} must be an agent, such as new LlmAgent({ … }), is of the type ${agent === null ? 'null' : typeof agent}`,
   );
+}
+
+function otherNames(exported: object): string {
+  const names = Object.keys(exported);
+  return names.length > 0 ? `; it exports ${names.join(', ')}` : '';
 }
 
 function isAgent(value: unknown): value is BaseAgent {
@@ -97,7 +109,7 @@ function describe(cause: unknown, file: string): string {
   const [message = ''] = cause.message.split('\n');
   const said = message === '' ? cause.name : message;
   const named = cause.name === 'Error' || cause instanceof AgentLoadError ? said : `${cause.name}: ${said}`;
-  const told = `${named}${typescriptHint(cause)}`;
+  const told = `${named}${typescriptHint(cause)}${adkHint(said)}`;
   const place = cause.stack
     ?.split('\n')
     .find((line) => line.includes(file) && !line.includes(said) && !line.startsWith('- '));

@@ -1,8 +1,7 @@
-import { type Event, RunAbortedError, serializeEvent, StreamingMode, toError } from '@eventloom/core';
+import { type Event, RunAbortedError, serializeEvent, StreamingMode, toError, nearestNames } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import { checkId } from '@eventloom/server';
 import { openApplication } from '../application.ts';
-import { nearestName } from '../command-line/nearest-name.ts';
 import type { CommandLine } from '../command-line/parse-command-line.ts';
 import { UsageError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
@@ -18,6 +17,7 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
   checkIds(line);
   const application = await openApplication(settings, terminal.warn);
   const aborting = new AbortController();
+  let printedError: string | undefined;
   const abort = (): void => aborting.abort();
   process.once('SIGINT', abort);
   try {
@@ -34,11 +34,16 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
       runConfig: { streamingMode: StreamingMode.SSE },
       abortSignal: aborting.signal,
     });
-    for await (const event of stream) print(event);
+    for await (const event of stream) {
+      print(event);
+      if (event.errorMessage !== undefined) printedError = event.errorMessage;
+    }
     const isKept = settings.sessions.kind !== 'memory';
     if (!line.json && line.session === undefined && isKept) terminal.print(`go on with --session ${sessionId}`);
     return 0;
   } catch (error) {
+    // The last event has said so already.
+    if (!line.json && printedError !== undefined && toError(error).message === printedError) return 1;
     if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
     terminal.warn('interrupted; what was committed is in the session');
     return INTERRUPTED;
@@ -64,7 +69,7 @@ function chooseRunner(runners: readonly Runner[], appName: string | undefined): 
   const names = runners.map((runner) => runner.appName);
   const chosen = appName === undefined ? runners[0] : runners.find((runner) => runner.appName === appName);
   if (chosen) return chosen;
-  const meant = appName === undefined ? undefined : nearestName(appName, names);
+  const [meant] = appName === undefined ? [] : nearestNames(appName, names);
   throw new UsageError(
     `--app ${appName}: there is no such app; ${meant === undefined ? `there are ${names.join(', ')}` : `did you mean ${meant}?`}`,
   );

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
-import { toError } from '@eventloom/core';
+import { toError, nearestNames } from '@eventloom/core';
 import { UsageError } from '../errors.ts';
-import { nearestName } from './nearest-name.ts';
 import { type CommandName, COMMANDS, OPTION_LIST, PARSE_OPTIONS } from './options.ts';
 
 /** The parsed command line. */
@@ -103,7 +102,7 @@ function checkNames(args: readonly string[]): void {
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     if (!names.includes(token.name)) {
-      const meant = nearestName(token.name, names);
+      const [meant] = nearestNames(token.name, names);
       const hint = meant === undefined ? '--help names those there are' : `did you mean --${meant}?`;
       throw new UsageError(`there is no option ${token.rawName}; ${hint}`);
     }
@@ -127,7 +126,7 @@ function splitCommand(positionals: readonly string[]): { command: CommandName; r
   if (first === 'ask') return { command: 'ask', rest };
   const names = Object.keys(COMMANDS);
   if (first !== 'start') {
-    const meant = nearestName(first, names);
+    const [meant] = nearestNames(first, names);
     const hint = meant === undefined ? `there are ${names.join(' and ')}` : `did you mean ${meant}?`;
     throw new UsageError(`there is no command ${JSON.stringify(withoutMark(first))}; ${hint}`);
   }

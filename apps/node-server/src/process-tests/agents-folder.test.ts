@@ -66,7 +66,9 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(
       /agent broken \(.*agent\.ts\): ReferenceError: missing is not defined \(.*agent\.ts:1:\d+\)\n/,
     );
-    expect(stderr).toMatch(/agent empty \(.*agent\.mts\): exports neither rootAgent nor a default\n/);
+    expect(stderr).toMatch(
+      /agent empty \(.*agent\.mts\): exports no agent; write export const rootAgent = new LlmAgent\(.*\n/,
+    );
   });
 
   test('is served when an agent ends the process while it is loaded, which is named', async () => {

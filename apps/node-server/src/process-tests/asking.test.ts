@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Event } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { interruptProgram, runProgram, temporaryFolder } from './program.ts';
@@ -69,6 +71,18 @@ describe('ask', { timeout: 30_000 }, () => {
       stdout: '',
       stderr: 'eventloom: ask: has no question; write it behind the command, in quotes\n',
     });
+  });
+
+  test('that fails prints the reason once', async () => {
+    using folder = temporaryFolder();
+    mkdirSync(join(folder.path, 'agents/helper'), { recursive: true });
+    writeFileSync(
+      join(folder.path, 'agents/helper/agent.ts'),
+      "import { LlmAgent } from 'eventloom';\nexport const rootAgent = new LlmAgent({ name: 'helper', model: 'gemini-x' });\n",
+    );
+    const { code, stdout, stderr } = await runProgram(['ask', 'hi', '--agents', 'agents'], { folder: folder.path });
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toMatch(/^helper {2}! CONFIGURATION: model "gemini-x": no key is set; set GEMINI_API_KEY [^\n]*\n$/);
   });
 
   test('of an app that does not exist names the one that may be meant', async () => {

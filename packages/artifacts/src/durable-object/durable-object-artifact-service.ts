@@ -1,4 +1,5 @@
-import type { DurableObjectStorage } from '@eventloom/core';
+import { type DurableObjectStorage } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { DurableObjectArtifactDriver } from './durable-object-artifact-driver.ts';
 
@@ -7,6 +8,8 @@ export interface DurableObjectArtifactServiceOptions extends DriverArtifactServi
   /** `ctx.storage` of an object whose class has SQLite storage. The tables of this package begin with `eventloom_`. */
   readonly storage: DurableObjectStorage;
 }
+
+const OPTIONS: OptionNames<DurableObjectArtifactServiceOptions> = { storage: true, platform: true };
 
 /**
  * Artifacts in the SQL storage of a Durable Object: small ones, where there is no R2 bucket. Make it in the object's constructor,
@@ -25,8 +28,10 @@ export interface DurableObjectArtifactServiceOptions extends DriverArtifactServi
  * takes 10 GB; a write beyond is an error of the storage that changes nothing.
  */
 export class DurableObjectArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError when the tables were made by a newer version */
+  /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */
   constructor(options: DurableObjectArtifactServiceOptions) {
-    super(new DurableObjectArtifactDriver(options.storage), options);
+    checkKnown('DurableObjectArtifactService', OPTIONS, options);
+    const { storage, platform } = options;
+    super(new DurableObjectArtifactDriver(storage), { platform });
   }
 }

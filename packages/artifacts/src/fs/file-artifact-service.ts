@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { resolve } from 'node:path';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { FileArtifactDriver } from './file-artifact-driver.ts';
@@ -14,15 +15,27 @@ export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions
   readonly durability?: 'process' | 'power';
 }
 
+const OPTIONS: OptionNames<FileArtifactServiceOptions> = { rootDir: true, durability: true, platform: true };
+const HINTS = {
+  path: 'did you mean "rootDir"?',
+  folder: 'did you mean "rootDir"?',
+  directory: 'did you mean "rootDir"?',
+};
+
 /**
  * Artifacts in a folder, their bytes as plain files. Several processes may use one folder at the same time: no two saves get the
  * same number, and a version that is not wholly written cannot be seen. A number whose save failed midway is skipped. Folders and
  * files that the service makes have the modes 0700 and 0600; a `rootDir` that is there keeps its own.
  */
 export class FileArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError without a `rootDir` */
+  /** @throws ConfigurationError without a `rootDir`, and for an option this version does not have */
   constructor(options: FileArtifactServiceOptions) {
-    if (!options.rootDir) throw new ConfigurationError('FileArtifactService: rootDir names no folder');
-    super(new FileArtifactDriver(resolve(options.rootDir), options.durability === 'power'), options);
+    checkKnown('FileArtifactService', OPTIONS, options, HINTS);
+    const { rootDir, durability, platform } = options;
+    if (!rootDir)
+      throw new ConfigurationError(
+        "FileArtifactService: rootDir is missing; name a folder, as in { rootDir: 'artifacts' }",
+      );
+    super(new FileArtifactDriver(resolve(rootDir), durability === 'power'), { platform });
   }
 }

@@ -1,4 +1,5 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import type { R2ArtifactBucket } from './r2-artifact-bucket.ts';
 import { R2ArtifactDriver } from './r2-artifact-driver.ts';
@@ -14,6 +15,8 @@ export interface R2ArtifactServiceOptions extends DriverArtifactServiceOptions {
    */
   readonly prefix?: string | undefined;
 }
+
+const OPTIONS: OptionNames<R2ArtifactServiceOptions> = { bucket: true, prefix: true, platform: true };
 
 /**
  * Artifacts in an R2 bucket. Any number of Workers may use one bucket at the same time: no two saves get the same number, a
@@ -43,8 +46,10 @@ export interface R2ArtifactServiceOptions extends DriverArtifactServiceOptions {
  * stored. Of a deleted name an object of a few bytes stays, which knows the next number.
  */
 export class R2ArtifactService extends DriverArtifactService {
-  /** @throws ConfigurationError for a prefix that is too long or malformed */
-  constructor({ bucket, prefix = '', platform = systemPlatform }: R2ArtifactServiceOptions) {
+  /** @throws ConfigurationError for a prefix that is too long or malformed, and for an option this version does not have */
+  constructor(options: R2ArtifactServiceOptions) {
+    checkKnown('R2ArtifactService', OPTIONS, options);
+    const { bucket, prefix = '', platform = systemPlatform } = options;
     if (!prefix.isWellFormed() || new TextEncoder().encode(prefix).length > MAX_PREFIX_BYTES) {
       throw new ConfigurationError(
         `R2ArtifactService: prefix must be well-formed and have at most ${MAX_PREFIX_BYTES} bytes`,

@@ -13,7 +13,7 @@ import {
 } from './agent-callbacks.ts';
 import type { OptionNames } from './options.ts';
 import { runResumable } from './run-resumable.ts';
-import { describeKind } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 
 /** Config that every agent has. */
 export interface BaseAgentConfig {
@@ -64,6 +64,10 @@ export abstract class BaseAgent {
    * or has a parent already, and for a name that two agents of the tree have
    */
   constructor(config: BaseAgentConfig) {
+    if (!isRecord(config))
+      throw new ConfigurationError(
+        `${new.target.name}: expected an object of options, got ${config === undefined ? 'nothing' : describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
+      );
     if (typeof config.name !== 'string' || !IDENTIFIER.test(config.name)) {
       throw new ConfigurationError(
         `agent name ${JSON.stringify(config.name)}: must be an identifier (letters, digits, _ and $, not starting with a digit)`,

@@ -19,6 +19,29 @@ test('checkKnown names an unknown option and all known ones', () => {
   expect(check).toThrow('tool: has no option "toString"; it has timeoutMs, retries');
 });
 
-test('checkKnown suggests the option that begins like the unknown one', () => {
-  expect(() => checkKnown('tool', OPTIONS, { timeout: 1 })).toThrow('has no option "timeout"; it has timeoutMs');
+test.each([
+  ['timeout', '"timeoutMs"'],
+  ['timeout_ms', '"timeoutMs"'],
+  ['retrys', '"retries"'],
+  ['retreis', '"retries"'],
+  ['maxRetries', '"retries"'],
+])('checkKnown suggests the option that %s may stand for', (option, meant) => {
+  expect(() => checkKnown('tool', OPTIONS, { [option]: 1 })).toThrow(
+    `has no option "${option}"; did you mean ${meant}?`,
+  );
+});
+
+test('checkKnown gives the hint for a name of another library', () => {
+  const check = (): void => checkKnown('tool', OPTIONS, { wait: 1 }, { wait: 'write timeoutMs' });
+  expect(check).toThrow('tool: has no option "wait"; write timeoutMs');
+});
+
+test.each([
+  [undefined, 'nothing'],
+  ['x.db', 'a string'],
+  [[], 'a list'],
+])('checkKnown refuses %j in place of options', (given, got) => {
+  expect(() => checkKnown('tool', OPTIONS, given as unknown as object)).toThrow(
+    `tool: expected an object of options, got ${got}`,
+  );
 });

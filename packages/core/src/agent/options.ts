@@ -1,5 +1,6 @@
 import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
+import { nearestNames } from './nearest-names.ts';
 
 /**
  * The option names of `T`, as an object. The compiler refuses a missing name and a name that `T` does not have:
@@ -9,18 +10,34 @@ import { ConfigurationError } from '../errors.ts';
 export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
 
 /**
- * Checks the names of given options.
+ * Checks the names of given options. The message for an unknown one suggests the option that was probably meant.
  * @param owner starts the message of the error, e.g. `agent "helper"`
- * @throws ConfigurationError for an option that is not in `known`
+ * @param hints what to write instead of names that other libraries have, by name, e.g. `write instruction`
+ * @throws ConfigurationError for an option that is not in `known`, and for options that are not an object
  */
-export function checkKnown(owner: string, known: Readonly<Record<string, true>>, given: object): void {
-  for (const name in given) {
-    if (Object.hasOwn(known, name)) continue;
-    const all = Object.keys(known);
-    // Suggests the names that begin alike, else all of them.
-    const [meant = all.join(', ')] = all.filter((option) => name.startsWith(option) || option.startsWith(name));
-    throw new ConfigurationError(`${owner}: has no option "${name}"; it has ${meant}`);
-  }
+export function checkKnown(
+  owner: string,
+  known: Readonly<Record<string, true>>,
+  given: object,
+  hints?: Readonly<Record<string, string>>,
+): void {
+  if (!isRecord(given))
+    throw new ConfigurationError(
+      `${owner}: expected an object of options, got ${given === undefined ? 'nothing' : describeKind(given)}`,
+    );
+  for (const name in given)
+    if (!Object.hasOwn(known, name)) throw unknownOptionError(owner, name, Object.keys(known), hints);
+}
+
+function unknownOptionError(
+  owner: string,
+  name: string,
+  options: readonly string[],
+  hints: Readonly<Record<string, string>> = {},
+): ConfigurationError {
+  const nearest = nearestNames(name, options).map((option) => `"${option}"`);
+  const suggestion = nearest.length > 0 ? `did you mean ${nearest.join(' or ')}?` : `it has ${options.join(', ')}`;
+  return new ConfigurationError(`${owner}: has no option "${name}"; ${getOwn(hints, name) ?? suggestion}`);
 }
 
 /** Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. */
@@ -61,10 +78,7 @@ export function checkOptions(path: string, checks: Readonly<Record<string, Check
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;
     const check = getOwn(checks, key);
-    if (!check) {
-      const known = Object.keys(checks).join(', ');
-      throw new ConfigurationError(`${path}.${key}: this version has no such option; it has ${known}`);
-    }
+    if (!check) throw unknownOptionError(path, key, Object.keys(checks));
     const wanted = check(value);
     if (wanted !== undefined) {
       const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);

@@ -3,7 +3,13 @@
 export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
 export { BASE_AGENT_OPTIONS } from '../agent/base-agent.ts';
 export { checkKnown, type OptionNames } from '../agent/options.ts';
-export { checkRunConfig, checkRunConfigDefaults, MAX_RUN_ATTEMPTS, runConfigOver } from '../agent/run-config.ts';
+export {
+  checkRunConfig,
+  checkRunConfigDefaults,
+  MAX_RUN_ATTEMPTS,
+  RUN_CONFIG_OPTIONS,
+  runConfigOver,
+} from '../agent/run-config.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
 export { type Call, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
@@ -12,7 +18,7 @@ export { languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes } from '../content/bytes.ts';
 export { callsToRun } from '../content/content.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
-export { getOwn, isRecord, isSameJson, setOwn } from '../content/json.ts';
+export { describeKind, getOwn, isRecord, isSameJson, setOwn } from '../content/json.ts';
 export { AbortGuard } from '../context/abort-guard.ts';
 export type { AgentPlace } from '../context/invocation-context.ts';
 export type { MessageAnswers, MessageWithAnswers } from '../context/invocation.ts';
@@ -43,6 +49,7 @@ export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from
 export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';
 export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
 export { LockLine } from '../platform/lock-line.ts';
+export { requireSqlite } from '../platform/sqlite-module.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';
 export { checkToolCall } from '../session/check-tool-call.ts';

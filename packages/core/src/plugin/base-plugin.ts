@@ -1,3 +1,5 @@
+import { describeKind } from '../content/json.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { Content } from '../content/content.ts';
 import type { CallbackContext } from '../context/callback-context.ts';
@@ -18,7 +20,12 @@ type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
 export abstract class BasePlugin {
   readonly name: string;
 
+  /** @param name names the plugin in messages @throws ConfigurationError for anything but a text */
   constructor(name: string) {
+    if (typeof name !== 'string' || name === '')
+      throw new ConfigurationError(
+        `${new.target.name}: the name of a plugin must be a text, is ${describeKind(name)}; write super('logging')`,
+      );
     this.name = name;
   }
 

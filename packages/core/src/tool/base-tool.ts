@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
+import { checkKnown, type OptionNames } from '../agent/options.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
@@ -46,6 +47,16 @@ export interface BaseToolParams {
   readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
+const OPTIONS: OptionNames<BaseToolParams> = {
+  name: true,
+  description: true,
+  isLongRunning: true,
+  idempotent: true,
+  inputStream: true,
+  nonBlocking: true,
+  responseScheduling: true,
+};
+
 /**
  * Tells a model how to take the response to a call during which it could continue to speak: only note it (`SILENT`),
  * speak of it after its current words (`WHEN_IDLE`, the models' own default), or at once (`INTERRUPT`).
@@ -64,13 +75,18 @@ export abstract class BaseTool {
   readonly isNonBlocking: boolean;
   readonly responseScheduling: ResponseScheduling | undefined;
 
-  /** @throws ConfigurationError for a name that models do not accept */
+  /** @throws ConfigurationError for a name that models do not accept, and for an option this version does not have */
   constructor(params: BaseToolParams) {
+    checkKnown(new.target.name, OPTIONS, params);
     if (!isToolName(params.name)) {
       throw new ConfigurationError(
         `tool name ${JSON.stringify(params.name)}: must be 1 to 128 letters, digits, _ . : - and start with a letter or _`,
       );
     }
+    if (typeof params.description !== 'string')
+      throw new ConfigurationError(
+        `tool "${params.name}": description is missing; say in it what the tool does: the model decides by it when to call the tool`,
+      );
     this.name = params.name;
     this.description = params.description;
     this.isLongRunning = params.isLongRunning ?? false;

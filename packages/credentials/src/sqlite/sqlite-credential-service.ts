@@ -1,6 +1,8 @@
+import { requireSqlite, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import process from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
 import { ConfigurationError, type Platform, systemPlatform } from '@eventloom/core';
 import { checkEncryptionKeys } from '../credential-cipher.ts';
 import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted-credential-service.ts';
@@ -20,6 +22,13 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
   readonly platform?: Platform;
 }
 
+const OPTIONS: OptionNames<SqliteCredentialServiceOptions> = { path: true, database: true, keys: true, platform: true };
+const HINTS = {
+  file: 'did you mean "path"?',
+  filename: 'did you mean "path"?',
+  secret: 'write keys: [key], made by createEncryptionKey()',
+};
+
 /**
  * Credentials in a SQLite file, through node's own `node:sqlite`, encrypted as `EncryptedCredentialService` says. Several processes of
  * one machine may use one file, with the same keys. An acknowledged write survives a crash of the machine. In a file that the
@@ -29,10 +38,18 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
 export class SqliteCredentialService extends EncryptedCredentialService {
   readonly #opened: DatabaseSync | undefined;
 
-  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for bad keys */
-  constructor({ path, database, keys, platform = systemPlatform }: SqliteCredentialServiceOptions) {
+  /**
+   * Opens the file, or prepares the database.
+   * @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, for bad keys, and for an
+   * option this version does not have
+   */
+  constructor(options: SqliteCredentialServiceOptions) {
+    checkKnown('SqliteCredentialService', OPTIONS, options, HINTS);
+    const { path, database, keys, platform = systemPlatform } = options;
     if ((path === undefined) === (database === undefined)) {
-      throw new ConfigurationError('SqliteCredentialService: give either path or database');
+      throw new ConfigurationError(
+        "SqliteCredentialService: needs either path, as in { path: 'credentials.db' }, or database",
+      );
     }
     checkEncryptionKeys(keys);
     const opened = path === undefined ? undefined : openDatabase(path);
@@ -56,13 +73,14 @@ const BUSY_TIMEOUT_MS = 5000;
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 function openDatabase(path: string): DatabaseSync {
+  const sqlite = requireSqlite('SqliteCredentialService', process.getBuiltinModule?.('node:sqlite'), process.version);
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
-    database = new DatabaseSync(path);
+    database = new sqlite.DatabaseSync(path);
     database.exec('PRAGMA secure_delete = ON');
     prepareDatabase(database);
     return database;

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { type OptionNames } from '@eventloom/core/internal';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
@@ -27,6 +28,19 @@ export interface GeminiClientOptions {
   readonly client?: GenAiClient | (() => Promise<GenAiClient>) | undefined;
 }
 
+/** The option names of a client, for the check of options that have more. */
+export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
+  apiKey: true,
+  vertexai: true,
+  project: true,
+  location: true,
+  headers: true,
+  baseUrl: true,
+  apiVersion: true,
+  httpOptions: true,
+  client: true,
+};
+
 /** @throws ConfigurationError when no client can be made of the options */
 export function checkClientOptions({
   apiKey,
@@ -38,9 +52,14 @@ export function checkClientOptions({
 }: GeminiClientOptions): void {
   if (client || apiKey) return;
   if (!vertexai) {
-    throw new ConfigurationError('gemini: apiKey is missing; pass one, or vertexai: true with a project');
+    throw new ConfigurationError(
+      'Gemini: apiKey is missing; write { apiKey: process.env.GEMINI_API_KEY }, because no environment variable is read by itself. ' +
+        'For Vertex AI write { vertexai: true, project }',
+    );
   }
   if (!project && !baseUrl && !httpOptions?.baseUrl) {
-    throw new ConfigurationError('gemini: vertexai needs a project (and a location), or an apiKey');
+    throw new ConfigurationError(
+      'Gemini: vertexai: true needs a project, as in { vertexai: true, project, location }, or an apiKey',
+    );
   }
 }

@@ -30,11 +30,13 @@ export function toTypedError(error: unknown, call: FailedCall): EventloomError {
   return status === undefined ? connectionError(error, call) : serviceError(error, status, call);
 }
 
-function serviceError(error: unknown, status: number, { exchange, nowMs, redact }: FailedCall): ModelError {
+function serviceError(error: unknown, status: number, { model, exchange, nowMs, redact }: FailedCall): ModelError {
   const text = messageOf(error);
   const reported = parseServiceError(text);
-  const message =
+  const reason =
     reported?.message ?? (text === '' || reported ? `the service answered with HTTP status ${status}` : text);
+  const remedy = remedyFor(status, reason);
+  const message = remedy === undefined ? reason : `model "${model}": ${reason.replace(/\.$/, '')}; ${remedy}`;
   const waitMs = reported?.retryDelayMs ?? retryAfterMs(exchange.response?.headers.get('retry-after'), nowMs);
   return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
     errorCode: reported?.status ?? statusCode(status),
@@ -43,6 +45,14 @@ function serviceError(error: unknown, status: number, { exchange, nowMs, redact 
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     ...causeWithoutSecrets(error, redact),
   });
+}
+
+/** Returns what the developer can do about a refusal of the key or of the name of the model. */
+function remedyFor(status: number, reason: string): string | undefined {
+  if ((status === 400 && /\bAPI key\b/i.test(reason)) || status === 401 || status === 403)
+    return 'check the apiKey that Gemini, geminiModels or InMemoryRunner got (https://aistudio.google.com/apikey), or on Vertex AI the project and its permissions';
+  if (status === 404) return 'check the name of the model';
+  return undefined;
 }
 
 function connectionError(error: unknown, { model, exchange, redact }: FailedCall): ModelError {

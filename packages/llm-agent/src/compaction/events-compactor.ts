@@ -5,7 +5,7 @@ import {
   type Event,
   type InvocationContext,
 } from '@eventloom/core';
-import { readNewest, sessionKeyOf } from '@eventloom/core/internal';
+import { readNewest, sessionKeyOf, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
@@ -132,14 +132,22 @@ function overlapOf(events: readonly Event[], size: number): Overlap {
   };
 }
 
+const OPTIONS: OptionNames<EventsCompactionConfig> = {
+  summarizer: true,
+  compactionInterval: true,
+  overlapSize: true,
+  tokenThreshold: true,
+  eventRetentionSize: true,
+};
+
 /** The minimum of each number. */
 const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, eventRetentionSize: 0 } as const;
 
 /** @throws ConfigurationError for a config that cannot work, and for an option this version does not have */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
+  checkKnown('eventsCompaction', OPTIONS, config);
   for (const [option, value] of Object.entries(config)) {
     if (option === 'summarizer' || value === undefined) continue;
-    if (!Object.hasOwn(MINIMA, option)) fail(`has no option ${option}`);
     const minimum = MINIMA[option as keyof typeof MINIMA];
     if (!Number.isInteger(value) || value < minimum) fail(`${option} must be an integer of at least ${minimum}`);
   }

@@ -9,6 +9,7 @@ import {
   ModelError,
   type Part,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
@@ -21,6 +22,7 @@ export interface LlmEventSummarizerOptions {
   readonly promptTemplate?: string | undefined;
 }
 
+const OPTIONS: OptionNames<LlmEventSummarizerOptions> = { model: true, promptTemplate: true };
 const HISTORY_SLOT = '{conversation_history}';
 
 const PROMPT = `Below is a conversation between a user and one or more AI agents, with the tools that they called and what these answered.
@@ -37,11 +39,19 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
 
   /**
    * Makes a summarizer.
-   * @throws ConfigurationError for an invalid model, or a template without `{conversation_history}`
+   * @throws ConfigurationError for an invalid model, a template without `{conversation_history}`, or an option this version does not have
    */
-  constructor({ model, promptTemplate = PROMPT }: LlmEventSummarizerOptions) {
+  constructor(options: LlmEventSummarizerOptions) {
     super();
-    if (!isBaseLlm(model)) throw new ConfigurationError('LlmEventSummarizer: model must be a model object');
+    checkKnown('LlmEventSummarizer', OPTIONS, options, {
+      llm: 'did you mean "model"?',
+      prompt: 'did you mean "promptTemplate"?',
+    });
+    const { model, promptTemplate = PROMPT } = options;
+    if (!isBaseLlm(model))
+      throw new ConfigurationError(
+        "LlmEventSummarizer: model must be a model object, such as new Gemini({ model: 'gemini-flash-latest', apiKey })",
+      );
     if (!promptTemplate.includes(HISTORY_SLOT))
       throw new ConfigurationError(`LlmEventSummarizer: promptTemplate must contain ${HISTORY_SLOT}`);
     this.#model = model;

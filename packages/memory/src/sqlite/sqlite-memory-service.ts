@@ -1,6 +1,8 @@
+import { requireSqlite, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import process from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
 import { ConfigurationError, type Platform, systemPlatform } from '@eventloom/core';
 import { DriverMemoryService } from '../driver-memory-service.ts';
 import { migrateMemories } from './schema.ts';
@@ -20,6 +22,9 @@ export interface SqliteMemoryServiceOptions {
   readonly platform?: Platform;
 }
 
+const OPTIONS: OptionNames<SqliteMemoryServiceOptions> = { path: true, database: true, platform: true };
+const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
+
 /**
  * Memories in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file. Calls are
  * synchronous inside; a search takes longer the more memories of the user have its words. A call that finds the file locked by
@@ -32,10 +37,16 @@ export interface SqliteMemoryServiceOptions {
 export class SqliteMemoryService extends DriverMemoryService {
   readonly #opened: DatabaseSync | undefined;
 
-  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version */
-  constructor({ path, database, platform = systemPlatform }: SqliteMemoryServiceOptions) {
+  /**
+   * Opens the file, or prepares the database.
+   * @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for an option this
+   * version does not have
+   */
+  constructor(options: SqliteMemoryServiceOptions) {
+    checkKnown('SqliteMemoryService', OPTIONS, options, HINTS);
+    const { path, database, platform = systemPlatform } = options;
     if ((path === undefined) === (database === undefined)) {
-      throw new ConfigurationError('SqliteMemoryService: give either path or database');
+      throw new ConfigurationError("SqliteMemoryService: needs either path, as in { path: 'memory.db' }, or database");
     }
     const opened = path === undefined ? undefined : openDatabase(path);
     if (database) prepareDatabase(database);
@@ -58,13 +69,14 @@ const BUSY_TIMEOUT_MS = 5000;
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 function openDatabase(path: string): DatabaseSync {
+  const sqlite = requireSqlite('SqliteMemoryService', process.getBuiltinModule?.('node:sqlite'), process.version);
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
-    database = new DatabaseSync(path);
+    database = new sqlite.DatabaseSync(path);
     database.exec('PRAGMA secure_delete = ON');
     prepareDatabase(database);
     return database;

@@ -23,7 +23,7 @@ export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
   readonly #threads: QuickJsThreads;
   readonly #maxWaitMs: number;
 
-  /** @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's */
+  /** @throws ConfigurationError for a bound that cannot work, a module that is not this package's, and an option this version does not have */
   constructor({ threads = sharedThreads, maxWaitMs = 30_000, ...options }: QuickJsThreadCodeExecutorOptions = {}) {
     super(options, maxWaitMs);
     this.#threads = threads;

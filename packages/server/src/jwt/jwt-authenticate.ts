@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { createKeySetVerifier } from './key-set-verifier.ts';
@@ -22,6 +23,14 @@ export interface JwtAuthenticateOptions {
   readonly mayWriteAppState?: ((claims: Readonly<JWTPayload>) => boolean) | undefined;
 }
 
+const OPTIONS: OptionNames<JwtAuthenticateOptions> = {
+  secret: true,
+  jwksUrl: true,
+  issuer: true,
+  audience: true,
+  userIdClaim: true,
+  mayWriteAppState: true,
+};
 const MIN_SECRET_BYTES = 32;
 /** How far the clocks of whoever makes tokens and of this machine may be apart. */
 const CLOCK_TOLERANCE = '10s';
@@ -35,6 +44,7 @@ const CLOCK_TOLERANCE = '10s';
 export function jwtAuthenticate(
   options: JwtAuthenticateOptions,
 ): (request: Request) => Promise<AuthenticatedUser | undefined> {
+  checkKnown('jwtAuthenticate', OPTIONS, options);
   const { userIdClaim = 'sub', mayWriteAppState } = options;
   const verify = createVerifier(options);
   return async (request) => {

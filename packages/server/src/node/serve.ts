@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
@@ -24,6 +25,8 @@ export interface ServeOptions {
   readonly unreadyMs?: number | undefined;
 }
 
+const OPTIONS: OptionNames<ServeOptions> = { port: true, host: true, drainMs: true, unreadyMs: true };
+
 /** A server that listens. */
 export interface NodeServer {
   /** `http://127.0.0.1:8000` */
@@ -42,9 +45,10 @@ const DEFAULT_DRAIN_MS = 10_000;
 
 /**
  * Listens for a server. Settles when it does.
- * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, and for a port that is taken
+ * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, for a port that is taken, and for an option this version does not have
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
+  checkKnown('serve', OPTIONS, options);
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(

@@ -209,18 +209,17 @@ async function readWebhook(call: Call, key: SessionKey, json: object): Promise<s
 }
 
 /** The hub has reported the failure; here it is only answered, with the name of the run whose events can be read. */
-function failedResponse({ invocationId }: RunLog, failure: Error): Response {
-  return errorResponse(withRemedy(failure), { [INVOCATION_ID_HEADER]: invocationId });
+function failedResponse({ invocationId, key }: RunLog, failure: Error): Response {
+  const error = SessionNotFoundError.isInstance(failure) ? noSessionError(key, failure) : failure;
+  return errorResponse(error, { [INVOCATION_ID_HEADER]: invocationId });
 }
 
-/** A client that begins with a run is told what comes before one. */
-function withRemedy(failure: Error): Error {
-  if (!SessionNotFoundError.isInstance(failure)) return failure;
+/** Tells a client that begins with a run how to create the session first. */
+function noSessionError({ appName, userId, sessionId }: SessionKey, cause: Error): SessionNotFoundError {
+  const path = `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
   return new SessionNotFoundError(
-    `${failure.message}; POST /apps/{appName}/users/{userId}/sessions/{sessionId} makes it`,
-    {
-      cause: failure,
-    },
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${path}`,
+    { cause },
   );
 }
 

@@ -11,6 +11,7 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { type HostedRunner, type RunHub, within } from './run-hub.ts';
@@ -26,6 +27,8 @@ export interface WebhookOptions {
    */
   readonly origins: readonly string[];
 }
+
+const OPTIONS: OptionNames<WebhookOptions> = { secret: true, origins: true };
 
 /** What webhooks are delivered with. */
 export interface WebhooksParams {
@@ -283,7 +286,9 @@ async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<stri
 }
 
 /** @returns the bytes of the secret @throws ConfigurationError that does not quote it */
-export function checkWebhookOptions({ secret, origins }: WebhookOptions): Uint8Array<ArrayBuffer> {
+export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBuffer> {
+  checkKnown('createServer: webhooks', OPTIONS, options);
+  const { secret, origins } = options;
   const bytes = secretBytes(secret);
   if (!bytes || bytes.length < 24 || bytes.length > 64)
     throw new ConfigurationError(

@@ -6,6 +6,7 @@ import {
   type Session,
   systemPlatform,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow } from '../event-window.ts';
 import { toSession } from '../session-view.ts';
@@ -31,6 +32,15 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
    */
   readonly maxRowBytes?: number | undefined;
 }
+
+const OPTIONS: OptionNames<DurableObjectSessionServiceOptions> = {
+  storage: true,
+  bucket: true,
+  prefix: true,
+  onLoose: true,
+  maxRowBytes: true,
+  platform: true,
+};
 
 /**
  * Sessions in the SQL storage of a Durable Object.
@@ -68,14 +78,15 @@ export class DurableObjectSessionService extends DriverSessionService {
   readonly #rows: SqlSessionDriver;
   readonly #values: LargeValues;
 
-  /** @throws ConfigurationError when the tables were made by a newer version */
+  /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */
   constructor(options: DurableObjectSessionServiceOptions) {
+    checkKnown('DurableObjectSessionService', OPTIONS, options);
     const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
     const values = new LargeValues(storage, bucket, prefix, platform, onLoose);
     const texts = new LargeTexts(values, maxRowBytes);
     const run = <T>(work: () => T) => texts.run(work);
     const rows = new SqlSessionDriver(new DurableObjectConnection(storage, texts), { read: run, write: run });
-    super(rows, options);
+    super(rows, { platform });
     values.begin();
     this.#storage = storage;
     this.#rows = rows;

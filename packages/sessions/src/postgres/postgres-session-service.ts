@@ -1,3 +1,5 @@
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool } from './postgres-pool.ts';
@@ -36,6 +38,17 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
   readonly queryTimeoutMs?: number | undefined;
 }
 
+const OPTIONS: OptionNames<PostgresSessionServiceOptions> = {
+  pool: true,
+  schema: true,
+  preparedStatements: true,
+  leaseClock: true,
+  queryTimeoutMs: true,
+  platform: true,
+};
+const WRITE_POOL = 'write pool: new Pool({ connectionString }), of the package pg';
+const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_POOL, client: WRITE_POOL };
+
 /**
  * Sessions in PostgreSQL 14 or later, for any number of processes. The tables begin with `eventloom_`. They are made or brought up
  * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
@@ -71,10 +84,11 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
 export class PostgresSessionService extends DriverSessionService {
   readonly #database: PostgresDatabase;
 
-  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, and for a `queryTimeoutMs` that is no time */
+  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is no time, and an option this version does not have */
   constructor(options: PostgresSessionServiceOptions) {
+    checkKnown('PostgresSessionService', OPTIONS, options, HINTS);
     const database = new PostgresDatabase(options.pool, options);
-    super(new PostgresSessionDriver(database), options);
+    super(new PostgresSessionDriver(database), { platform: options.platform });
     this.#database = database;
   }
 

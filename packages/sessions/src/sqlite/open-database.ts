@@ -1,8 +1,10 @@
+import { requireSqlite } from '@eventloom/core/internal';
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { LockLine } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import process from 'node:process';
+import type { DatabaseSync } from 'node:sqlite';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
@@ -30,13 +32,14 @@ const NEW_FILE = 'PRAGMA page_size = 2048; PRAGMA wal_autocheckpoint = 2000;';
  * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
  */
 export function openDatabase(path: string, durability: SqliteDurability, platform: Platform): OpenDatabase {
+  const sqlite = requireSqlite('SqliteSessionService', process.getBuiltinModule?.('node:sqlite'), process.version);
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
       closeSync(openSync(path, 'a', 0o600));
     }
-    database = new DatabaseSync(path);
+    database = new sqlite.DatabaseSync(path);
     database.exec(NEW_FILE);
     return { database, driver: prepareDatabase(database, durability, platform) };
   } catch (cause) {

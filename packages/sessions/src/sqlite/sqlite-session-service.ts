@@ -1,4 +1,5 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import type { DatabaseSync } from 'node:sqlite';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { openDatabase, prepareDatabase, type SqliteDurability } from './open-database.ts';
@@ -16,6 +17,14 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
   readonly durability?: SqliteDurability;
 }
 
+const OPTIONS: OptionNames<SqliteSessionServiceOptions> = {
+  path: true,
+  database: true,
+  durability: true,
+  platform: true,
+};
+const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
+
 /**
  * Sessions in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file: a session has
  * one writer at a time among all of them, and who waits for one is served in the order of asking. Calls are synchronous inside, and
@@ -30,17 +39,20 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: DatabaseSync | undefined;
 
-  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version */
+  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for an option this version does not have */
   constructor(options: SqliteSessionServiceOptions) {
+    checkKnown('SqliteSessionService', OPTIONS, options, HINTS);
     const { path, database, durability = 'process', platform = systemPlatform } = options;
     if (path !== undefined && database === undefined) {
       const opened = openDatabase(path, durability, platform);
-      super(opened.driver, options);
+      super(opened.driver, { platform });
       this.#opened = opened.database;
     } else if (path === undefined && database !== undefined) {
-      super(prepareDatabase(database, durability, platform), options);
+      super(prepareDatabase(database, durability, platform), { platform });
     } else {
-      throw new ConfigurationError('SqliteSessionService: give either path or database');
+      throw new ConfigurationError(
+        "SqliteSessionService: needs either path, as in { path: 'sessions.db' }, or database",
+      );
     }
   }
 

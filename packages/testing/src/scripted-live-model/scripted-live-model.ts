@@ -6,6 +6,7 @@ import {
   type LlmResponse,
   RunAbortedError,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { copyRequest } from '../scripted-model/copy-request.ts';
 import { unmetExpectation } from '../scripted-model/request-expectation.ts';
@@ -19,6 +20,8 @@ export interface ScriptedLiveModelOptions {
   /** False leaves `sent` of its connections empty, for tests that send hours of audio. Default true. */
   readonly recordSent?: boolean;
 }
+
+const OPTIONS: OptionNames<ScriptedLiveModelOptions> = { model: true, recordSent: true };
 
 /**
  * A model with live connections that play a script, one script a connection, and that keeps all it is sent. It says so when there
@@ -39,10 +42,9 @@ export class ScriptedLiveModel extends BaseLlm {
   #arrival = Promise.withResolvers<void>();
 
   /** @param scripts what each connection plays, or a function that makes a script for each of as many as there come */
-  constructor(
-    scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory,
-    { model = 'scripted-live', recordSent = true }: ScriptedLiveModelOptions = {},
-  ) {
+  constructor(scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory, options: ScriptedLiveModelOptions = {}) {
+    checkKnown('ScriptedLiveModel', OPTIONS, options);
+    const { model = 'scripted-live', recordSent = true } = options;
     super({ model });
     this.#scripts = scripts;
     this.#recordSent = recordSent;

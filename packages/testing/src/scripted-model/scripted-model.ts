@@ -7,6 +7,7 @@ import {
   ResponseAggregator,
   RunAbortedError,
 } from '@eventloom/core';
+import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';
@@ -22,6 +23,8 @@ export interface ScriptedModelOptions {
   /** False leaves `requests` empty, for measurements that the copies would distort. Default true. */
   readonly recordRequests?: boolean;
 }
+
+const OPTIONS: OptionNames<ScriptedModelOptions> = { model: true, outputSchemaWithTools: true, recordRequests: true };
 
 /** One call of a scripted model: the request as it was then, and how it was made. */
 export interface RecordedModelCall {
@@ -42,7 +45,9 @@ export class ScriptedModel extends BaseLlm {
   #calls = 0;
   #fault: EventloomError | undefined;
 
+  /** @throws ConfigurationError for an option this version does not have */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
+    checkKnown('ScriptedModel', OPTIONS, options);
     super({ model: options.model ?? 'scripted' });
     this.#steps = steps;
     this.#options = options;

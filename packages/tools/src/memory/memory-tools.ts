@@ -10,7 +10,7 @@ import {
   type ToolContext,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
-import { reportTo } from '@eventloom/core/internal';
+import { reportTo, type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /** Bounds of what a model reads from memory. */
 export interface MemoryToolOptions {
@@ -20,10 +20,15 @@ export interface MemoryToolOptions {
   readonly maxCharacters?: number;
 }
 
-/** @throws ConfigurationError for a number that is no positive integer */
-function memoryToolOptions({ limit = 10, maxCharacters = 20_000 }: MemoryToolOptions): Required<MemoryToolOptions> {
+const OPTIONS: OptionNames<MemoryToolOptions> = { limit: true, maxCharacters: true };
+
+/** @throws ConfigurationError for a number that is no positive integer, and for an option this version does not have */
+function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<MemoryToolOptions> {
+  checkKnown(owner, OPTIONS, options);
+  const { limit = 10, maxCharacters = 20_000 } = options;
   for (const [name, value] of Object.entries({ limit, maxCharacters })) {
-    if (!Number.isInteger(value) || value < 1) throw new ConfigurationError(`${name}: must be a positive integer`);
+    if (!Number.isInteger(value) || value < 1)
+      throw new ConfigurationError(`${owner}: ${name} must be a positive integer, is ${value}`);
   }
   return { limit, maxCharacters };
 }
@@ -49,7 +54,7 @@ export class LoadMemoryTool extends BaseTool {
   /** @throws ConfigurationError for a number that is no positive integer */
   constructor(options: MemoryToolOptions = {}) {
     super({ name: 'load_memory', description: DECLARATION.description ?? '', idempotent: true });
-    this.#options = memoryToolOptions(options);
+    this.#options = memoryToolOptions('LoadMemoryTool', options);
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -90,7 +95,7 @@ export class PreloadMemoryTool extends BaseTool {
   /** @throws ConfigurationError for a number that is no positive integer */
   constructor(options: MemoryToolOptions = {}) {
     super({ name: 'preload_memory', description: 'Adds what is remembered of the user to the instruction.' });
-    this.#options = memoryToolOptions(options);
+    this.#options = memoryToolOptions('PreloadMemoryTool', options);
   }
 
   /** @throws ConfigurationError: no model is offered this tool */

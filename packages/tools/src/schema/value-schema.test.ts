@@ -83,7 +83,9 @@ test('checking leaves no trace in the schema that the model is told', async () =
 
 test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema) => {
   expect(() => new ValueSchema(schema as unknown as JsonSchema, OWNER)).toThrow(
-    new ConfigurationError('tool "f": the schema must be a Standard Schema or a JSON Schema object'),
+    new ConfigurationError(
+      'tool "f": the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema',
+    ),
   );
 });
 

@@ -23,8 +23,11 @@ export class ValueSchema {
    */
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
-      throw new ConfigurationError(`${owner}: the schema must be a Standard Schema or a JSON Schema object`);
+      throw new ConfigurationError(
+        `${owner}: the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema`,
+      );
     if (isStandard(schema)) jsonSchemaSource(owner, schema);
+    else checkKeywords(schema, owner);
     this.#schema = schema;
     this.#owner = owner;
   }
@@ -48,6 +51,26 @@ export class ValueSchema {
     const issues = this.#validator.issues(value);
     return issues.length === 0 ? { value } : { issues };
   }
+}
+
+/** Keywords of which a JSON Schema has one at least, unless it takes everything. */
+const KEYWORDS =
+  'type properties $ref $schema $defs definitions anyOf oneOf allOf not enum const items required additionalProperties patternProperties if format description title default'.split(
+    ' ',
+  );
+
+/** @throws ConfigurationError for an object that is a list of properties, and no schema */
+function checkKeywords(schema: object, owner: string): void {
+  const [property] = Object.keys(schema);
+  const holdsSchemas = Object.values(schema).some(
+    (value) => typeof value === 'object' && value !== null && '~standard' in value,
+  );
+  if (property === undefined || (!holdsSchemas && KEYWORDS.some((keyword) => keyword in schema))) return;
+  throw new ConfigurationError(
+    holdsSchemas
+      ? `${owner}: the schema is an object of schemas; write z.object({ ${property}: … })`
+      : `${owner}: the schema has no keyword of JSON Schema; write { type: 'object', properties: { ${property}: { type: 'string' } } }, or z.object({ ${property}: z.string() })`,
+  );
 }
 
 function isStandard(schema: SchemaLike): schema is StandardSchemaWithJson {

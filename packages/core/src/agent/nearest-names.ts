@@ -1,0 +1,38 @@
+/**
+ * The names that a misspelt one may stand for, best first: the same in another notation (`sub_agents`), else the one that differs by the
+ * fewest characters if they are few, else at most three that contain it or are contained in it. Empty when nothing is close.
+ */
+export function nearestNames(typed: string, names: readonly string[]): readonly string[] {
+  const plain = toPlain(typed);
+  const same = names.find((name) => toPlain(name) === plain);
+  if (same !== undefined) return [same];
+  const [nearest] = names
+    .map((name) => ({ name, distance: editDistance(plain, toPlain(name)) }))
+    .toSorted((one, other) => one.distance - other.distance);
+  if (nearest && nearest.distance <= Math.max(1, Math.floor(plain.length / 3))) return [nearest.name];
+  const isPart = (part: string, whole: string): boolean => part.length > 2 && whole.includes(part);
+  return names.filter((name) => isPart(plain, toPlain(name)) || isPart(toPlain(name), plain)).slice(0, 3);
+}
+
+function toPlain(name: string): string {
+  // Longer texts are no misspelt names, and would take long to compare.
+  return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '');
+}
+
+/** Characters to insert, remove or replace, and neighbours to exchange, to get from one text to the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  let before: number[] = [];
+  for (let index = 0; index < from.length; index++) {
+    const next = [index + 1];
+    for (let column = 0; column < to.length; column++) {
+      const replaced = (row[column] ?? 0) + (from[index] === to[column] ? 0 : 1);
+      const isExchanged = index > 0 && column > 0 && from[index] === to[column - 1] && from[index - 1] === to[column];
+      const exchanged = isExchanged ? (before[column - 1] ?? 0) + 1 : Infinity;
+      next.push(Math.min(replaced, exchanged, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,198 @@
+import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
+import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
+import { FileArtifactService } from '@eventloom/artifacts/fs';
+import { R2ArtifactService } from '@eventloom/artifacts/r2';
+import { createCloudflareServer } from '@eventloom/cloudflare';
+import { BaseTool, toError } from '@eventloom/core';
+import { EncryptedCredentialService } from '@eventloom/credentials';
+import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
+import { channel, node, StateGraph } from '@eventloom/graph';
+import { LiveRequestQueue } from '@eventloom/live';
+import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
+import { SqliteMemoryService } from '@eventloom/memory/sqlite';
+import { QuickJsCodeExecutor } from '@eventloom/quickjs';
+import { QuickJsThreadCodeExecutor } from '@eventloom/quickjs/node';
+import { createServer } from '@eventloom/server';
+import { jwtAuthenticate } from '@eventloom/server/jwt';
+import { serve } from '@eventloom/server/node';
+import { PostgresRunRelay } from '@eventloom/server/postgres';
+import { DriverSessionService, InMemorySessionService } from '@eventloom/sessions';
+import { DurableObjectSessionService } from '@eventloom/sessions/durable-object';
+import { PostgresSessionService } from '@eventloom/sessions/postgres';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { fixedPlatform, ScriptedLiveModel, ScriptedModel, testContext } from '@eventloom/testing';
+import {
+  AgentTool,
+  BuiltInPlanner,
+  FunctionTool,
+  Gemini,
+  geminiModels,
+  InMemoryRunner,
+  LlmAgent,
+  LlmEventSummarizer,
+  LongRunningFunctionTool,
+  LoopAgent,
+  ParallelAgent,
+  Runner,
+  SequentialAgent,
+} from 'eventloom';
+import { describe, expect, test } from 'vitest';
+import { optionsTakers } from './option-names.ts';
+import { publicApi } from './public-api.ts';
+import { isTestFile, readPackages } from './repository.ts';
+
+// A misspelt option is refused, with the one that was meant, by every public constructor and function that takes options.
+
+class OwnTool extends BaseTool {
+  runAsync(): Promise<unknown> {
+    return Promise.resolve(undefined);
+  }
+}
+
+const agent = new LlmAgent({ name: 'helper' });
+const sessionService = new InMemorySessionService();
+const server = createServer({ runners: [] });
+const named = { name: 'helper' };
+const runner = new Runner({ appName: 'app', agent, sessionService });
+
+/** Makes one with options, a misspelt one among them, and the option that is meant. */
+type Case = readonly [misspelt: string, meant: string, make: (options: never) => unknown];
+
+const CASES: Readonly<Record<string, Case>> = {
+  AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],
+  BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
+  BuiltInPlanner: ['thinking_config', 'thinkingConfig', (options) => new BuiltInPlanner(options)],
+  channel: ['reducers', 'reducer', (options: object) => channel({}, options)],
+  createServer: ['runner', 'runners', (options) => createServer(options)],
+  'createServer: limits': ['maxRun', 'maxRuns', (limits) => createServer({ runners: [], limits })],
+  'createServer: webhooks': ['origin', 'origins', (webhooks) => createServer({ runners: [], webhooks })],
+  createCloudflareServer: ['appName', 'appNames', reportOfWorker],
+  DriverArtifactService: ['plattform', 'platform', (options) => new DriverArtifactService(undefined as never, options)],
+  DriverSessionService: ['plattform', 'platform', (options) => new DriverSessionService(undefined as never, options)],
+  DurableObjectArtifactService: ['storages', 'storage', (options) => new DurableObjectArtifactService(options)],
+  DurableObjectSessionService: ['max_row_bytes', 'maxRowBytes', (options) => new DurableObjectSessionService(options)],
+  EncryptedCredentialService: ['key', 'keys', (options) => new EncryptedCredentialService(options)],
+  FileArtifactService: ['root_dir', 'rootDir', (options) => new FileArtifactService(options)],
+  fixedPlatform: ['Now', 'now', (options) => fixedPlatform(options)],
+  FunctionTool: ['parameter', 'parameters', (options: object) => new FunctionTool({ ...toolOf(), ...options })],
+  Gemini: ['api_key', 'apiKey', (options: object) => new Gemini({ model: 'gemini-x', ...options })],
+  'Gemini: retry': ['attempt', 'attempts', (retry) => new Gemini({ model: 'gemini-x', apiKey: 'k', retry })],
+  geminiModels: ['key', 'apiKey', (options) => geminiModels(options)],
+  InMemoryArtifactService: ['plattform', 'platform', (options) => new InMemoryArtifactService(options)],
+  InMemoryRunner: [
+    'auto_create_session',
+    'autoCreateSession',
+    (options: object) => new InMemoryRunner({ agent, ...options }),
+  ],
+  InMemorySessionService: ['plattform', 'platform', (options) => new InMemorySessionService(options)],
+  jwtAuthenticate: ['issueer', 'issuer', (options) => jwtAuthenticate(options)],
+  LiveRequestQueue: ['max_chars', 'maxChars', (options) => new LiveRequestQueue(options)],
+  LlmAgent: ['agents', 'subAgents', (options: object) => new LlmAgent({ ...named, ...options })],
+  LlmEventSummarizer: ['template', 'promptTemplate', (options) => new LlmEventSummarizer(options)],
+  LoadMemoryTool: ['limits', 'limit', (options) => new LoadMemoryTool(options)],
+  LongRunningFunctionTool: [
+    'excute',
+    'execute',
+    (options) => new LongRunningFunctionTool({ ...toolOf(), ...(options as object) }),
+  ],
+  LoopAgent: ['max_iterations', 'maxIterations', (options: object) => new LoopAgent({ ...named, ...options })],
+  node: ['retrys', 'retry', (options: object) => node('n', () => ({}), options)],
+  ParallelAgent: ['maxConcurency', 'maxConcurrency', (options: object) => new ParallelAgent({ ...named, ...options })],
+  PostgresRunRelay: ['pools', 'pool', (options) => new PostgresRunRelay(options)],
+  PostgresSessionService: ['pools', 'pool', (options) => new PostgresSessionService(options)],
+  PreloadMemoryTool: ['maxCharacter', 'maxCharacters', (options) => new PreloadMemoryTool(options)],
+  QuickJsCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsCodeExecutor(options)],
+  QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
+  R2ArtifactService: ['buckets', 'bucket', (options) => new R2ArtifactService(options)],
+  Runner: ['session_service', 'sessionService', (options) => new Runner(options)],
+  'Runner: eventsCompaction': ['interval', 'compactionInterval', compacting],
+  'Runner: runConfig': [
+    'maxLlmCall',
+    'maxLlmCalls',
+    (runConfig) => new Runner({ appName: 'a', agent, sessionService, runConfig }),
+  ],
+  'Runner: sessionCache': ['maxSession', 'maxSessions', caching],
+  'Runner.runAsync': ['message', 'newMessage', (params) => runner.run(params)],
+  'Runner.rewindAsync': ['userID', 'userId', (params) => runner.rewindAsync(params)],
+  'Runner.runLive': ['queue', 'liveRequestQueue', (params: object) => runner.runLive({ ...live(), ...params }).next()],
+  ScriptedLiveModel: ['models', 'model', (options) => new ScriptedLiveModel([], options)],
+  ScriptedModel: ['models', 'model', (options) => new ScriptedModel([], options)],
+  SequentialAgent: ['subagent', 'subAgents', (options: object) => new SequentialAgent({ ...named, ...options })],
+  serve: ['ports', 'port', (options) => serve(server, options)],
+  SqliteCredentialService: ['filename', 'path', (options) => new SqliteCredentialService(options)],
+  SqliteMemoryService: ['filename', 'path', (options) => new SqliteMemoryService(options)],
+  SqliteSessionService: ['filename', 'path', (options) => new SqliteSessionService(options)],
+  StateGraph: ['channel', 'channels', (options: object) => new StateGraph({ name: 'g', ...options })],
+  testContext: ['states', 'state', (options) => testContext(options)],
+};
+
+function toolOf() {
+  return { name: 'f', description: '', execute: () => 1 };
+}
+
+function live() {
+  return { userId: 'u', sessionId: 's', liveRequestQueue: new LiveRequestQueue() };
+}
+
+function compacting(config: object): Runner {
+  const summarizer = new LlmEventSummarizer({ model: new ScriptedModel([]) });
+  return new Runner({ appName: 'a', agent, sessionService, eventsCompaction: { summarizer, ...config } });
+}
+
+function caching(sessionCache: object): Runner {
+  return new Runner({ appName: 'a', agent, sessionService, sessionCache });
+}
+
+/** A Worker checks its options at the first request, and reports what is wrong. */
+async function reportOfWorker(options: object): Promise<never> {
+  let reported: unknown;
+  const onError = (error: unknown): void => void (reported = error);
+  const { handler } = createCloudflareServer({ appNames: [], runners: () => [], onError, ...options });
+  await handler.fetch(new Request('http://localhost/list-apps'), {} as never);
+  throw toError(reported);
+}
+
+describe('a misspelt option is refused with the one that is meant', () => {
+  test.each(Object.keys(CASES))('%s', async (name) => {
+    const [misspelt, meant, make] = CASES[name] ?? expect.unreachable();
+    const making = async (): Promise<unknown> => make({ [misspelt]: 1 } as never);
+    await expect(making()).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: expect.stringMatching(new RegExp(`has no option "${misspelt}"; did you mean "${meant}"`)),
+    });
+  });
+});
+
+/**
+ * Names of classes and functions that take options and check none: bases of classes with more options, checks of options, the parameters of a
+ * single call, and the options of errors.
+ */
+const EXEMPT =
+  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|runInQuickJs|serializeEvent|\w+Error)$/;
+
+test('every public class and function with options is in the table', () => {
+  const packages = readPackages();
+  const sections = publicApi(packages).split('\n\n');
+  const shown = sections.filter((section) => !/^\S+\/(internal|conformance)\n/.test(section));
+  const names = new Set(shown.join('\n').match(/(?<=^ {2}value )\w+/gm));
+  const files = packages.flatMap(({ files: all }) => all).filter(({ path }) => !isTestFile(path));
+  const takers = files.flatMap(optionsTakers).map(({ name }) => name);
+  expect(takers.length).toBeGreaterThan(30);
+  expect(takers.filter((name) => names.has(name) && !EXEMPT.test(name) && !CASES[name])).toEqual([]);
+});
+
+test('the check finds a constructor and a function that take options', () => {
+  const text = [
+    'export class Door extends House {',
+    '  readonly #a = 1;',
+    '  constructor(driver: Driver, options: DoorOptions = {}) {',
+    '  }',
+    '}',
+    'export async function open(door: Door, config: OpenConfig): Promise<void> {',
+    '}',
+  ].join('\n');
+  expect(optionsTakers({ path: 'door.ts', text })).toEqual([
+    { name: 'Door', type: 'DoorOptions' },
+    { name: 'open', type: 'OpenConfig' },
+  ]);
+});
