@@ -1,7 +1,7 @@
 import type { Event, LeaveOpen, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import type { AppendOutcome, BeginOutcome, EventAppend, EventWindow, LeaseClaim } from '@eventloom/sessions';
-import type { OpenRunPage, RunBegin, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
+import type { OpenRunPage, RecordChanges, RunBegin, RunEnd, RunMessage, RunWebhookPage } from '@eventloom/sessions';
 import type { SessionCreation, SessionDriver, SessionImport, SessionPage } from '@eventloom/sessions';
 import { endLease, findRecord, isLeaseLive, keepLease, refusedAppend, takeLease } from '@eventloom/sessions';
 import { type RunTable, type StoredRun, takeRun, withdrawTicket } from '@eventloom/sessions';
@@ -84,7 +84,14 @@ export class DocumentSessionDriver implements SessionDriver {
       const stored = session?.events.find(({ id }) => id === end.event.id);
       if (outcome.status === 'stale' && stored)
         return { status: 'duplicate', event: stored, lastSeq: session?.events.length ?? 0 };
-      endLease(session, undefined, end.lease, end.leaveOpen);
+      endLease(
+        session,
+        session && new RunList(session.runs),
+        end.lease,
+        end.leaveOpen,
+        end,
+        session?.events.length ?? 0,
+      );
       return outcome;
     });
   }
@@ -101,9 +108,9 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(lease, (_, session) => keepLease(session, lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]) {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes: RecordChanges = {}) {
     return this.#change(lease, (_, session) =>
-      endLease(session, session && new RunList(session.runs), lease, leaveOpen, forget),
+      endLease(session, session && new RunList(session.runs), lease, leaveOpen, changes, session?.events.length ?? 0),
     );
   }
 
@@ -189,9 +196,9 @@ class RunList implements RunTable {
     return this.#runs.find((run) => run.id === id);
   }
 
-  set(id: string, { invocationId, firstSeq }: Omit<StoredRun, 'id'>): void {
+  set(id: string, run: Omit<StoredRun, 'id'>): void {
     this.delete(id);
-    this.#runs.push({ id, invocationId, firstSeq });
+    this.#runs.push({ ...run, id });
   }
 
   delete(id: string): void {

@@ -307,6 +307,15 @@ export class ModelError extends EventloomError {
   }
 }
 
+/**
+ * The code under which clients hear of an error, in the event that tells of it, in the answer to their request and in the record of the run: the
+ * service's own code for the failure of a model, otherwise that of the error's class.
+ */
+export function errorCodeOf(error: EventloomError): string {
+  const ofService = ModelError.isInstance(error) || LiveConnectionError.isInstance(error) ? error.errorCode : undefined;
+  return ofService || error.code;
+}
+
 /** Options of a LiveConnectionError: the details known of the connection that ended. */
 export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
   /** The WebSocket's close code, when there was one: 1006 for a network failure, 1007 and 1008 for a refused setup, 1011 for a failed service. */

@@ -158,6 +158,8 @@ export type {
   ListOpenRunsResponse,
   OpenRun,
   OpenRunState,
+  RunOutcome,
+  EndedRunState,
   RunRecord,
 } from './session/open-run.ts';
 export type {

@@ -11,6 +11,7 @@ import {
   isBasePlanner,
   isBaseTool,
   isBaseToolset,
+  isFinalResponse,
   type TransferRules,
   isBaseAgent,
 } from '@eventloom/core';
@@ -119,6 +120,15 @@ export class LlmAgent extends BaseAgent {
   }
 
   /** True: in a live run, the live support of the runner speaks with the agent's model. */
+  override isDoneAfter(event: Event): boolean {
+    if (this.afterAgentCallback.length > 0 || this.codeExecutor !== undefined) return false;
+    // The agent handed over to the one below it.
+    if (event.author !== this.name) return true;
+    const isError = event.errorCode !== undefined && event.errorCode !== event.finishReason;
+    const isOfTools = event.content?.parts?.some((part) => part.functionCall ?? part.functionResponse) === true;
+    return isFinalResponse(event) && !isError && !isOfTools;
+  }
+
   override get canRunLive(): boolean {
     return true;
   }

@@ -2,6 +2,7 @@ import {
   AgentError,
   createEventActions,
   type Event,
+  EventloomError,
   type InvocationContext,
   type LlmResponse,
   ModelError,
@@ -9,7 +10,13 @@ import {
   ResponseAggregator,
   SET_MODEL_RESPONSE,
 } from '@eventloom/core';
-import { callsToRun, createErrorEvent, isOutputMismatch, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
+import {
+  callsToRun,
+  createErrorEvent,
+  errorCodeOf,
+  isOutputMismatch,
+  STRUCTURED_OUTPUT,
+} from '@eventloom/core/internal';
 import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
@@ -60,9 +67,10 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (call.isOwnFailure(error)) throw error;
         response = await call.onError(error);
         if (!response) {
-          yield failedReply(context, call, error);
-          context.markReported(error);
-          throw error;
+          const failure = toFailure(error, agent);
+          yield createErrorEvent(call.broken(), errorCodeOf(failure), failure.publicMessage);
+          context.markReported(failure);
+          throw failure;
         }
       }
     }
@@ -119,11 +127,11 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
   return aggregator.finish();
 }
 
-/** The event of a reply that failed: what was received of it, without calls, and why it ended. */
-function failedReply(context: InvocationContext, call: ModelCall, thrown: unknown): Event {
-  const { publicMessage } = AgentError.around(thrown, `the model of agent "${context.agent.name}"`);
-  const code = ModelError.isInstance(thrown) ? thrown.errorCode : 'MODEL_ERROR';
-  return createErrorEvent(call.broken(), code, publicMessage);
+/** The failure of a model as the run tells of it: an error of Eventloom's own as it is, anything else as the cause of a ModelError. */
+function toFailure(thrown: unknown, agent: LlmAgent): EventloomError {
+  if (EventloomError.isInstance(thrown)) return thrown;
+  const { message, publicMessage } = AgentError.around(thrown, `the model of agent "${agent.name}"`);
+  return new ModelError(message, { errorCode: 'MODEL_ERROR', cause: thrown, publicMessage });
 }
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {

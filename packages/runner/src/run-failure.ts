@@ -9,12 +9,13 @@ import {
   ObjectType,
   RunAbortedError,
   type RunConfig,
+  type RunOutcome,
   SessionBusyError,
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
 } from '@eventloom/core';
-import { createErrorEvent, reportTo } from '@eventloom/core/internal';
+import { createErrorEvent, errorCodeOf, errorOutcome, nameFault, reportTo } from '@eventloom/core/internal';
 import { type EventCommitter, stampEvent } from './event-committer.ts';
 import { isReplayed, type LockedRun } from './lock-run.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
@@ -65,11 +66,11 @@ export interface UnfinishedRun {
 export interface StoredEnd {
   /** What was stored, to be yielded. */
   readonly events: readonly Event[];
-  /** False when the session does not say how the run ended. */
-  readonly isEnded: boolean;
+  /** How the run ended; undefined when the session does not say it. */
+  readonly outcome: RunOutcome | undefined;
 }
 
-const NOT_ENDED: StoredEnd = { events: [], isEnded: false };
+const NOT_ENDED: StoredEnd = { events: [], outcome: undefined };
 
 /** Failures after which the session is another writer's, or gone. */
 const LOST = [StaleWriterError, SessionNotFoundError];
@@ -87,13 +88,20 @@ export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<
   const events: Event[] = [];
   try {
     events.push(...(await storeOpenAnswers(runner, run)));
-    if (!isTold(run)) events.push(await storeErrorEvent(run));
+    const isAnswered = hasAnswer(run);
+    if (!isAnswered && !context.isReported(run.thrown)) events.push(await storeErrorEvent(run));
     if (context.isResumable) await committer.append(committer.endEvent());
-    return { events, isEnded: true };
+    return { events, outcome: isAnswered ? { state: 'completed' } : outcomeOf(failure) };
   } catch (error) {
     reportTo(context.platform, error);
-    return { events, isEnded: false };
+    return { events, outcome: undefined };
   }
+}
+
+/** How a run ended that failed with this error, for its record. */
+export function outcomeOf(failure: EventloomError): RunOutcome {
+  const code = errorCodeOf(failure);
+  return errorOutcome(nameFault(code) === undefined ? code : failure.code);
 }
 
 /**
@@ -118,14 +126,12 @@ export function isStopped(failure: EventloomError | undefined): boolean {
   return RunAbortedError.isInstance(failure) && ShuttingDownError.isInstance(failure.cause);
 }
 
-/** True if the events of the run say how it ended: with the error, or with an answer at which its reader left. */
-function isTold({ context, committer, failure, thrown }: UnfinishedRun): boolean {
+/** True for a run whose reader left at its answer, and for the call of a client that left: nothing is missing of it. */
+function hasAnswer({ context, committer, failure, thrown }: UnfinishedRun): boolean {
   if (context.invocation.live?.clientDisconnected) return true;
-  if (RunAbortedError.isInstance(failure)) {
-    const last = committer.session.events.at(-1);
-    return thrown === undefined && last?.invocationId === context.invocationId && isFinalResponse(last);
-  }
-  return context.isReported(thrown);
+  if (!RunAbortedError.isInstance(failure) || thrown !== undefined) return false;
+  const last = committer.session.events.at(-1);
+  return last?.invocationId === context.invocationId && isFinalResponse(last);
 }
 
 async function storeErrorEvent({
@@ -135,9 +141,7 @@ async function storeErrorEvent({
   thrown,
   failed = context,
 }: UnfinishedRun): Promise<Event> {
-  // A ModelError and a LiveConnectionError have the service's own code.
-  const code = 'errorCode' in failure && typeof failure.errorCode === 'string' ? failure.errorCode : failure.code;
-  const event = committer.complete(createErrorEvent(failed.createEvent(), code, failure.publicMessage));
+  const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), failure.publicMessage));
   // Plugins are not waited for after an abort.
   if (RunAbortedError.isInstance(failure)) return committer.append(event);
   try {

@@ -1,4 +1,11 @@
-import { type Event, type EventloomError, RequestKnownError, RunAbortedError, StreamingMode } from '@eventloom/core';
+import {
+  type Event,
+  type EventloomError,
+  RequestKnownError,
+  RunAbortedError,
+  type RunOutcome,
+  StreamingMode,
+} from '@eventloom/core';
 import { startOperation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { compactSession } from './compact-session.ts';
@@ -20,6 +27,8 @@ import { followRun } from './resume/follow-run.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
 
+const COMPLETED: RunOutcome = { state: 'completed' };
+
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message,
  * drive the agent, store the end, unlock. The only code that drives an agent and commits what it yields.
@@ -34,8 +43,8 @@ export async function* run(
   control: RunControl,
 ): AsyncGenerator<Event, void, undefined> {
   let locked: LockedRun | undefined;
-  /** Whether the session says how the run ended. */
-  let isEnded = false;
+  /** How the run ended, once the session says it. */
+  let outcome: RunOutcome | undefined;
   let failure: EventloomError | undefined;
   let config = input.params?.runConfig;
   let request: RunRequest | undefined;
@@ -113,9 +122,9 @@ export async function* run(
         );
       if (context.isResumable && !context.isPaused) {
         if (runner.compactor) await committer.append(committer.endEvent());
-        else await locked.session.end(committer.endEvent(), context.session);
+        else await locked.session.end(committer.endEvent(), context.session, COMPLETED);
       }
-      isEnded = true;
+      outcome = COMPLETED;
       if (runner.compactor)
         await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
     } catch (thrown) {
@@ -125,7 +134,7 @@ export async function* run(
       failure = toRunError(thrown, control.abortReason, failed);
       control.operation?.fail(failure);
       const stored = await storeFailure(runner, { locked, context, committer, failure, thrown, failed });
-      isEnded = stored.isEnded;
+      outcome = stored.outcome;
       try {
         // An aborted run yields nothing more.
         for (const event of control.abortReason ? [] : stored.events) {
@@ -138,9 +147,9 @@ export async function* run(
       }
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
-      if (control.isStarted && !isEnded && !failure) {
+      if (control.isStarted && !outcome && !failure) {
         failure = new RunAbortedError('the reader of the run stopped reading');
-        isEnded = (await storeFailure(runner, { locked, context, committer, failure })).isEnded;
+        ({ outcome } = await storeFailure(runner, { locked, context, committer, failure }));
       }
     }
     if (config.completionEvent) yield completionEvent(runner, config, control.invocationId, failure);
@@ -148,7 +157,7 @@ export async function* run(
   } catch (thrown) {
     if (RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
       yield* followRun(runner, request, control, thrown);
-      isEnded = true;
+      outcome = COMPLETED;
       return;
     }
     const error = control.isStarted
@@ -159,10 +168,10 @@ export async function* run(
       yield completionEvent(runner, config, control.invocationId, error);
     if (!control.live?.clientDisconnected) throw error;
   } finally {
-    control.end(isEnded && !failure);
+    control.end(outcome !== undefined && !failure);
     if (control.isStarted) {
-      control.isLeftOpen = !isEnded;
-      await locked?.session.unlock(isEnded ? false : isStopped(failure) ? 'uncounted' : true);
+      control.isLeftOpen = !outcome;
+      await locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
     } else await locked?.session.undo();
   }
 }

@@ -85,7 +85,7 @@ export class Runner {
    * resumed), RunNotFoundError, UnfinishedRunError, RequestKnownError, StateKeyError, StateValueError, SessionNotFoundError,
    * SessionBusyError, or AgentError around the error of a plugin's
    * `onUserMessageCallback`. Later: RunAbortedError after an abort, StaleWriterError when another writer took the session, and otherwise,
-   * after an error event, the error that ended the run (an AgentError around an error that is not Eventloom's own).
+   * after an error event, the error that ended the run: an AgentError around an error that is not Eventloom's own, a ModelError if a model threw it.
    */
   runAsync(params: RunAsyncParams): RunStream {
     const invocationId = params?.invocationId ?? `e-${this.platform.newUuid()}`;

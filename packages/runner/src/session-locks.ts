@@ -9,14 +9,22 @@ import {
   type LeaveOpen,
   type MaybePromise,
   type OnBusy,
+  type ReleaseLeaseOptions,
   RUN_CONFIG_DEFAULTS,
+  type RunOutcome,
   type Session,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type AbortGuard, ARTIFACTS_TO_RESTORE, createErrorEvent, reportTo } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  ARTIFACTS_TO_RESTORE,
+  createErrorEvent,
+  errorOutcome,
+  reportTo,
+} from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
 import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
 import { restoreArtifacts } from './restore-artifacts.ts';
@@ -146,13 +154,21 @@ export class SessionLocks {
     } catch (error) {
       if (!begun.message) await locked.undo();
       else if (run.resumable) await locked.unlock(true);
-      else await locked.unlock(!(await this.#storeFailure(begun.session, begun.message, begun.lease, error)));
+      else {
+        const outcome = await this.#storeFailure(begun.session, begun.message, begun.lease, error);
+        await locked.unlock(!outcome, { outcome });
+      }
       throw error;
     }
   }
 
-  /** Returns false if the failure could not be stored. */
-  async #storeFailure(session: Session, message: Event, lease: SessionLease, thrown: unknown): Promise<boolean> {
+  /** Returns how the run ended; undefined if that could not be stored. */
+  async #storeFailure(
+    session: Session,
+    message: Event,
+    lease: SessionLease,
+    thrown: unknown,
+  ): Promise<RunOutcome | undefined> {
     const { appName: author, platform, sessionService } = this.runner;
     const { code, publicMessage } = AgentError.around(thrown, 'the run');
     const { invocationId } = message;
@@ -160,10 +176,10 @@ export class SessionLocks {
     const params = { id: platform.newEventId(), invocationId, executionId: invocationId, author, timestamp };
     try {
       await sessionService.appendEvent({ session, lease, event: createErrorEvent(params, code, publicMessage) });
-      return true;
+      return errorOutcome(code);
     } catch (error) {
       reportTo(platform, error);
-      return false;
+      return undefined;
     }
   }
 
@@ -304,12 +320,12 @@ export class LockedSession implements HeldLease {
   }
 
   /**
-   * Appends the last event of the run and unlocks the session: one call of the store.
+   * Appends the last event of the run, records how it ended, and unlocks the session: one call of the store.
    * @throws whatever `appendEvent` throws; then nothing is changed
    */
-  async end(event: Event, session: Session): Promise<void> {
+  async end(event: Event, session: Session, outcome: RunOutcome): Promise<void> {
     const { sessionService } = this.#locks.runner;
-    await this.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event });
+    await this.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event, outcome });
     this.#letGo();
   }
 
@@ -317,14 +333,14 @@ export class LockedSession implements HeldLease {
    * Lets the next one in. A second call does nothing, and neither does the call when the lease is lost. While the storage cannot be used, the
    * release is repeated in the background. A failure is reported to the platform: the lease runs out by itself.
    * @param leaveOpen whether the run that the session was locked for stays open, to be resumed or closed later
-   * @param forget ids of runs and requests of which nothing was stored
+   * @param changes how the run ended, and ids of runs and requests of which nothing was stored
    */
-  async unlock(leaveOpen: LeaveOpen = false, forget?: readonly string[]): Promise<void> {
+  async unlock(leaveOpen: LeaveOpen = false, changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): Promise<void> {
     if (!this.#isLocked) return;
     this.#letGo();
     if (this.isLost) return;
     const { sessionService, platform } = this.#locks.runner;
-    const options = leaveOpen || forget ? { leaveOpen, forget } : undefined;
+    const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
     try {
       const released = sessionService.releaseLease(this.lease, options);
       if (released instanceof Promise) await released;
@@ -344,7 +360,7 @@ export class LockedSession implements HeldLease {
     const forget = continues ? [] : [invocationId];
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
-    await this.unlock(wasOpen ? 'uncounted' : false, forget);
+    await this.unlock(wasOpen ? 'uncounted' : false, { forget });
   }
 
   #letGo(): void {

@@ -201,13 +201,14 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
-    const { session, event, leaveOpen = false } = request;
+    const { session, event, leaveOpen = false, outcome } = request;
     if (event === undefined || event.partial === true)
-      return whenReady(this.releaseLease(lease, { leaveOpen }), () => event);
+      return whenReady(this.releaseLease(lease, { leaveOpen, outcome }), () => event);
     const append = this.#planned(session, event, lease);
-    return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen }), (outcome) => {
+    if (outcome?.code !== undefined) checkName('outcome.code', outcome.code);
+    return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen, outcome }), (appended) => {
       this.#leases.wake(lease);
-      return this.#settle(session, append, outcome);
+      return this.#settle(session, append, appended);
     });
   }
 
@@ -222,9 +223,11 @@ export class DriverSessionService extends BaseSessionService {
 
   override releaseLease(
     lease: SessionLease,
-    { leaveOpen = false, forget }: ReleaseLeaseOptions = {},
+    { leaveOpen = false, outcome, forget }: ReleaseLeaseOptions = {},
   ): MaybePromise<void> {
-    const released = this.#driver.releaseLease(lease, leaveOpen, forget);
+    if (outcome?.code !== undefined) checkName('outcome.code', outcome.code);
+    const changes = outcome || forget ? { outcome, forget } : undefined;
+    const released = this.#driver.releaseLease(lease, leaveOpen, changes);
     return released instanceof Promise ? released.then(() => this.#leases.wake(lease)) : this.#leases.wake(lease);
   }
 

@@ -22,6 +22,7 @@ import type {
   EventAppend,
   EventWindow,
   OpenRunPage,
+  RecordChanges,
   RunBegin,
   RunEnd,
   RunWebhookPage,
@@ -190,7 +191,7 @@ export class InMemorySessionDriver implements SessionDriver {
       const stored = events.find(({ id }) => id === end.event.id);
       return stored ? { status: 'duplicate', event: stored, lastSeq: events.length } : outcome;
     }
-    if (outcome.status !== 'missing') this.releaseLease(end.lease, end.leaveOpen);
+    if (outcome.status !== 'missing') this.releaseLease(end.lease, end.leaveOpen, end);
     return outcome;
   }
 
@@ -202,9 +203,9 @@ export class InMemorySessionDriver implements SessionDriver {
     return keepLease(this.#find(lease), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget }: RecordChanges = {}): void {
     const record = this.#find(lease);
-    endLease(record, record?.runs, lease, leaveOpen, forget);
+    endLease(record, record?.runs, lease, leaveOpen, { outcome, forget }, record?.events.length ?? 0);
     if (record && !record.openRun) record.app.openRuns.delete(record);
   }
 

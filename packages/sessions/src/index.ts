@@ -42,6 +42,7 @@ export type {
   EventWindow,
   ListedSession,
   OpenRunPage,
+  RecordChanges,
   OpenRunPosition,
   RunBegin,
   RunEnd,

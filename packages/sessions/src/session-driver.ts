@@ -1,9 +1,11 @@
 import type {
+  EndedRunState,
   Event,
   LeaveOpen,
   MaybePromise,
   OpenRun,
   PutRunWebhookRequest,
+  RunOutcome,
   RunRecord,
   RunWebhook,
   RunWebhookChange,
@@ -106,6 +108,8 @@ export interface StoredRun {
   readonly invocationId: string;
   /** The number of the run's first event. */
   readonly firstSeq: number;
+  /** How the run ended last, if it said so. Of a run's own record, not of its requests'. */
+  readonly end?: EndedRunState | undefined;
 }
 
 /** A page of a listing. */
@@ -207,6 +211,15 @@ export type BeginOutcome = ClaimRefusal | RunRefusal | TakenRun;
 export interface RunEnd extends EventAppend {
   readonly lease: SessionLease;
   readonly leaveOpen: LeaveOpen;
+  readonly outcome: RunOutcome | undefined;
+}
+
+/** What a release changes in the records of runs. */
+export interface RecordChanges {
+  /** How the run of the lease ended: recorded with the number of the session's last event, unless the run is left open. */
+  readonly outcome?: RunOutcome | undefined;
+  /** The records of these runs and requests are removed. */
+  readonly forget?: readonly string[] | undefined;
 }
 
 /**
@@ -269,7 +282,7 @@ export interface SessionDriver {
   beginRun(begin: RunBegin): MaybePromise<BeginOutcome>;
 
   /**
-   * Appends as `appendEvent` does and, when the event is stored now or was before, releases the lease as `releaseLease` does. An event
+   * Appends as `appendEvent` does and, when the event is stored now or was before, releases the lease as `releaseLease` does, with the `outcome`. An event
    * that is stored already is a `duplicate` here also under a lease that is not live.
    */
   endRun(end: RunEnd): MaybePromise<AppendOutcome>;
@@ -282,14 +295,14 @@ export interface SessionDriver {
 
   /**
    * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
-   * `uncounted`. The records of the runs and requests `forget` are removed. A lease that is not live: a no-op.
+   * `uncounted`. A lease that is not live: a no-op, also for the records.
    */
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget?: readonly string[]): MaybePromise<void>;
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<void>;
 
   /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;
 
-  /** The record of a run, by its id or a request id. */
+  /** The record of a run, by its id or a request id: with its end unless it is open. */
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined>;
 
   /** A page of the app's open runs. */

@@ -1,7 +1,15 @@
-import type { LeaveOpen, OpenRunState, RunRecord, SessionLease } from '@eventloom/core';
+import type { EndedRunState, LeaveOpen, OpenRunState, RunOutcome, RunRecord, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
-import type { AppendOutcome, EventAppend, RunBegin, RunRefusal, StoredRun, TakenRun } from './session-driver.ts';
+import type {
+  AppendOutcome,
+  EventAppend,
+  RecordChanges,
+  RunBegin,
+  RunRefusal,
+  StoredRun,
+  TakenRun,
+} from './session-driver.ts';
 
 /**
  * The lease, the waiters and the open run of a session, as plain data: what a driver that keeps sessions as objects
@@ -77,7 +85,7 @@ export function takeRun(
   };
   const record = known ?? { invocationId, firstSeq: lastSeq + 1 };
   if (!known) runs.set(invocationId, record);
-  if (requestId !== undefined) runs.set(requestId, record);
+  if (requestId !== undefined) runs.set(requestId, { invocationId, firstSeq: record.firstSeq });
   const lease = giveLease(hold, begin, nextEpoch, invocationId);
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
@@ -87,9 +95,9 @@ export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRe
   const { invocationId = '' } = runs.get(id) ?? {};
   const run = runs.get(invocationId);
   if (!run) return undefined;
-  const { firstSeq } = run;
+  const { firstSeq, end } = run;
   const { openRun, leaseUntilMs: heldUntilMs } = hold;
-  if (openRun?.invocationId !== invocationId) return { invocationId, firstSeq };
+  if (openRun?.invocationId !== invocationId) return { invocationId, firstSeq, ...(end && { end: { ...end } }) };
   return {
     invocationId,
     firstSeq,
@@ -125,21 +133,33 @@ export function keepLease(hold: SessionHold | undefined, lease: SessionLease, no
   return true;
 }
 
-/** Implements `SessionDriver.releaseLease`; undefined stands for the records of a session that does not exist. */
+/**
+ * Implements `SessionDriver.releaseLease`; undefined stands for the records of a session that does not exist.
+ * @param lastSeq the number of the session's last event
+ */
 export function endLease(
   hold: SessionHold | undefined,
   runs: RunTable | undefined,
   lease: SessionLease,
   leaveOpen: LeaveOpen,
-  forget: readonly string[] = [],
+  { outcome, forget = [] }: RecordChanges,
+  lastSeq: number,
 ): void {
   if (!isLeaseLive(hold, lease)) return;
   hold.leaseUntilMs = 0;
+  const { invocationId = '' } = lease;
+  const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
+  if (outcome && run) runs?.set(invocationId, { ...run, end: toEnd(outcome, lastSeq) });
   for (const id of forget) runs?.delete(id);
   const { openRun } = hold;
   if (!openRun || openRun.invocationId !== lease.invocationId) return;
   if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };
   else if (!leaveOpen) hold.openRun = undefined;
+}
+
+/** Creates the end of a run for its record. */
+export function toEnd({ state, code }: RunOutcome, lastSeq: number): EndedRunState {
+  return { state, ...(code === undefined ? {} : { code }), lastSeq };
 }
 
 /** Implements `SessionDriver.withdrawTicket`. */

@@ -98,6 +98,14 @@ export abstract class BaseAgent {
     return this.#parent;
   }
 
+  /**
+   * True if the agent does nothing more once this stored event of it, or of an agent below it, is there: that a run which cannot be resumed came
+   * to its end is known by it, if its process ended right then. Default: false, which says that it may have more to do.
+   */
+  isDoneAfter(_event: Event): boolean {
+    return false;
+  }
+
   /** The top of the agent's tree; itself when it has no parent. */
   get rootAgent(): BaseAgent {
     return this.#parent ? this.#parent.rootAgent : this;

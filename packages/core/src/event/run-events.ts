@@ -1,6 +1,7 @@
 import { enclosureOf } from './branch.ts';
 import { EventTag, hasTag } from './event-tags.ts';
-import type { Event } from './event.ts';
+import { type Event, ObjectType } from './event.ts';
+import type { RunOutcome } from '../session/open-run.ts';
 
 /** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
 export const RUN_ABANDONED = 'RUN_ABANDONED';
@@ -22,4 +23,21 @@ export function hasBeginOfRun(events: readonly Event[], invocationId: string): b
   const first = events.find((event) => event.invocationId === invocationId);
   // The request to an agent that runs as a tool or a node is a user event too, inside an enclosed branch.
   return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['goesOn'];
+}
+
+/** Codes of runs that did not come to their end, and did not fail. */
+const INTERRUPTED: readonly string[] = ['RUN_ABORTED', RUN_ABANDONED, 'SHUTTING_DOWN'];
+
+/** Creates the outcome of a run that ended with an error of this code. */
+export function errorOutcome(code: string): RunOutcome {
+  return { state: INTERRUPTED.includes(code) ? 'interrupted' : 'failed', code };
+}
+
+/**
+ * Returns how a run ended, as its last event says, for a run whose record does not. A reply that the model ended early, with its own finish
+ * reason, is no failure.
+ */
+export function outcomeOfEvent(last: Event | undefined): RunOutcome {
+  if (last?.object !== ObjectType.error || last.finishReason !== undefined) return { state: 'completed' };
+  return errorOutcome(last.errorCode ?? 'INTERNAL');
 }

@@ -24,6 +24,22 @@ export interface OpenRun extends SessionKey, OpenRunState {
   readonly invocationId: string;
 }
 
+/**
+ * How a run ended. `completed`: it came to its end, though calls may still wait for answers. `failed`: with an error. `interrupted`: it was
+ * aborted, cancelled or given up.
+ */
+export interface RunOutcome {
+  readonly state: 'completed' | 'failed' | 'interrupted';
+  /** The code of the error that ended the run: the `errorCode` of its error event. At most 256 bytes. */
+  readonly code?: string | undefined;
+}
+
+/** The end of a run. */
+export interface EndedRunState extends RunOutcome {
+  /** The session's sequence number of the last event that was stored before the run gave its session back. */
+  readonly lastSeq: number;
+}
+
 /** The record of one run of a session. */
 export interface RunRecord {
   readonly invocationId: string;
@@ -31,6 +47,8 @@ export interface RunRecord {
   readonly firstSeq: number;
   /** Present while the run is open. */
   readonly open?: OpenRunState;
+  /** Present when the run has ended and said how. Absent for a run of an imported session, and for one from before ends were recorded. */
+  readonly end?: EndedRunState;
 }
 
 /** Names a run of a session. */

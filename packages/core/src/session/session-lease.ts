@@ -1,3 +1,4 @@
+import type { RunOutcome } from './open-run.ts';
 import type { SessionKey } from './session.ts';
 
 /**
@@ -41,6 +42,8 @@ export type LeaveOpen = boolean | 'uncounted';
 export interface ReleaseLeaseOptions {
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
+  /** How the run of the lease ended, for its record. Ignored with `leaveOpen`. Absent: the record says of the end what it said before. */
+  readonly outcome?: RunOutcome | undefined;
   /**
    * Ids of runs and requests that the session forgets: those that `beginRun` recorded for this lease and of which nothing was stored
    * after all. Default none.

@@ -2,7 +2,7 @@ import type { Event } from '../event/event.ts';
 import type { MaybePromise } from './maybe-promise.ts';
 import type { Session, SessionKey } from './session.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunRecord } from './open-run.ts';
+import type { FindRunRequest, ListOpenRunsRequest, ListOpenRunsResponse, RunOutcome, RunRecord } from './open-run.ts';
 import type { ListRunWebhooksRequest, PutRunWebhookRequest, RunWebhook, RunWebhookChange } from './run-webhook.ts';
 import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
@@ -145,6 +145,8 @@ export interface EndRunRequest {
   readonly event?: Event | undefined;
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
+  /** As in `ReleaseLeaseOptions`: recorded in the transaction that appends the event. */
+  readonly outcome?: RunOutcome | undefined;
 }
 
 /** Names the tool calls of one invocation. */

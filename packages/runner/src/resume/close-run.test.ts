@@ -1,26 +1,33 @@
 import {
   ConfigurationError,
+  createEvent,
   type Event,
   type FunctionCall,
   getFunctionResponses,
   InvalidRequestError,
   getFunctionCalls,
   type MaybePromise,
+  type Part,
   SessionBusyError,
   ShuttingDownError,
   StaleWriterError,
   toolResult,
 } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
+import { SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
+import { scripted } from '../fixtures/scenario.ts';
 import { Runner } from '../runner.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const REF = { userId: 'u', sessionId: 's' };
 const HI = { ...REF, newMessage: { parts: [{ text: 'hi' }] } };
+
+const sequence = (first: LlmAgent): SequentialAgent =>
+  new SequentialAgent({ name: 'both', subAgents: [first, scripted('other', [])] });
 
 const SECOND = { id: 'c2', name: 'slow' };
 
@@ -282,3 +289,35 @@ test('an option that does not exist is refused', async () => {
   const unknown = { ...params, force: true };
   await expect(runner.closeRun(unknown)).rejects.toThrow(ConfigurationError);
 });
+
+test.each([
+  ['an agent whose answer it is', (bot: LlmAgent) => bot, true],
+  ['an agent that it was handed over to', (bot: LlmAgent) => scripted('front', [], { subAgents: [bot] }), true],
+  ['the first of several agents', (bot: LlmAgent) => sequence(bot), false],
+  ['an agent that has a callback behind it', (bot: LlmAgent) => bot, false, { afterAgentCallback: () => undefined }],
+  [
+    'an agent in the middle of its words',
+    (bot: LlmAgent) => bot,
+    false,
+    {},
+    { functionCall: { id: 'c', name: 'f', args: {} } } as Part,
+  ],
+] as const)(
+  'a run that was left at a whole reply of %s is over only if that is all',
+  async (_, toRoot, isOver, config = {}, part = { text: 'Done.' }) => {
+    const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
+    await sessionService.createSession(KEY);
+    const runner = new Runner({ appName: 'app', agent: toRoot(scripted('bot', [], config)), sessionService });
+    const run = { invocationId: 'e-1', executionId: 'e-1' };
+    const message = createEvent({ ...run, id: 'm', author: 'user', content: { parts: [{ text: 'hi' }] } });
+    const { lease, session } = await sessionService.beginRun({ ...KEY, invocationId: 'e-1', message });
+    const reply = createEvent({ ...run, id: 'r', author: 'bot', content: { role: 'model', parts: [part] } });
+    await sessionService.appendEvent({ session, lease, event: reply });
+    await sessionService.releaseLease(lease, { leaveOpen: true });
+    const told = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });
+    expect(told?.errorCode).toBe(isOver ? undefined : 'RUN_ABANDONED');
+    const { open, end } = (await sessionService.findRun({ ...KEY, id: 'e-1' })) ?? {};
+    const state = isOver ? { state: 'completed' } : { state: 'interrupted', code: 'RUN_ABANDONED' };
+    expect([open, end]).toEqual([undefined, { ...state, lastSeq: (await sessionService.getSession(KEY))?.lastSeq }]);
+  },
+);

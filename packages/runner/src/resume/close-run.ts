@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   type BaseSessionService,
   createEvent,
   type Event,
@@ -9,8 +10,10 @@ import {
   ObjectType,
   type OnBusy,
   type Part,
+  type PluginManager,
   RUN_ABANDONED,
   RunNotFoundError,
+  type RunOutcome,
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
@@ -21,12 +24,15 @@ import {
   checkKnown,
   checkName,
   createErrorEvent,
+  enclosureOf,
   ledgerCallId,
   openAnswers,
+  outcomeOfEvent,
   type OptionNames,
   sessionKeyOf,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
+import { isReplayed } from '../lock-run.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { LockedSession } from '../session-locks.ts';
@@ -75,32 +81,43 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
     });
   if (!begun) return undefined;
   const { locked: session, loaded } = begun;
-  let isClosed = false;
+  let closed: ClosedRun | undefined;
   try {
-    const told = await storeClosing(runner, session, loaded, invocationId, reason);
-    isClosed = true;
-    return told;
+    closed = await storeClosing(runner, session, loaded, invocationId, reason);
+    return closed.told;
   } finally {
     // Of a run whose process ended before it stored anything, nothing is left to be known.
     const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
-    await session.unlock(!isClosed, isClosed && isEmpty ? [invocationId] : undefined);
+    if (closed) await session.unlock(false, isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
+    else await session.unlock(true);
   }
 }
 
-/** Returns the error event of the closed run; undefined for a run that is over already, or that the session does not have. */
+/** A run that has its end. */
+interface ClosedRun {
+  /** The error event; undefined for a run that was over already, or that the session does not have. */
+  readonly told?: Event | undefined;
+  /** How the run ended; undefined if its record says that already. */
+  readonly outcome?: RunOutcome | undefined;
+}
+
 async function storeClosing(
-  { appName, platform, sessionService }: Runner,
+  { agent, appName, platform, pluginManager, sessionService }: Runner,
   locked: LockedSession,
   { session, derived }: LoadedSession,
   invocationId: string,
   reason: string,
-): Promise<Event | undefined> {
+): Promise<ClosedRun> {
   const { lease, run } = locked;
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
   const isOpen = calls.isRunOpen(invocationId);
-  if (!first || !(isOpen || (run?.wasOpen && !beginsResumableRun(first)))) return undefined;
+  if (!first || (!isOpen && !run?.wasOpen)) return {};
+  if (!isOpen && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
+    // Its process ended between the last event and the release of the session.
+    return { outcome: outcomeOfEvent(events.findLast(isReplayed)) };
+  }
   const { requestId, customMetadata } = first;
   const covered = coveredUntil(session.events, derived);
   const params = (author: string): EventParams => ({
@@ -121,11 +138,21 @@ async function storeClosing(
   const last = events.at(-1);
   const told =
     events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
-    (last?.errorCode !== undefined && last.author !== 'user' ? last : undefined) ??
+    (outcomeOfEvent(last).state === 'completed' ? undefined : last) ??
     (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
   if (isOpen)
     await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
-  return told;
+  return { told, outcome: outcomeOfEvent(told) };
+}
+
+/** True if the last event of a run that cannot be resumed is the answer with which its agent and those around it are done. */
+function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginManager): boolean {
+  const last = events.at(-1);
+  if (!last || last.author === 'user' || plugins.has('afterAgentCallback')) return false;
+  let agent = enclosureOf(last.branch) === '' ? root.findAgent(last.author) : undefined;
+  if (!agent) return false;
+  while (agent?.isDoneAfter(last)) agent = agent.parentAgent;
+  return agent === undefined;
 }
 
 /**

@@ -47,11 +47,12 @@ class BrokenModel extends BaseLlm {
 }
 
 const model = new ScriptedModel([]);
-const AGENTS: readonly (readonly [string, string, BaseAgent, string])[] = [
-  ['a callback', 'AGENT', new LlmAgent({ name: 'helper', model, beforeAgentCallback: fail }), 'agent "helper"'],
-  ['a model', 'AGENT', new LlmAgent({ name: 'helper', model: new BrokenModel() }), 'agent "helper"'],
+const AGENTS: readonly (readonly [string, number, string, BaseAgent, string])[] = [
+  ['a callback', 500, 'AGENT', new LlmAgent({ name: 'helper', model, beforeAgentCallback: fail }), 'agent "helper"'],
+  ['a model', 502, 'MODEL_ERROR', new LlmAgent({ name: 'helper', model: new BrokenModel() }), 'agent "helper"'],
   [
     'a node of a graph',
+    500,
     'NODE',
     new StateGraph({ name: 'graph' }).addNode('fetch', fail).addEdge(START, 'fetch').addEdge('fetch', END).compile(),
     'node "fetch"',
@@ -59,7 +60,7 @@ const AGENTS: readonly (readonly [string, string, BaseAgent, string])[] = [
 ];
 
 test.each(AGENTS)('what %s threw is told to the program and not to clients, nor to the session', async (...of) => {
-  const [, code, agent, who] = of;
+  const [, failed, code, agent, who] = of;
   const sessionService = new InMemorySessionService();
   const reported: unknown[] = [];
   const server = createServer({
@@ -75,12 +76,13 @@ test.each(AGENTS)('what %s threw is told to the program and not to clients, nor 
   await post('/apps/app/users/ann/sessions/s', {});
   const newMessage = { parts: [{ text: 'hi' }] };
   const { status, text } = await post('/run', { ...key, newMessage });
-  expect([status, JSON.parse(text)]).toEqual([500, { error: expect.stringContaining(who), code }]);
+  expect([status, JSON.parse(text)]).toEqual([failed, { error: expect.stringContaining(who), code }]);
   const stream = await post('/run_sse', { ...key, newMessage, streaming: true });
   const stored = JSON.stringify(await sessionService.getSession(key));
   expect(stored).toContain('errorMessage');
   expect(`${text}${stream.text}${stored}`).not.toContain('hunter2');
-  expect(reported).toMatchObject([{ code, cause: { message: SECRET } }, { cause: { message: SECRET } }]);
+  expect(stored).toContain(`"errorCode":"${code}"`);
+  expect(reported).toMatchObject([{ cause: { message: SECRET } }, { cause: { message: SECRET } }]);
 });
 
 test('a full server is reported once a minute, and every other failure each time', () => {
@@ -129,10 +131,10 @@ test.each(BROKEN_REPORTERS)(
     const session = '/apps/app/users/ann/sessions/s';
     const message = { appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } };
     await send('POST', session, {});
-    expect([await send('POST', '/run', message), await send('POST', '/run', message)]).toEqual([500, 500]);
+    expect([await send('POST', '/run', message), await send('POST', '/run', message)]).toEqual([502, 502]);
     expect(server.runsInFlight).toBe(0);
     expect(await send('DELETE', session)).toBe(200);
     await server.drain(0);
-    expect(reported).toEqual(expect.arrayContaining([`Error: ${SECRET}`, `AgentError: ${SECRET}`]));
+    expect(reported).toEqual(expect.arrayContaining([`Error: ${SECRET}`, `ModelError: ${SECRET}`]));
   },
 );

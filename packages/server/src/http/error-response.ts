@@ -1,5 +1,5 @@
 import { EventloomError, type Platform, ShuttingDownError } from '@eventloom/core';
-import { reportTo } from '@eventloom/core/internal';
+import { errorCodeOf, reportTo } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { RateLimitedError, ServerBusyError } from '../errors.ts';
 
@@ -15,7 +15,9 @@ export function errorResponse(error: unknown, extraHeaders: Readonly<Record<stri
   if (EventloomError.isInstance(error) && error.retryable) {
     headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
   }
-  return new Response(JSON.stringify(body), { status: errorStatus(body.code), headers });
+  // The code of a model's service says nothing of the answer's status; the error's class does.
+  const status = errorStatus(EventloomError.isInstance(error) ? error.code : body.code);
+  return new Response(JSON.stringify(body), { status, headers });
 }
 
 /** The HTTP status of every error code; 500 for a code that is not listed. */
@@ -61,6 +63,7 @@ const STATUS: Readonly<Record<string, number>> = {
   STEP_LIMIT: 500,
   LIVE_CONNECTION: 502,
   MODEL: 502,
+  MODEL_ERROR: 502,
   OUTPUT_SCHEMA: 502,
   WEBHOOK: 502,
   APP_STATE_UNREACHABLE: 503,
@@ -123,7 +126,7 @@ const MAX_MESSAGE_CHARS = 64 * 1024;
  */
 export function errorBody(error: unknown): ErrorBody {
   if (EventloomError.isInstance(error))
-    return { error: error.publicMessage.slice(0, MAX_MESSAGE_CHARS), code: error.code };
+    return { error: error.publicMessage.slice(0, MAX_MESSAGE_CHARS), code: errorCodeOf(error) };
   return { error: 'the server failed to answer; its log says why', code: 'INTERNAL' };
 }
 

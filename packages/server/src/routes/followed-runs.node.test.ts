@@ -57,9 +57,9 @@ describe('a run that was left', () => {
     const { url, post } = await setUp([new Error('broken')], { maxKeptRuns: 0 });
     const request = { ...ASK, requestId: 'r1' };
     const first = await post('/run', request);
-    expect([first.status, await first.json()]).toMatchObject([500, { error: expect.any(String) }]);
+    expect([first.status, await first.json()]).toMatchObject([502, { error: expect.any(String) }]);
     const again = await post('/run', request);
-    expect([again.status, await again.json()]).toMatchObject([500, { error: expect.any(String) }]);
+    expect([again.status, await again.json()]).toMatchObject([502, { error: expect.any(String) }]);
     const frames = framesOf(await (await fetch(`${url}${runPath('r1')}`)).text());
     expect(frames.at(-1)?.data).toMatchObject({ error: expect.any(String), code: expect.any(String) });
     expect((await fetch(`${url}${runPath('r1')}?lastEventId=${frames.at(-1)?.id}`)).status).toBe(204);

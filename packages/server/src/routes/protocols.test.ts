@@ -115,7 +115,7 @@ describe('a protocol', () => {
     expect(items.map(({ event }) => event?.content?.parts?.[0]?.text)).toEqual(['one ', 'two', 'one two']);
     expect(items.every(({ id }) => id !== undefined)).toBe(true);
     const failed = JSON.parse((await ask('POST', '/p/app/ann/items', say)).text) as RunItem[];
-    expect(failed.at(-1)).toMatchObject({ error: { code: 'AGENT' } });
+    expect(failed.at(-1)).toMatchObject({ error: { code: 'MODEL_ERROR' } });
   });
 
   test('cancels a run in flight, which the ADK routes can follow as any other', async () => {

@@ -59,7 +59,7 @@ describe('POST /run_sse', () => {
     const frames = framesOf(await response.text());
     expect(response.status).toBe(200);
     expect(frames.at(-1)?.data).toEqual({ error: 'broke', code: 'CONFIGURATION' });
-    expect(frames.at(-2)?.data).toMatchObject({ errorCode: 'MODEL_ERROR', errorMessage: 'broke' });
+    expect(frames.at(-2)?.data).toMatchObject({ errorCode: 'CONFIGURATION', errorMessage: 'broke' });
   });
 
   test.each([

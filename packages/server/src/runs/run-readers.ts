@@ -22,7 +22,7 @@ import {
   SSE_RETRY,
 } from './run-reader.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
-import { storedFrames } from './stored-frames.ts';
+import { readEnd, storedFrames } from './stored-frames.ts';
 
 /** A run that is followed, and the connection that reads it: none when there is nothing more to read. */
 export interface FollowedRun {
@@ -222,12 +222,11 @@ export class RunReaders {
     }
     if (isEnded && !goesOn && position >= lastPosition) return { invocationId, body: undefined };
     if (position >= gonePosition) return { invocationId, body: this.#join(log, position, frames) };
-    const untilSeq = seqOf(lastPosition);
-    const untilPosition = eventPosition(untilSeq);
+    const untilPosition = eventPosition(seqOf(lastPosition));
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
-    const pages = storedFrames(sessionService, key, stored, position, untilSeq);
+    const pages = storedFrames(sessionService, key, stored, position, untilPosition);
     return { invocationId, body: this.#join(log, position, frames, { pages, untilPosition }) };
   }
 
@@ -254,20 +253,23 @@ export class RunReaders {
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
     if (!stored || !session) throw runNotFound(key, id);
     const { invocationId, firstSeq, open } = stored;
-    const lastSeq = Math.max(session.lastSeq, firstSeq);
     // On record, and its message is not stored: its process may have been killed before that.
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
-    const lastPosition = eventPosition(lastSeq - firstSeq);
-    if (seqOf(position) > seqOf(lastPosition)) throw beyondEnd(position, lastPosition);
+    const end = open ? undefined : await readEnd(sessionService, key, stored);
+    const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
+    // Frames that are only streamed have positions up to that of the last event, whoever reads it.
+    const lastSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq);
+    if (seqOf(position) > lastSeq - firstSeq) throw beyondEnd(position, lastPosition);
+    const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
-    log.beginAt(lastPosition);
+    log.beginAt(untilPosition);
     log.end(
       open && new RunGoesOnError('the run goes on in another process, or when it is taken up again: follow it again'),
     );
-    const pages = storedFrames(sessionService, key, stored, position, lastSeq - firstSeq, !open);
+    const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
-    const earlier: EarlierFrames = { first: first.value, pages, untilPosition: lastPosition };
+    const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
     return { invocationId, body: this.#join(log, position, frames, earlier) };
   }
 
@@ -323,7 +325,8 @@ export class RunReaders {
       } else if (stored.open) {
         log.end(lastSeq < stored.firstSeq ? notStoredYet(log.invocationId) : error);
       } else {
-        for await (const copied of storedFrames(sessionService, log.key, stored, log.lastPosition, Infinity, true)) {
+        const { eventPosition: last, frame } = await readEnd(sessionService, log.key, stored);
+        for await (const copied of storedFrames(sessionService, log.key, stored, log.lastPosition, last, frame)) {
           log.mirror(copied, log.lastPosition);
         }
         log.end();

@@ -1,6 +1,6 @@
-import { type BaseSessionService, type Event, ObjectType, type RunRecord, type SessionKey } from '@eventloom/core';
-import { isReadEvent } from './frame-position.ts';
-import { eventPages } from './stored-frames.ts';
+import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
+import type { ErrorBody } from '@eventloom/core/wire';
+import { eventPages, readEnd } from './stored-frames.ts';
 
 /** What became of a run. */
 export interface RunState {
@@ -34,29 +34,24 @@ export const RUN_STATE_SCHEMA = {
   required: ['invocationId', 'state'],
 };
 
-/** Codes of runs that did not come to their end, and did not fail. */
-const INTERRUPTED: readonly string[] = ['RUN_ABORTED', 'RUN_ABANDONED', 'SHUTTING_DOWN'];
-
 /**
  * Reads from its session what became of a run that is not under way in this process.
  * @throws SessionNotFoundError when the session is deleted meanwhile
  */
 export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
-  const { invocationId, firstSeq, open } = run;
+  const { invocationId, firstSeq, open, end } = run;
   if (open) return { invocationId, state: 'running' };
+  const { outcome, frame } = await readEnd(service, key, run);
+  if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
   const waiting = new Set<string>();
-  let last: Event | undefined;
-  for await (const { events } of eventPages(service, key, firstSeq - 1, Infinity)) {
+  const lastSeq = end?.lastSeq ?? Infinity;
+  for await (const { seq, events } of eventPages(service, key, firstSeq - 1, Infinity)) {
     for (const event of events) {
       if (event.invocationId === invocationId) for (const id of event.longRunningToolIds ?? []) waiting.add(id);
       // Answers may come in runs after this one.
       for (const { functionResponse } of event.content?.parts ?? []) waiting.delete(functionResponse?.id ?? '');
-      if (isReadEvent(event, invocationId)) last = event;
     }
-  }
-  if (last?.object === ObjectType.error) {
-    const { errorMessage: error = '', errorCode: code = 'INTERNAL' } = last;
-    return { invocationId, state: INTERRUPTED.includes(code) ? 'interrupted' : 'failed', error, code };
+    if (waiting.size === 0 && seq + events.length > lastSeq) break;
   }
   if (waiting.size > 0) return { invocationId, state: 'waiting', waitingFor: [...waiting] };
   return { invocationId, state: 'completed' };

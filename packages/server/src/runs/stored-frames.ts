@@ -1,16 +1,19 @@
 import {
   type BaseSessionService,
   type Event,
-  ObjectType,
+  type RunOutcome,
   type RunRecord,
   serializeEvent,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
+import { outcomeOfEvent } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
 import { chunkPosition, eventPosition, isReadEvent, seqOf } from './frame-position.ts';
 import type { RunFrame } from './run-relay.ts';
 
+/** How many events are read first of the end of a run: the last one is among them, unless agents as tools came after it. */
+const LAST_EVENTS = 5;
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
 const MAX_ERROR_CHARS = 10_000;
@@ -45,7 +48,7 @@ export async function* eventPages(
     count = Math.max(1, Math.min(most, (await service.countWithin?.({ ...key, config: window }, PAGE_CHARS)) ?? most));
     const session = await readWithoutState(service, { ...key, config: { afterSeq: seq, beforeSeq: seq + count + 1 } });
     if (!session || (incarnation !== undefined && session.incarnation !== incarnation)) {
-      throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} was deleted while the run was read`);
+      throw goneError(key);
     }
     incarnation = session.incarnation;
     lastSeq = Math.min(lastSeq, session.lastSeq);
@@ -56,11 +59,54 @@ export async function* eventPages(
   }
 }
 
+/** Where the frames of a run that has ended come to their end. */
+export interface EndOfFrames {
+  /** How the run ended. */
+  readonly outcome: RunOutcome;
+  /** The position of the last stored event that a reader gets; 0 for none. */
+  readonly eventPosition: number;
+  /** The last frame of a run that did not complete: `{error, code}`, as its log had it. */
+  readonly frame?: RunFrame;
+}
+
+/** Finds where the frames of a run end: at the number that its record names, or for a run whose record names none, at its last event. */
+export async function readEnd(
+  service: BaseSessionService,
+  key: SessionKey,
+  { invocationId, firstSeq, end }: RunRecord,
+): Promise<EndOfFrames> {
+  let untilSeq = end?.lastSeq ?? Infinity;
+  for (let count = LAST_EVENTS; untilSeq >= firstSeq; count = FIRST_EVENTS) {
+    const beforeSeq = untilSeq === Infinity ? undefined : untilSeq + 1;
+    const config = { afterSeq: firstSeq - 1, beforeSeq, numRecentEvents: count };
+    const session = await readWithoutState(service, { ...key, config });
+    if (!session) throw goneError(key);
+    const { events, lastSeq } = session;
+    const first = Math.min(untilSeq, lastSeq) - events.length + 1;
+    const index = events.findLastIndex((event) => isReadEvent(event, invocationId));
+    const last = events[index];
+    if (last) return endAt(last, first + index - firstSeq, end);
+    if (events.length === 0) break;
+    untilSeq = first - 1;
+  }
+  return endAt(undefined, 0, end);
+}
+
+function endAt(last: Event | undefined, seq: number, end: RunOutcome | undefined): EndOfFrames {
+  const outcome = end ?? outcomeOfEvent(last);
+  if (outcome.state === 'completed') return { outcome, eventPosition: eventPosition(seq) };
+  const { errorMessage = 'the run ended before it was done' } = last ?? {};
+  // The whole message is in the event before.
+  const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
+  const json = JSON.stringify({ error, code: outcome.code ?? 'INTERNAL' });
+  return { outcome, eventPosition: eventPosition(seq), frame: { position: chunkPosition(seq, 1, 1), json } };
+}
+
 /**
  * The stored events of a run behind a position as frames, with the positions that they had when they were made. Pages are read when they
  * are asked for; one without a frame is left out.
- * @param untilSeq the last event, counted from the run's message; default: the end of the session
- * @param isEnded whether the run has ended there: the last frame of a run that failed is then `{error, code}`, as its log had it
+ * @param untilPosition the last event; default: the end of the session
+ * @param end the last frame, of a run that has ended there
  * @throws SessionNotFoundError when the session is deleted meanwhile
  */
 export async function* storedFrames(
@@ -68,31 +114,23 @@ export async function* storedFrames(
   key: SessionKey,
   { invocationId, firstSeq }: RunRecord,
   position: number,
-  untilSeq: number = Infinity,
-  isEnded = false,
+  untilPosition: number = Infinity,
+  end?: RunFrame,
 ): AsyncGenerator<readonly RunFrame[], void, undefined> {
-  let last: Event | undefined;
-  let lastSeq = 0;
-  for await (const page of eventPages(service, key, firstSeq + seqOf(position), firstSeq + untilSeq)) {
+  const untilSeq = firstSeq + seqOf(untilPosition);
+  for await (const page of eventPages(service, key, firstSeq + seqOf(position), untilSeq)) {
     const frames: RunFrame[] = [];
     for (const [index, event] of page.events.entries()) {
       if (!isReadEvent(event, invocationId)) continue;
       const json = serializeEvent(event);
-      last = event;
-      lastSeq = page.seq + index - firstSeq;
-      frames.push({ position: eventPosition(lastSeq), json });
+      frames.push({ position: eventPosition(page.seq + index - firstSeq), json });
       page.chars += json.length;
     }
     if (frames.length > 0) yield frames;
   }
-  if (!isEnded || !last || !isRunFailure(last)) return;
-  const { errorMessage = '', errorCode: code = 'INTERNAL' } = last;
-  // The whole message is in the event before.
-  const error = errorMessage.length > MAX_ERROR_CHARS ? `${errorMessage.slice(0, MAX_ERROR_CHARS)}…` : errorMessage;
-  yield [{ position: chunkPosition(lastSeq, 1, 1), json: JSON.stringify({ error, code }) }];
+  if (end && position < end.position) yield [end];
 }
 
-/** True for the event that says why a run failed. An error in a model's reply, after which a run may go on, has the id of that reply. */
-function isRunFailure({ object, content, responseId }: Event): boolean {
-  return object === ObjectType.error && content === undefined && responseId === undefined;
+function goneError({ sessionId }: SessionKey): SessionNotFoundError {
+  return new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted while the run was read`);
 }

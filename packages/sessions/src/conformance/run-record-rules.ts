@@ -311,6 +311,72 @@ export const runRecordRules: readonly SessionRule[] = [
     },
   },
   {
+    id: 'run.end-recorded',
+    title:
+      'The record of a run has how the run ended, and the number of its last event, from the release on that says so.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await service.createSession(KEY);
+      const first = await service.beginRun({
+        ...KEY,
+        invocationId: 'e-1',
+        requestId: 'r-1',
+        message: sampleEvent('one'),
+      });
+      expect.same('the end of an open run', (await service.findRun({ ...KEY, id: 'e-1' }))?.end, undefined);
+      const failed = { state: 'failed', code: 'MODEL' } as const;
+      const { lease, session } = first;
+      await service.endRun(lease, { session, event: sampleEvent('end'), outcome: failed });
+      // Of an end whose answer was lost.
+      await service.endRun(lease, { session, event: sampleEvent('end'), outcome: { state: 'completed' } });
+      const end = { ...failed, lastSeq: 2 };
+      expect.same('the end', (await service.findRun({ ...KEY, id: 'e-1' }))?.end, end);
+      const second = await service.beginRun({ ...KEY, invocationId: 'e-2', message: sampleEvent('two') });
+      await service.appendEvent({ session: second.session, event: sampleEvent('three'), lease: second.lease });
+      await service.releaseLease(second.lease, { outcome: { state: 'completed' } });
+      expect.same('one without an event', (await service.findRun({ ...KEY, id: 'e-2' }))?.end, {
+        state: 'completed',
+        lastSeq: 4,
+      });
+      expect.same('the first, by its request', (await service.findRun({ ...KEY, id: 'r-1' }))?.end, end);
+      const left = await openRun(subject, 'e-3');
+      await service.releaseLease(left, { leaveOpen: true, outcome: { state: 'completed' } });
+      const record = await service.findRun({ ...KEY, id: 'e-3' });
+      expect.same('a run that is left open', [record?.end, record?.open?.attempts], [undefined, 1]);
+      const again = await openRun(subject, 'e-3', { continues: true });
+      await service.releaseLease(again);
+      expect.same('a run that did not say', (await service.findRun({ ...KEY, id: 'e-3' }))?.end, undefined);
+      const code = 'x'.repeat(257);
+      const unclear = await openRun(subject, 'e-4');
+      const release = async () => service.releaseLease(unclear, { outcome: { state: 'failed', code } });
+      await expect.rejects('a code that is too long', release(), InvalidRequestError);
+    },
+  },
+  {
+    id: 'run.end-kept',
+    title:
+      'A run that is continued has no end while it is open, and the one from before when it is released without another.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const endOf = async () => (await service.findRun({ ...KEY, id: 'e-1' }))?.end;
+      await service.createSession(KEY);
+      await service.releaseLease(await openRun(subject, 'e-1', { message: sampleEvent('one') }), {
+        outcome: { state: 'interrupted', code: 'RUN_ABORTED' },
+      });
+      const end = { state: 'interrupted', code: 'RUN_ABORTED', lastSeq: 1 } as const;
+      expect.same('the first end', await endOf(), end);
+      const lost = await openRun(subject, 'e-1', { continues: true, requestId: 'r-1' });
+      expect.same('while it goes on', await endOf(), undefined);
+      const taken = await openRun(subject, 'e-1', { continues: true, onBusy: 'interrupt' });
+      await service.releaseLease(lost, { outcome: { state: 'completed' } });
+      await service.releaseLease(taken, { forget: ['r-1'] });
+      expect.same('after a release that says nothing', await endOf(), end);
+      const last = await openRun(subject, 'e-1', { continues: true });
+      await service.releaseLease(last, { outcome: { state: 'completed' } });
+      expect.same('the last end', await endOf(), { state: 'completed', lastSeq: 1 });
+    },
+  },
+  {
     id: 'run.gone-with-session',
     title: 'Deleting a session removes its runs, also for a session made anew under its key.',
     async check(subject) {

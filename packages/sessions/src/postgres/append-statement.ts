@@ -22,11 +22,11 @@ export type StateChange = 'none' | 'sets' | 'removes';
  * $1 app, $2 user, $3 session, $4 incarnation, $5 event id, $6 timestamp, $7 end of a compaction, $8 event, $9 now, $10
  * epoch or null, $11 without an epoch: true if a lease is known to have expired, $12 the last event's number, $13 its
  * high timestamp and $14 the end of its compaction, or null if unknown; $15 scopes, $16 keys, $17 values. If it also
- * releases the lease, these follow $15 the run of the lease, $16 true if it stays open, and $17 true if that costs no
- * attempt.
+ * releases the lease, the run of the lease comes first as $15, then $16 true if it stays open, $17 true if that costs no
+ * attempt, and how the run ended: $18 outcome or null, $19 code.
  */
 export function appendStatement(tables: Tables, change: StateChange, releases = false): Statement {
-  const { sessions, events } = tables;
+  const { sessions, events, runs } = tables;
   const listed = `listed AS (
       UPDATE ${sessions} SET listed_at = $9::double precision WHERE ${THIS_SESSION} AND EXISTS (
         SELECT FROM head, stored WHERE listed_at > $9 OR listed_at <= $9 - ${LAG_MS}
@@ -35,6 +35,9 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
   const released = `released AS (
       UPDATE ${sessions} SET ${releaseSql(15)}, ${listedSql('$9')}
       WHERE ${THIS_SESSION} AND EXISTS (SELECT FROM stored)
+    ), ended AS (
+      UPDATE ${runs} SET last_seq = stored.seq, outcome = $18, code = $19
+      FROM stored WHERE session = stored.pk AND id = $15 AND NOT $16 AND $18::text IS NOT NULL
     )`;
   return toStatement(`
     WITH head AS (
@@ -50,7 +53,7 @@ export function appendStatement(tables: Tables, change: StateChange, releases = 
       FROM head AS session ${joinLastEvent(tables, '$12::bigint IS NULL')}
       ON CONFLICT DO NOTHING
       RETURNING session AS pk, seq, high_timestamp, compacted_until
-    ), ${releases ? released : listed}${change === 'none' ? '' : `, ${writeEntries(tables, 'stored', releases ? 18 : 15, change === 'removes')}`}
+    ), ${releases ? released : listed}${change === 'none' ? '' : `, ${writeEntries(tables, 'stored', releases ? 20 : 15, change === 'removes')}`}
     SELECT seq, high_timestamp, compacted_until FROM stored`);
 }
 

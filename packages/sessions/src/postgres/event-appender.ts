@@ -1,6 +1,6 @@
 import type { Event, LeaveOpen, SessionKey, SessionLease } from '@eventloom/core';
 import { staleError } from '../errors.ts';
-import type { AppendOutcome, EventAppend, RunEnd, RunMessage } from '../session-driver.ts';
+import type { AppendOutcome, EventAppend, RecordChanges, RunEnd, RunMessage } from '../session-driver.ts';
 import {
   appendStatement,
   endLeaseStatement,
@@ -44,7 +44,7 @@ export class EventAppender {
       sets: appendStatement(tables, 'sets', true),
       removes: appendStatement(tables, 'removes', true),
     };
-    this.#release = leaseStatements(tables).release;
+    this.#release = leaseStatements(tables).releaseAndRecord;
     this.#refusal = refusalStatement(tables);
     this.#lock = lockStatement(tables);
     this.#endLease = endLeaseStatement(tables);
@@ -121,7 +121,8 @@ export class EventAppender {
   /** Returns the refusal like `#refusalOf`, and releases the lease of a run whose last event is stored already. */
   async #refuse(run: RunStatement, append: EventAppend, end?: RunEnd): Promise<AppendRefusal | undefined> {
     const refusal = await this.#refusalOf(run, append, end !== undefined);
-    if (end && refusal?.status === 'duplicate') await run(this.#release, releaseValues(end.lease, end.leaveOpen));
+    if (end && refusal?.status === 'duplicate')
+      await run(this.#release, [...releaseValues(end.lease, end.leaveOpen), ...outcomeValues(end), []]);
     return refusal;
   }
 
@@ -163,6 +164,11 @@ export function releaseValues(lease: SessionLease, leaveOpen: LeaveOpen): unknow
   return [appName, userId, sessionId, epoch, ...releaseParts(lease, leaveOpen)];
 }
 
+/** The parameters of how a run ended. */
+export function outcomeValues({ outcome }: RecordChanges): unknown[] {
+  return [outcome?.state ?? null, outcome?.code ?? null];
+}
+
 function releaseParts({ invocationId }: SessionLease, leaveOpen: LeaveOpen): unknown[] {
   return [invocationId ?? null, leaveOpen !== false, leaveOpen === 'uncounted'];
 }
@@ -182,7 +188,7 @@ function valuesOf(append: EventAppend, end?: RunEnd): Insertion['values'] {
   const key = [appName, userId, sessionId, incarnation];
   const row = [...eventValues(append), nowMs, lease ? lease.epoch : null];
   const lists = stateValues(append);
-  const release = end ? releaseParts(end.lease, end.leaveOpen) : [];
+  const release = end ? [...releaseParts(end.lease, end.leaveOpen), ...outcomeValues(end)] : [];
   return (isExpired, position) => {
     const { seq = null, highTimestamp = null, compactedUntil = null } = position ?? {};
     return [...key, ...row, isExpired, seq, highTimestamp, compactedUntil, ...release, ...lists];

@@ -1,3 +1,4 @@
+import type { RunOutcome } from '@eventloom/core';
 import { isCurrentSql, versionSql } from './schema-version.ts';
 import { HELD_UNTIL, joinLastEvent, releaseSql, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
@@ -48,13 +49,16 @@ export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
   readonly invocation_id: string;
   readonly first_seq: unknown;
   readonly is_open: boolean | null;
+  readonly last_seq: unknown;
+  readonly outcome: RunOutcome['state'] | null;
+  readonly code: string | null;
 }
 
 /** The statements about leases. All begin with $1 app, $2 user, $3 session; what finds no row did nothing. */
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
-  const { sessions, toolCalls, epochs, runs } = tables;
+  const { sessions, events, toolCalls, epochs, runs } = tables;
   const current = isCurrentSql(tables);
   return {
     claim: claimStatement(tables, false),
@@ -81,14 +85,19 @@ export function leaseStatements(tables: Tables) {
     release: toStatement(`
       UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE}`),
 
-    /** Releases like `release`, and removes the runs and requests $8. */
-    releaseAndForget: toStatement(`
-      WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk)
-      DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($8::text[])`),
+    /** Releases like `release`, records how the run ended ($8 outcome or null, $9 code), and removes the runs and requests $10. */
+    releaseAndRecord: toStatement(`
+      WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk), ended AS (
+        UPDATE ${runs} SET outcome = $8, code = $9,
+          last_seq = coalesce((SELECT max(seq) FROM ${events} AS event WHERE event.session = released.pk), 0)
+        FROM released
+        WHERE session = released.pk AND id = $5 AND NOT $6 AND $8::text IS NOT NULL AND id <> ALL ($10::text[])
+      )
+      DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($10::text[])`),
 
     /** $4 is the id of a run or a request, $5 now. */
     findRun: toStatement(`
-      SELECT own.invocation_id, own.first_seq, open_run = own.id AS is_open, user_id, session_id, attempts, open_resumable,
+      SELECT own.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code, open_run = own.id AS is_open, user_id, session_id, attempts, open_resumable,
         ${HELD_UNTIL} AS held_until, ${tables.clock('$5')} AS now
       FROM ${sessions} AS session ${joinLastEvent(tables)}
       JOIN ${runs} AS run ON run.session = session.pk AND run.id = $4

@@ -69,13 +69,13 @@ test('tables of a newer version are refused by both versions, and left as they a
   const newer = new PostgresSessionService({ pool });
   for (const attempt of [newer.migrate(), newer.getSession(KEY)]) {
     await expect(attempt).rejects.toThrow(ConfigurationError);
-    await expect(attempt).rejects.toThrow(/version 99.*up to 6\b/);
+    await expect(attempt).rejects.toThrow(/version 99.*up to 7\b/);
   }
   expect(await rowsOf('SELECT key, value::integer FROM eventloom_meta')).toEqual([
     { key: 'sessions.schema', value: 99 },
   ]);
   expect(await rowsOf('SELECT session_id FROM eventloom_sessions')).toEqual([{ session_id: 'session' }]);
-  await pool.query(`UPDATE eventloom_meta SET value = 6 WHERE key = 'sessions.schema'`);
+  await pool.query(`UPDATE eventloom_meta SET value = 7 WHERE key = 'sessions.schema'`);
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 

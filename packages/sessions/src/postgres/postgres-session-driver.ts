@@ -18,6 +18,7 @@ import type {
   EventAppend,
   EventWindow,
   OpenRunPage,
+  RecordChanges,
   RunBegin,
   RunEnd,
   RunRefusal,
@@ -32,7 +33,7 @@ import type {
   StoredSession,
 } from '../session-driver.ts';
 import { beginStatement } from './begin-statement.ts';
-import { changeOf, EventAppender, eventValues, releaseValues, stateValues } from './event-appender.ts';
+import { changeOf, EventAppender, eventValues, outcomeValues, releaseValues, stateValues } from './event-appender.ts';
 import {
   type ClaimRow,
   leaseStatements,
@@ -44,7 +45,7 @@ import {
 import type { StateChange } from './append-statement.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { readStatements, type ReadStatements } from './read-statements.ts';
-import type { RunTaken } from '../session-hold.ts';
+import { type RunTaken, toEnd } from '../session-hold.ts';
 import { checkCurrent } from './schema-version.ts';
 import { SessionImporter } from './session-importer.ts';
 import { type CreatedRow, sessionStatements, type SessionStatements } from './session-statements.ts';
@@ -183,11 +184,11 @@ export class PostgresSessionDriver implements SessionDriver {
     return rows.length > 0;
   }
 
-  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): Promise<void> {
+  async releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<void> {
     this.#positions.delete(lease.epoch);
     const values = releaseValues(lease, leaveOpen);
-    if (forget.length === 0) await this.#run(this.#leases.release, values);
-    else await this.#run(this.#leases.releaseAndForget, [...values, forget]);
+    if (!changes) await this.#run(this.#leases.release, values);
+    else await this.#run(this.#leases.releaseAndRecord, [...values, ...outcomeValues(changes), changes.forget ?? []]);
   }
 
   async findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
@@ -196,7 +197,9 @@ export class PostgresSessionDriver implements SessionDriver {
     const [row] = (await this.#run(this.#leases.findRun, values)) as readonly RunRow[];
     if (!row) return undefined;
     const record = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
-    return row.is_open ? { ...record, open: openStateOf(row, nowMs) } : record;
+    if (row.is_open) return { ...record, open: openStateOf(row, nowMs) };
+    const { outcome: state, code, last_seq: lastSeq } = row;
+    return state === null ? record : { ...record, end: toEnd({ state, code: code ?? undefined }, Number(lastSeq)) };
   }
 
   async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {

@@ -191,6 +191,11 @@ const sixth = ({ webhooks }: Tables): string[] => [
   `CREATE INDEX eventloom_webhooks_due ON ${webhooks} (app_name, due_at, id)`,
 ];
 
+/** How a run ended, in its row, with the number of the session's last event then. A run from before this step does not say. */
+const seventh = ({ runs }: Tables): string[] => [
+  `ALTER TABLE ${runs} ADD COLUMN last_seq bigint, ADD COLUMN outcome text, ADD COLUMN code text`,
+];
+
 /** Each step brings a database from version `index` to `index + 1`, statement by statement. A step that was released is never edited. */
 export const migrations: readonly ((tables: Tables) => readonly string[])[] = [
   first,
@@ -199,4 +204,5 @@ export const migrations: readonly ((tables: Tables) => readonly string[])[] = [
   fourth,
   fifth,
   sixth,
+  seventh,
 ];

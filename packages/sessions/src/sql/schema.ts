@@ -170,8 +170,15 @@ const SIXTH = `
   CREATE INDEX eventloom_webhooks_due ON eventloom_run_webhooks (due_at, id);
 `;
 
+/** How a run ended, in its row, with the number of the session's last event then. A run from before this step does not say. */
+const SEVENTH = `
+  ALTER TABLE eventloom_session_runs ADD COLUMN last_seq INTEGER;
+  ALTER TABLE eventloom_session_runs ADD COLUMN outcome TEXT;
+  ALTER TABLE eventloom_session_runs ADD COLUMN code TEXT;
+`;
+
 /** Each step brings a database from version `index` to `index + 1`. A step that was released is never edited. */
-const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+const MIGRATIONS: readonly string[] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
 
 /** The version of the tables that this program makes and works on. */
 export const SCHEMA_VERSION = MIGRATIONS.length;

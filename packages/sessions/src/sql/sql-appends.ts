@@ -47,7 +47,7 @@ export class SqlAppends {
       const isListed = listing.isCurrent(writer.listedAt, nowMs);
       const next = () => {
         if (!this.#appendNext(append, lease, place, text, isListed)) return false;
-        if (end) leases.release(end.lease, end.leaveOpen);
+        if (end) leases.release(end.lease, end.leaveOpen, end);
         return true;
       };
       // What lies elsewhere is seen to inside a transaction.
@@ -118,8 +118,10 @@ export class SqlAppends {
     if (isStale && !end) return { outcome: { status: 'stale' } };
     if (!lease && held && row.free_at > nowMs) return { outcome: { status: 'busy', freeAtMs: row.free_at } };
     const duplicate = events.find(pk, event.id);
-    if (end && !isStale) leases.release(end.lease, end.leaveOpen);
-    if (duplicate) return { outcome: { status: 'duplicate', event: duplicate, lastSeq: row.last_seq } };
+    if (duplicate) {
+      if (end && !isStale) leases.release(end.lease, end.leaveOpen, end);
+      return { outcome: { status: 'duplicate', event: duplicate, lastSeq: row.last_seq } };
+    }
     if (isStale) return { outcome: { status: 'stale' } };
     const seq = row.last_seq + 1;
     const highTimestamp = nextHighTimestamp(row.high_timestamp ?? -Infinity, event.timestamp);
@@ -127,7 +129,8 @@ export class SqlAppends {
     state.write(appName, userId, pk, append.writes);
     const isListed = listing.isCurrent(row.listed_at, nowMs);
     if (!isListed) listing.update(pk, nowMs);
-    if (!lease && held) leases.end({ appName, userId, sessionId, epoch });
+    if (end) leases.release(end.lease, end.leaveOpen, end);
+    else if (!lease && held) leases.end({ appName, userId, sessionId, epoch });
     const listedAt = isListed ? row.listed_at : nowMs;
     return { outcome: { status: 'stored', seq }, writer: { pk, lastSeq: seq, highTimestamp, listedAt } };
   }

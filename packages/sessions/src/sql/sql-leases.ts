@@ -1,7 +1,7 @@
-import type { LeaveOpen, OpenRun, RunRecord, SessionKey, SessionLease } from '@eventloom/core';
+import type { LeaveOpen, OpenRun, RunOutcome, RunRecord, SessionKey, SessionLease } from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import type { OpenRunPage, RunBegin, RunRefusal } from '../session-driver.ts';
-import type { RunTaken } from '../session-hold.ts';
+import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal } from '../session-driver.ts';
+import { type RunTaken, toEnd } from '../session-hold.ts';
 import { findSession } from './find-session.ts';
 import type { SessionRow, Statements } from './statements.ts';
 
@@ -98,7 +98,12 @@ export class SqlLeases {
     if (!found) return undefined;
     const invocationId = String(found['invocation_id']);
     const record = { invocationId, firstSeq: Number(found['first_seq']) };
-    if (row.open_run !== invocationId) return record;
+    if (row.open_run !== invocationId) {
+      const { outcome, code, last_seq: lastSeq } = found;
+      if (outcome === null) return record;
+      const state = outcome as RunOutcome['state'];
+      return { ...record, end: toEnd({ state, code: code === null ? undefined : String(code) }, Number(lastSeq)) };
+    }
     const { resumable, attempts, heldUntilMs } = toOpenRun(row);
     return { ...record, open: { resumable, attempts, heldUntilMs } };
   }
@@ -155,10 +160,12 @@ export class SqlLeases {
 
   /**
    * Releases like `end`, together with the open run of the lease, unless it stays open. Must be called inside a
-   * transaction if runs are removed.
+   * transaction if records change.
    */
-  release(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): void {
+  release(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget = [] }: RecordChanges = {}): void {
     const { appName, userId, sessionId, epoch, invocationId } = lease;
+    if (outcome && !leaveOpen && invocationId !== undefined)
+      this.#sql.recordEnd.run(appName, userId, sessionId, epoch, invocationId, outcome.state, outcome.code ?? null);
     for (const id of forget) this.#sql.forgetRun.run(appName, userId, sessionId, epoch, id);
     if (leaveOpen === true || invocationId === undefined) return this.end(lease);
     const statement = leaveOpen === 'uncounted' ? this.#sql.leaveRun : this.#sql.endRun;

@@ -19,6 +19,7 @@ import type {
   EventWindow,
   ListedSession,
   OpenRunPage,
+  RecordChanges,
   RunBegin,
   RunEnd,
   RunWebhookPage,
@@ -214,9 +215,9 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, forget: readonly string[] = []): MaybePromise<void> {
-    const release = () => this.#leases.release(lease, leaveOpen, forget);
-    return this.#work.write(() => (forget.length > 0 ? this.#connection.write(release) : release()));
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<void> {
+    const release = () => this.#leases.release(lease, leaveOpen, changes);
+    return this.#work.write(() => (changes ? this.#connection.write(release) : release()));
   }
 
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined> {

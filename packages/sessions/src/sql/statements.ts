@@ -214,7 +214,7 @@ const SQL = {
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,
   /** The run or the request ?2, whose run is not forgotten. */
   run: `
-    SELECT run.invocation_id, own.first_seq FROM eventloom_session_runs AS run
+    SELECT run.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code FROM eventloom_session_runs AS run
     JOIN eventloom_session_runs AS own ON own.session = run.session AND own.id = run.invocation_id
     WHERE run.session = ?1 AND run.id = ?2`,
   /** ?2 id, ?3 run, ?4 the number of its first event unless it is recorded already. */
@@ -222,6 +222,12 @@ const SQL = {
     INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq)
     VALUES (?1, ?2, ?3, coalesce((SELECT first_seq FROM eventloom_session_runs WHERE session = ?1 AND id = ?3), ?4))
     ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq RETURNING first_seq`,
+  /** How the run ?5 ended: ?6 outcome, ?7 code. */
+  recordEnd: `
+    UPDATE eventloom_session_runs SET outcome = ?6, code = ?7, last_seq = coalesce(
+      (SELECT pk & ${SEQ_MASK} FROM eventloom_events WHERE ${eventsOf('eventloom_session_runs.session')} ORDER BY pk DESC LIMIT 1), 0)
+    WHERE id = ?5 AND session =
+      (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0)`,
   /** ?5 is the id. */
   forgetRun: `
     DELETE FROM eventloom_session_runs WHERE id = ?5 AND session =

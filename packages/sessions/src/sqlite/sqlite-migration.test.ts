@@ -135,7 +135,7 @@ test('a service that is open when a newer program changes the file refuses whate
   ]) {
     await expect(async () => ask()).rejects.toThrow(ConfigurationError);
   }
-  database.exec("UPDATE eventloom_meta SET value = 6 WHERE key = 'sessions.schema'");
+  database.exec("UPDATE eventloom_meta SET value = 7 WHERE key = 'sessions.schema'");
   expect(await service.getSession(LONG)).toEqual(session);
   database.close();
 });

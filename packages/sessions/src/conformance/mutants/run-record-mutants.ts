@@ -1,4 +1,5 @@
 import type { RunRecord } from '@eventloom/core';
+import { ALL_EVENTS } from '../../event-window.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { BeginOutcome, RunBegin, SessionDriver, StoredRun } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -158,10 +159,85 @@ export const runRecordMutants: readonly Mutant[] = [
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen),
   })),
   brokenDriver('run.forgotten', 'forgets under any lease', (driver) => ({
-    releaseLease(lease, leaveOpen, forget) {
-      driver.releaseLease(lease, leaveOpen, forget);
+    releaseLease(lease, leaveOpen, changes) {
+      driver.releaseLease(lease, leaveOpen, changes);
       for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
-        driver.releaseLease({ ...lease, epoch }, true, forget);
+        driver.releaseLease({ ...lease, epoch }, true, changes);
+    },
+  })),
+  brokenDriver('run.end-recorded', 'does not record how a run ended', (driver) => ({
+    releaseLease: (lease, leaveOpen, changes) =>
+      driver.releaseLease(lease, leaveOpen, { ...changes, outcome: undefined }),
+  })),
+  brokenDriver('run.end-recorded', 'does not record how a run ended that has a last event', (driver) => ({
+    endRun: (end) => driver.endRun({ ...end, outcome: undefined }),
+  })),
+  brokenDriver('run.end-recorded', 'records the end before it appends the last event', (driver) => {
+    const last = new Map<string, number>();
+    return {
+      endRun(end) {
+        const run = String(end.lease.invocationId);
+        if (!last.has(run)) last.set(run, driver.readEvents(end, ALL_EVENTS)?.lastSeq ?? 0);
+        return driver.endRun(end);
+      },
+      findRun(key, id) {
+        const record = driver.findRun(key, id);
+        const lastSeq = record && last.get(record.invocationId);
+        return record?.end && lastSeq !== undefined ? { ...record, end: { ...record.end, lastSeq } } : record;
+      },
+    };
+  }),
+  brokenDriver('run.end-recorded', 'records the end of a run that is left open', (driver) => {
+    const ends = new Map<string, RunRecord['end']>();
+    return {
+      releaseLease(lease, leaveOpen, changes) {
+        if (leaveOpen && changes?.outcome) ends.set(String(lease.invocationId), { ...changes.outcome, lastSeq: 0 });
+        driver.releaseLease(lease, leaveOpen, changes);
+      },
+      findRun(key, id) {
+        const record = driver.findRun(key, id);
+        const end = record && !record.open ? ends.get(record.invocationId) : undefined;
+        return record && end ? { ...record, end } : record;
+      },
+    };
+  }),
+  brokenFind('run.end-recorded', 'leaves out the code', (record) => {
+    if (!record?.end) return record;
+    const { lastSeq, state } = record.end;
+    return { ...record, end: { lastSeq, state } };
+  }),
+  brokenDriver('run.end-kept', 'forgets how a run ended when it is continued', (driver) => {
+    const continued = new Set<string>();
+    return {
+      beginRun(begin) {
+        if (begin.continues) continued.add(begin.invocationId);
+        return driver.beginRun(begin);
+      },
+      findRun(key, id) {
+        const record = driver.findRun(key, id);
+        if (!record || !continued.has(record.invocationId)) return record;
+        const { end: _, ...rest } = record;
+        return rest;
+      },
+    };
+  }),
+  brokenDriver('run.end-kept', 'tells of the earlier end of an open run', (driver) => {
+    const ends = new Map<string, RunRecord['end']>();
+    return {
+      findRun(key, id) {
+        const record = driver.findRun(key, id);
+        if (record?.end) ends.set(record.invocationId, record.end);
+        const end = record && ends.get(record.invocationId);
+        return record && end ? { ...record, end } : record;
+      },
+    };
+  }),
+  brokenDriver('run.end-kept', 'records the end under a lease that was lost', (driver) => ({
+    releaseLease(lease, leaveOpen, changes) {
+      driver.releaseLease(lease, leaveOpen, changes);
+      if (!changes?.outcome) return;
+      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
+        driver.releaseLease({ ...lease, epoch }, leaveOpen, changes);
     },
   })),
   brokenDriver('run.gone-with-session', 'keeps the runs of deleted sessions', (driver) => {

@@ -1,0 +1,97 @@
+import { ConfigurationError, type LlmResponse, ModelError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { createServer } from '../create-server.ts';
+
+const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
+const SESSION = '/apps/app/users/ann/sessions/s';
+
+async function setUp(
+  steps: readonly ScriptedStep[],
+  resumable: boolean,
+  sessionService = new InMemorySessionService(),
+) {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
+  const server = createServer({ runners: [runner], onError: () => undefined });
+  const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
+    server.fetch(new Request(`http://localhost${path}`, init));
+  const start = async (text = 'hi'): Promise<string> => {
+    const body = JSON.stringify({ newMessage: { parts: [{ text }] }, streaming: true });
+    return (await send(`${SESSION}/runs`, { method: 'POST', body })).headers.get('location') ?? '';
+  };
+  const follow = (path: string, id = '0'): Promise<Response> => send(path, { headers: { 'last-event-id': id } });
+  const stateOf = async (path: string): Promise<object> =>
+    (await send(path, { headers: { accept: 'application/json' } })).json();
+  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
+  return { send, start, follow, stateOf, sessionService };
+}
+
+/** The frames of whole events, and of the failure. */
+const framesOf = (text: string): { id: string; data: { error?: string; code?: string; errorCode?: string } }[] =>
+  [...text.matchAll(/id: (\S+)\ndata: (.*)\n\n/g)].flatMap(([, id = '', data = '']) =>
+    data.includes('"partial":true') ? [] : [{ id, data: JSON.parse(data) }],
+  );
+
+const cutShort = (finishReason: string): LlmResponse => ({
+  content: { role: 'model', parts: [{ text: 'Hel' }] },
+  finishReason,
+});
+
+const ENDS: readonly (readonly [string, ScriptedStep, object])[] = [
+  ['completed', { text: 'Hello.' }, { state: 'completed' }],
+  ['was cut short by its model', { response: cutShort('MAX_TOKENS') }, { state: 'completed' }],
+  ['was blocked by its model', { response: cutShort('SAFETY') }, { state: 'completed' }],
+  ['broke in mid-stream', { chunks: ['Hel'], error: new TypeError('cut') }, { state: 'failed', code: 'MODEL_ERROR' }],
+  ['met an error of its own', { error: new ConfigurationError('no') }, { state: 'failed', code: 'CONFIGURATION' }],
+  [
+    'was refused by the service',
+    { error: new ModelError('busy', { errorCode: 'RESOURCE_EXHAUSTED' }) },
+    { state: 'failed', code: 'RESOURCE_EXHAUSTED' },
+  ],
+];
+
+for (const resumable of [false, true])
+  test.each(ENDS)(
+    `a run that %s says the same after a restart as before, resumable: ${resumable}`,
+    async (_, step, end) => {
+      const first = await setUp([step, { text: 'Something else.' }], resumable);
+      const path = await first.start();
+      const before = framesOf(await (await first.follow(path)).text());
+      const stateBefore = await first.stateOf(path);
+      expect(stateBefore).toMatchObject(end);
+      // Events of a later run are none of it.
+      await (await first.follow(await first.start('more'))).text();
+      const second = await setUp([], resumable, first.sessionService);
+      expect(await second.stateOf(path)).toEqual(stateBefore);
+      const after = framesOf(await (await second.follow(path)).text());
+      expect(after.map(({ data }) => data)).toEqual(before.map(({ data }) => data));
+      const codes = after.flatMap(({ data }) => data.code ?? data.errorCode ?? []);
+      if ('code' in end) expect(codes).toEqual([end.code, end.code]);
+      const [last, ...rest] = after.toReversed();
+      expect((await second.follow(path, last?.id)).status).toBe(204);
+      expect((await second.follow(path, before.at(-1)?.id)).status).toBe(204);
+      if (rest[0]) expect(framesOf(await (await second.follow(path, rest[0].id)).text())).toEqual([last]);
+      const { firstSeq, end: recorded } =
+        (await first.sessionService.findRun({ ...KEY, id: path.split('/').at(-1) ?? '' })) ?? {};
+      const beyond = Number(recorded?.lastSeq) - Number(firstSeq) + 1;
+      for (const { follow } of [first, second])
+        for (const id of [beyond, beyond + 1]) expect([id, (await follow(path, `${id}`)).status]).toEqual([id, 400]);
+    },
+  );
+
+test('a run that was cancelled is interrupted, after a restart too', async () => {
+  const gate = new Gate();
+  const first = await setUp([{ text: 'never', gate }], false);
+  const path = await first.start();
+  await gate.reached;
+  expect((await first.send(path, { method: 'DELETE' })).status).toBe(200);
+  const state = await first.stateOf(path);
+  expect(state).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
+  const second = await setUp([], false, first.sessionService);
+  expect(await second.stateOf(path)).toEqual(state);
+  expect(framesOf(await (await second.follow(path)).text()).at(-1)?.data).toMatchObject({ code: 'RUN_ABORTED' });
+});
