@@ -1,14 +1,13 @@
 import {
   type Event,
   type GetSessionConfig,
-  ObjectType,
   RequestKnownError,
   type RunConfig,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { Calls, enclosureOf, runConfigOver } from '@eventloom/core/internal';
+import { Calls, runConfigOver } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
-import { type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
+import { isReplayed, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-stream.ts';
@@ -176,9 +175,4 @@ function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: R
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
   return runConfigOver(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
-}
-
-/** True for a stored event that the stream of its run yields: not those of agents that were called as tools. */
-export function isReplayed({ author, branch, actions, object }: Event): boolean {
-  return author !== 'user' && enclosureOf(branch) === '' && !actions.compaction && object !== ObjectType.runnerEnd;
 }

@@ -17,7 +17,8 @@ import {
 } from '@eventloom/core';
 import { createErrorEvent, errorCodeOf, errorOutcome, nameFault, reportTo } from '@eventloom/core/internal';
 import { type EventCommitter, stampEvent } from './event-committer.ts';
-import { isReplayed, type LockedRun } from './lock-run.ts';
+import type { LockedRun } from './lock-run.ts';
+import { isReplayed } from './resume/resume-invocation.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
 import type { Runner } from './runner.ts';
 

@@ -32,11 +32,10 @@ import {
   sessionKeyOf,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
-import { isReplayed } from '../lock-run.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import type { LockedSession } from '../session-locks.ts';
-import { eventsOfRun } from './resume-invocation.ts';
+import { eventsOfRun, isReplayed } from './resume-invocation.ts';
 
 /** Which run is given up, and why. */
 export interface CloseRunParams {

@@ -5,7 +5,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { isReplayed } from '../lock-run.ts';
+import { isReplayed } from './resume-invocation.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { RunControl } from '../run-stream.ts';
 import type { Runner } from '../runner.ts';

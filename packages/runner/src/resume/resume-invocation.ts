@@ -1,5 +1,12 @@
-import { type BaseAgent, type Content, type Event, InvalidRequestError, type RunConfig } from '@eventloom/core';
-import { beginsResumableRun, Calls, newestFirst } from '@eventloom/core/internal';
+import {
+  type BaseAgent,
+  type Content,
+  type Event,
+  InvalidRequestError,
+  ObjectType,
+  type RunConfig,
+} from '@eventloom/core';
+import { beginsResumableRun, Calls, enclosureOf, newestFirst } from '@eventloom/core/internal';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
@@ -59,4 +66,9 @@ function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], c
   const [answered] = calls.answeredIn(message);
   const before = events.slice(0, events.indexOf(message));
   return (answered && root.findAgent(answered.event.author)) ?? lastSpeaker(root, before, new Map());
+}
+
+/** True for a stored event that the stream of its run yields: not those of agents that were called as tools. */
+export function isReplayed({ author, branch, actions, object }: Event): boolean {
+  return author !== 'user' && enclosureOf(branch) === '' && !actions.compaction && object !== ObjectType.runnerEnd;
 }

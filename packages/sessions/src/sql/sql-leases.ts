@@ -102,7 +102,7 @@ export class SqlLeases {
       const { outcome, code, last_seq: lastSeq } = found;
       if (outcome === null) return record;
       const state = outcome as RunOutcome['state'];
-      return { ...record, end: toEnd({ state, code: code === null ? undefined : String(code) }, Number(lastSeq)) };
+      return { ...record, end: toEnd({ state, code: typeof code === 'string' ? code : undefined }, Number(lastSeq)) };
     }
     const { resumable, attempts, heldUntilMs } = toOpenRun(row);
     return { ...record, open: { resumable, attempts, heldUntilMs } };
