@@ -90,6 +90,7 @@ test('deleting a session leaves no row of it behind', async () => {
   const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-1' });
   await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
+  await service.putRunWebhook({ ...KEY, id: 'msg', invocationId: 'e-1', url: 'https://hooks.example' });
   const waiting = service.acquireLease(KEY);
   const counts = rowCounts(database);
   const shared = ['eventloom_meta', 'eventloom_app_state', 'eventloom_user_state'];
