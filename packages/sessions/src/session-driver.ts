@@ -108,7 +108,7 @@ export interface StoredRun {
   readonly invocationId: string;
   /** The number of the run's first event. */
   readonly firstSeq: number;
-  /** How the run ended last, if it said so. Of a run's own record, not of its requests'. */
+  /** The last end of the run, if it was recorded. Only the run's own record has it, not those of its requests. */
   readonly end?: EndedRunState | undefined;
 }
 
@@ -214,9 +214,9 @@ export interface RunEnd extends EventAppend {
   readonly outcome: RunOutcome | undefined;
 }
 
-/** What a release changes in the records of runs. */
+/** Changes that a release makes in the records of runs. */
 export interface RecordChanges {
-  /** How the run of the lease ended: recorded with the number of the session's last event, unless the run is left open. */
+  /** The outcome of the run of the lease: recorded with the number of the session's last event, unless the run is left open. */
   readonly outcome?: RunOutcome | undefined;
   /** The records of these runs and requests are removed. */
   readonly forget?: readonly string[] | undefined;

@@ -25,7 +25,7 @@ export interface OpenRun extends SessionKey, OpenRunState {
 }
 
 /**
- * How a run ended. `completed`: it came to its end, though calls may still wait for answers. `failed`: with an error. `interrupted`: it was
+ * The outcome of a run. `completed`: it came to its end, though calls may still wait for answers. `failed`: with an error. `interrupted`: it was
  * aborted, cancelled or given up.
  */
 export interface RunOutcome {

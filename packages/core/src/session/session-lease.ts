@@ -42,7 +42,7 @@ export type LeaveOpen = boolean | 'uncounted';
 export interface ReleaseLeaseOptions {
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
-  /** How the run of the lease ended, for its record. Ignored with `leaveOpen`. Absent: the record says of the end what it said before. */
+  /** The outcome of the run of the lease, for its record. Ignored with `leaveOpen`. Absent: the record says of the end what it said before. */
   readonly outcome?: RunOutcome | undefined;
   /**
    * Ids of runs and requests that the session forgets: those that `beginRun` recorded for this lease and of which nothing was stored

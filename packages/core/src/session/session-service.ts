@@ -145,7 +145,7 @@ export interface EndRunRequest {
   readonly event?: Event | undefined;
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
-  /** As in `ReleaseLeaseOptions`: recorded in the transaction that appends the event. */
+  /** The outcome of the run, recorded in the transaction that appends the event: see `ReleaseLeaseOptions`. */
   readonly outcome?: RunOutcome | undefined;
 }
 

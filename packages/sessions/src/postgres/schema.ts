@@ -191,7 +191,7 @@ const sixth = ({ webhooks }: Tables): string[] => [
   `CREATE INDEX eventloom_webhooks_due ON ${webhooks} (app_name, due_at, id)`,
 ];
 
-/** How a run ended, in its row, with the number of the session's last event then. A run from before this step does not say. */
+/** The outcome of a run, in its row, with the number of the session's last event then. A run from before this step does not say. */
 const seventh = ({ runs }: Tables): string[] => [
   `ALTER TABLE ${runs} ADD COLUMN last_seq bigint, ADD COLUMN outcome text, ADD COLUMN code text`,
 ];

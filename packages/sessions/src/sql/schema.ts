@@ -170,7 +170,7 @@ const SIXTH = `
   CREATE INDEX eventloom_webhooks_due ON eventloom_run_webhooks (due_at, id);
 `;
 
-/** How a run ended, in its row, with the number of the session's last event then. A run from before this step does not say. */
+/** The outcome of a run, in its row, with the number of the session's last event then. A run from before this step does not say. */
 const SEVENTH = `
   ALTER TABLE eventloom_session_runs ADD COLUMN last_seq INTEGER;
   ALTER TABLE eventloom_session_runs ADD COLUMN outcome TEXT;

@@ -222,7 +222,7 @@ const SQL = {
     INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq)
     VALUES (?1, ?2, ?3, coalesce((SELECT first_seq FROM eventloom_session_runs WHERE session = ?1 AND id = ?3), ?4))
     ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq RETURNING first_seq`,
-  /** How the run ?5 ended: ?6 outcome, ?7 code. */
+  /** Records the end of the run ?5: ?6 outcome, ?7 code. */
   recordEnd: `
     UPDATE eventloom_session_runs SET outcome = ?6, code = ?7, last_seq = coalesce(
       (SELECT pk & ${SEQ_MASK} FROM eventloom_events WHERE ${eventsOf('eventloom_session_runs.session')} ORDER BY pk DESC LIMIT 1), 0)
