@@ -44,8 +44,8 @@ export function checkRunRequest<Server extends FrontContext>(call: Call<Server>,
     );
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
-  requireSameUser(call.user, body.userId);
-  call.quota.chargeTo(body.userId);
+  if (call.user) requireSameUser(call.user, body.userId);
+  else call.quota.chargeTo(body.userId);
   if (body.stateDelta) call.checkStateAccess('stateDelta', Object.keys(body.stateDelta));
   return body;
 }

@@ -51,7 +51,7 @@ async function run(call: Call): Promise<Response> {
   const body = await readRunBody(call);
   const log = await startRun(call, body, StreamingMode.NONE);
   await log.recording;
-  const known = await knownRun(call, body, log);
+  const known = log.failure && (await knownRun(call, body, log));
   if (known) return knownEvents(call, log, known);
   if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
@@ -69,7 +69,7 @@ async function runSse(call: Call): Promise<Response> {
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
   const frames = hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES;
-  const known = await knownRun(call, body, log);
+  const known = log.failure && (await knownRun(call, body, log));
   if (known) {
     const { invocationId, position } = known;
     const followed = await runs.readers.follow(
@@ -159,7 +159,7 @@ async function begin(call: Call): Promise<Response> {
     // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
     await log.whenStored();
   }
-  const known = await knownRun(call, body, log);
+  const known = log.failure && (await knownRun(call, body, log));
   if (known) {
     state = await runs.state(call.runner(), key, known.invocationId);
   } else {

@@ -112,7 +112,14 @@ export class RunHub {
     { resumes, isUnasked = false, quota }: StartOptions = {},
   ): RunLog {
     const key = { appName: runner.appName, userId: params.userId, sessionId: params.sessionId };
-    this.#checkRoom(key, resumes);
+    if (this.#isDraining)
+      throw new ShuttingDownError('the server is shutting down and starts no run: send the request again elsewhere');
+    if (resumes !== undefined && this.inFlightRun(key, resumes))
+      throw new SessionBusyError(`the run ${resumes} is in flight: it can be followed, and not be resumed`);
+    if (this.#active.size >= this.limits.maxRuns)
+      throw new ServerBusyError(`the server has ${this.#active.size} runs in flight, as many as it takes; try again`);
+    if (this.#memory.isFull)
+      throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
     const log = new RunLog(this.#memory, key, '');
     const onOpenRun = params.runConfig?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
     const onBusy = params.runConfig?.onBusy ?? runner.runConfig?.onBusy;
@@ -129,21 +136,6 @@ export class RunHub {
     log.started = this.#whenStarted(log, stream, { resumes, quota });
     if (quota) quota.runEnded = log.ended;
     return log;
-  }
-
-  #checkRoom(key: SessionKey, resumes: string | undefined): void {
-    if (this.#isDraining)
-      throw new ShuttingDownError('the server is shutting down and starts no run: send the request again elsewhere');
-    if (resumes !== undefined && this.inFlightRun(key, resumes)) {
-      throw new SessionBusyError(`the run ${resumes} is in flight: it can be followed, and not be resumed`);
-    }
-    const count = this.#active.size;
-    if (count >= this.limits.maxRuns) {
-      throw new ServerBusyError(`the server has ${count} runs in flight, as many as it takes; try again`);
-    }
-    if (this.#memory.isFull) {
-      throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
-    }
   }
 
   async #whenStarted(log: RunLog, stream: RecordedRun, { resumes, quota }: StartOptions): Promise<boolean> {
@@ -174,10 +166,8 @@ export class RunHub {
     const name = runName(log.key, log.invocationId);
     const wasFound = this.#active.get(name) === log && this.#active.delete(name) && !log.isHidden;
     log.end();
-    // A run that failed before it had an event or a reader is told of in the answer to its request. A run that was to be resumed and
-    // never had its session leaves the log that is kept of it as it is.
-    const isUnheard = !log.hasEvents && !log.wasRead;
-    if (wasFound && !isUnheard && !log.goesOn && !this.#memory.find(name)) {
+    // The answer to its request tells of a run that failed before it had an event or a reader.
+    if (wasFound && !log.goesOn && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(name, log);
     } else {
       if (!log.goesOn) log.publication?.forget();

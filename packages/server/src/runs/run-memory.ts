@@ -52,8 +52,9 @@ export class RunMemory {
     this.#chars -= log.chars;
   }
 
-  /** Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the room. */
+  /** Keeps a finished run for `limits.keepRunsMs`, unless newer runs need the room. A log that is kept under the name stays. */
   keep(name: string, log: RunLog): void {
+    if (this.#finished.has(name)) return this.release(log);
     const { maxKeptRuns, maxKeptChars, keepRunsMs } = this.#limits;
     this.#finished.set(name, { log, endedMs: this.#platform.now() });
     this.#finishedChars += log.chars;
