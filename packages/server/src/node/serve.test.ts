@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { ConfigurationError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
@@ -43,6 +45,32 @@ describe('listening', () => {
     await server.shutDown();
   });
 });
+
+test('a run that is over at once is written in one piece: headers, frames and the end of the stream', async () => {
+  const writes: string[] = [];
+  const note = (message: unknown): void => noteWrites((message as { socket: Socket }).socket, writes);
+  subscribe('net.server.socket', note);
+  const server = await serve(createApp(['done']), { port: 0 });
+  const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
+  await response.text();
+  expect(writes).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 OK\r\n[^]*"done"[^]*\r\n0\r\n\r\n$/)]);
+  unsubscribe('net.server.socket', note);
+  await server.shutDown();
+});
+
+/** Notes what each write hands to the operating system. */
+function noteWrites(socket: Socket, writes: string[]): void {
+  const write = socket._write.bind(socket);
+  const writev = socket._writev?.bind(socket);
+  socket._write = (chunk, ...rest) => {
+    writes.push(String(chunk));
+    write(chunk, ...rest);
+  };
+  socket._writev = (chunks, done) => {
+    writes.push(chunks.map(({ chunk }) => String(chunk)).join(''));
+    writev?.(chunks, done);
+  };
+}
 
 describe('shutting down', () => {
   test('lets a run finish, asks its reader to come again, and closes', async () => {

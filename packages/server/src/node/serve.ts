@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
@@ -64,7 +64,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { live } = server;
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => isLiveUpgrade(request, live);
   let shuttingDown: Promise<void> | undefined;
-  const http = createHttpServer({ shouldUpgradeCallback }, (request, response) => {
+  const http = createHttpServer({ shouldUpgradeCallback, ServerResponse: JoiningResponse }, (request, response) => {
     // The next request of this client reaches another process.
     if (shuttingDown) response.shouldKeepAlive = false;
     try {
@@ -97,6 +97,16 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
 async function createUpgrades(gate: LiveGate, maxFrameBytes: number): Promise<LiveUpgrades> {
   const { LiveUpgrades } = await import('./live-upgrades.ts');
   return new LiveUpgrades(gate, maxFrameBytes, checkRaw);
+}
+
+/** Writes the headers of a stream in one piece with the frames that the stream has in the same tick. */
+class JoiningResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override flushHeaders(): void {
+    const { socket } = this;
+    socket?.cork();
+    super.flushHeaders();
+    if (socket) process.nextTick(() => socket.uncork());
+  }
 }
 
 function listen(http: Server, port: number, host: string): Promise<void> {

@@ -2,4 +2,4 @@
 
 export type { PostgresRunRelayOptions } from './postgres-run-relay.ts';
 export { PostgresRunRelay } from './postgres-run-relay.ts';
-export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from './postgres-pool.ts';
+export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '@eventloom/core/internal';

@@ -5,7 +5,7 @@ import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RelayedLog, RunFrame } from '../runs/run-relay.ts';
 import { SOON } from './fixtures/two-servers.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { RelayDatabase } from './relay-database.ts';
 import { relayStatements } from './relay-statements.ts';
 import { relayTablesOf } from './relay-tables.ts';

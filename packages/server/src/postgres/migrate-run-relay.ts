@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQuery } from './postgres-pool.ts';
+import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQuery } from '@eventloom/core/internal';
 import { migrations } from './relay-schema.ts';
 import type { RelayTables } from './relay-tables.ts';
 

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres'
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RelayHost } from '../runs/run-relay.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresRunRelay, type PostgresRunRelayOptions } from './postgres-run-relay.ts';
 
 let database: TestDatabase;

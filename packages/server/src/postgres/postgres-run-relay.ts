@@ -1,7 +1,6 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkKnown, listenToPool, type OptionNames, type PostgresPool } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
-import { listenToPool, type PostgresPool } from './postgres-pool.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
 import { relayStatements } from './relay-statements.ts';

@@ -1,7 +1,7 @@
 import { EventloomError, type Platform } from '@eventloom/core';
 import { RunRelayError } from '../errors.ts';
 import { migrateRunRelay } from './migrate-run-relay.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { reasonOf } from './reason-of.ts';
 import type { RelayTables } from './relay-tables.ts';
 

@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import { RunRelayError } from '../errors.ts';
 import { backoffMs } from './backoff.ts';
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
 import { reasonOf } from './reason-of.ts';
 import { CHANNEL } from './relay-statements.ts';
 

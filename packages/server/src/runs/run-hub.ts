@@ -299,7 +299,10 @@ export class RunHub {
   /** Ends the runs of a session and forgets them, its finished ones too, in all processes. Settles when they have ended. @throws RunRelayError */
   async forgetSession(key: SessionKey): Promise<void> {
     const logs = [...this.#active.values(), ...this.#memory.finished];
-    const own = logs.filter((log) => runName(log.key, '') === runName(key, ''));
+    const own = logs.filter(
+      ({ key: { appName, userId, sessionId } }) =>
+        sessionId === key.sessionId && userId === key.userId && appName === key.appName,
+    );
     await Promise.all([...own.map((log) => this.#endAndForget(log)), this.#relay?.forgetSession(key)]);
   }
 

@@ -1,4 +1,4 @@
-import type { PostgresClient } from './postgres-pool.ts';
+import type { PostgresClient } from '@eventloom/core/internal';
 import { migrations } from './schema.ts';
 import { checkVersion, SCHEMA_VERSION, VERSION_KEY, versionSql } from './schema-version.ts';
 import { quoteIdentifier, type Tables } from './tables.ts';

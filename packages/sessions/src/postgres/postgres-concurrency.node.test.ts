@@ -13,7 +13,7 @@ import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService, type PostgresSessionServiceOptions } from './postgres-session-service.ts';
 

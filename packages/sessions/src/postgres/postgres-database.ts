@@ -1,6 +1,4 @@
 import { ConfigurationError, EventloomError, type Platform, StorageError, systemPlatform } from '@eventloom/core';
-import { storageFailure } from '@eventloom/core/internal';
-import { isMigrated, migrateSessions, readVersion } from './migrate-sessions.ts';
 import {
   listenToClient,
   listenToPool,
@@ -8,7 +6,9 @@ import {
   type PostgresPool,
   type PostgresQuery,
   type PostgresResult,
-} from './postgres-pool.ts';
+  storageFailure,
+} from '@eventloom/core/internal';
+import { isMigrated, migrateSessions, readVersion } from './migrate-sessions.ts';
 import { checkCurrent } from './schema-version.ts';
 import type { Statement } from './statement.ts';
 import { type LeaseClock, type Tables, tablesOf } from './tables.ts';

@@ -2,7 +2,7 @@ import { createEvent, type Event, type EventActions, type Session } from '@event
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { untilWaiting } from './fixtures/until-waiting.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 

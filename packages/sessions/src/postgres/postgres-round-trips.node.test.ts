@@ -4,7 +4,7 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ALL_EVENTS } from '../event-window.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import type { PostgresPool, PostgresQuery } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 

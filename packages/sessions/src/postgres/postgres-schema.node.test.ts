@@ -2,7 +2,7 @@ import { ConfigurationError, createEvent, type SessionRecord } from '@eventloom/
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionService } from './postgres-session-service.ts';
 import { migrations } from './schema.ts';
 import { tablesOf } from './tables.ts';

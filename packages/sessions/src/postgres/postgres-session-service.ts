@@ -2,7 +2,7 @@ import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from '@eventloom/core/internal';
 import type { LeaseClock } from './tables.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 

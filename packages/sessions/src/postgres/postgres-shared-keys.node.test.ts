@@ -4,7 +4,7 @@ import { Gate } from '@eventloom/testing';
 import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PostgresDatabase } from './postgres-database.ts';
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts';
+import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';
 import { PostgresSessionService } from './postgres-session-service.ts';
 

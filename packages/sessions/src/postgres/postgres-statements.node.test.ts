@@ -2,7 +2,7 @@ import { createEvent, type Event, type EventParams } from '@eventloom/core';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PostgresPool, PostgresQuery } from './postgres-pool.ts';
+import type { PostgresPool, PostgresQuery } from '@eventloom/core/internal';
 import { PostgresSessionService } from './postgres-session-service.ts';
 import { indexesOf, planOf, scansOf } from './fixtures/statement-plan.ts';
 

@@ -15,8 +15,11 @@ export interface PostgresResult {
 /** A connection that was taken from a pool. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresResult>;
-  /** Tells of a connection that was lost; the statements under way fail as well. */
+  /** Called with what `NOTIFY` sends to a channel that the connection listens to. */
+  on(event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  /** Called when the connection is lost; the statements under way fail as well. */
   on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
   /** Gives the connection back; with true, it is closed instead. */
   release(destroy?: boolean): void;
 }
@@ -25,20 +28,21 @@ export interface PostgresClient {
 export interface PostgresPool {
   query(query: PostgresQuery): Promise<PostgresResult>;
   connect(): Promise<PostgresClient>;
-  /** Tells of a connection that was made (`connect`), before anybody has it, and of an idle one that was lost (`error`). */
   readonly on?: {
+    /** Called with each new connection before it is used. */
     (event: 'connect', listener: (client: PostgresClient) => void): unknown;
+    /** Called when an idle connection is lost. */
     (event: 'error', listener: (error: Error) => void): unknown;
   };
 }
 
-/** The pools and connections that are listened to. */
+/** Pools and connections that have the listeners of this file. */
 const heard = new WeakSet<object>();
 
-/** An error that nobody listens to ends the process in Node. A lost connection fails the statement that needs it, and nothing else. */
+/** In Node an error event without a listener ends the process. A lost connection fails the statement that needs it, and nothing else. */
 const ignore = (): void => undefined;
 
-/** Listens to the connections of a pool from the moment that each is made. */
+/** Listens to each connection of a pool from the moment it is made. */
 export function listenToPool(pool: PostgresPool): void {
   if (heard.has(pool)) return;
   heard.add(pool);
@@ -46,7 +50,7 @@ export function listenToPool(pool: PostgresPool): void {
   pool.on?.('connect', listenToClient);
 }
 
-/** Listens to a connection: also to one that the pool made before it was listened to. */
+/** Listens to a connection. Needed for connections that the pool made before `listenToPool`. */
 export function listenToClient(client: PostgresClient): void {
   if (heard.has(client)) return;
   heard.add(client);
