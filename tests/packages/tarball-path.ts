@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 
 /**
- * Returns the path of a package's tarball: `@eventloom/core` → `eventloom-core-0.1.0.tgz`.
+ * Returns the path of a package's tarball: `@eventloom/core` → `eventloom-core-0.0.0.tgz`.
  * @throws Error when the packages could not be built and packed
  */
 export function tarballPath({ name, version }: { readonly name: string; readonly version: string }): string {

@@ -54,14 +54,14 @@ describe('an import', () => {
 });
 
 describe('a version', () => {
-  test.each(['^4.0.0', '~4.0.0', '*', 'latest', '4', 'workspace:^'])('%s is reported', (version) => {
+  test.each(['^4.0.0', '~4.0.0', '*', 'latest', '4', 'workspace:^', 'npm:zod@^3.0.0'])('%s is reported', (version) => {
     expect(wrongVersions([sample({ dependencies: { zod: version } })])).toEqual([`@eventloom/sample: zod@${version}`]);
   });
 
   test('that is exact, of the workspace or of a peer passes', () => {
     const manifest = {
       dependencies: { zod: '4.6.7', '@eventloom/core': 'workspace:*' },
-      devDependencies: { beta: '1.0.0-beta.1' },
+      devDependencies: { beta: '1.0.0-beta.1', 'zod-3': 'npm:zod@3.25.76' },
       peerDependencies: { zod: '^4' },
     };
     expect(wrongVersions([sample(manifest)])).toEqual([]);

@@ -25,7 +25,7 @@ const takesUpdates = new Set(['@hono/node-server', 'hono', 'jose', 'ws']);
 
 /**
  * Dependencies whose version is not the exact one, or not `^` of it where a published package depends on what faces the network.
- * Peers are exempt: a range is their point. What is installed here is in the lockfile either way.
+ * An alias (`npm:name@version`) is exact too. Peers are exempt: a range is their point. What is installed here is in the lockfile either way.
  */
 export function wrongVersions(workspaces: readonly Workspace[]): string[] {
   return workspaces.flatMap(({ manifest }) => {
@@ -34,7 +34,8 @@ export function wrongVersions(workspaces: readonly Workspace[]): string[] {
     const versions = { ...dependencies, ...devDependencies, ...optionalDependencies };
     return Object.entries(versions)
       .filter(([name, version]) => {
-        const wanted = takesUpdates.has(name) && name in shipped ? /^\^\d+\.\d+\.\d+$/ : /^\d+\.\d+\.\d+(-[\w.]+)?$/;
+        const wanted =
+          takesUpdates.has(name) && name in shipped ? /^\^\d+\.\d+\.\d+$/ : /^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/;
         return version !== 'workspace:*' && !wanted.test(version);
       })
       .map(([name, version]) => `${dependent}: ${name}@${version}`);

@@ -30,6 +30,17 @@ test('a missing key is reported when a model is asked for', () => {
   expect(() => models('gemini-2.5-flash')).toThrow(ConfigurationError);
 });
 
+test('a client that cannot be made is reported with its reason once', async () => {
+  const httpOptions = {
+    get fetch(): never {
+      throw new TypeError('no network');
+    },
+  };
+  const model = geminiModels({ apiKey: 'a-test-key', httpOptions })('gemini-2.5-flash');
+  const answer = model?.generateContentAsync(createLlmRequest(), false);
+  await expect(answer?.next()).rejects.toThrow(/^gemini: the client cannot be made: no network$/);
+});
+
 test('the models of a resolver share a client that knows what the service says', async () => {
   const server = await DistantGemini.start();
   await server.enqueue(

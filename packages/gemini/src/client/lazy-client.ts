@@ -3,6 +3,8 @@ import { createGenAiClient } from '#genai-client';
 import type { GeminiClientOptions } from './client-options.ts';
 import type { GenAiClient } from './genai-client.ts';
 
+const CANNOT_BE_MADE = 'gemini: the client cannot be made';
+
 /**
  * Returns a function that makes the client of these options at its first call and returns the same one later. If making it fails, the next
  * call tries again.
@@ -15,7 +17,9 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
   return () =>
     (made ??= make().catch((cause: unknown) => {
       made = undefined;
+      // `make` may be such a function itself, as in `geminiModels`: the reason is given once.
+      if (ConfigurationError.isInstance(cause) && cause.message.startsWith(CANNOT_BE_MADE)) throw cause;
       const reason = cause instanceof Error ? cause.message : 'unknown';
-      throw new ConfigurationError(`gemini: the client cannot be made: ${reason}`, { cause });
+      throw new ConfigurationError(`${CANNOT_BE_MADE}: ${reason}`, { cause });
     }));
 }
