@@ -51,7 +51,7 @@ const docstringSubject = {
 const wordsToDecode =
   /\b(untold|whoever|whomever|whatsoever|anew|thereof|therein|hereby|of one's own|that is none|is none of|is let go|goes on anew|in no wise|nought|save for|lest|nobody knows whether|as far as it is not)\b/i;
 
-/** Reports words in comments that readers have to decode; the table in CONTRIBUTING.md has what to write. */
+/** Reports words in comments that readers have to decode; AGENTS.md says what to write instead. */
 const plainWords = {
   create(context: RuleContext) {
     return {
