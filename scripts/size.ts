@@ -15,14 +15,15 @@ const worker: BuildOptions = {
 /** Budgets in bytes, gzipped. Raise one, with the reason, where a kilobyte stands against a readable import. */
 const bundles = [
   // The aim is 66 kB. Above it: the JSON Schema library (3.7 kB), code in replies (1.4 kB), and media, client tools, toolsets and instrumentation,
-  // and the records and ends of runs, requests that are sent again, and retries while a storage is away.
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 75_500 },
+  // and the records and ends of runs, requests that are sent again, and retries while a storage is away;
+  // errors that say what to write, and the names that were probably meant (2.3 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 77_800 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and told of by webhooks, runs that are read out of their sessions.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 112_500 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 114_800 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 194_000 },
+  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 197_100 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

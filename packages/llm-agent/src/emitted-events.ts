@@ -41,7 +41,7 @@ export class EmittedEvents {
   emit(event: Event): Promise<boolean> {
     if (this.#isClosed || this.#isOver) return Promise.resolve(false);
     if ((this.#queue?.length ?? 0) >= MAX_WAITING) {
-      throw new ConfigurationError(`emit: ${MAX_WAITING} events wait to be taken; await what emit returns`);
+      throw new ConfigurationError(`emit: ${MAX_WAITING} events wait to be read; await the promise that emit returns`);
     }
     return new Promise((settle) => this.#add({ event, settle }));
   }

@@ -67,7 +67,7 @@ export class LlmAgent extends BaseAgent {
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
     if (config.codeExecutor !== undefined && !isBaseCodeExecutor(config.codeExecutor))
-      throw new ConfigurationError(`${owner}: codeExecutor must be a code executor`);
+      throw new ConfigurationError(`${owner}: codeExecutor must be a code executor, such as new BuiltInCodeExecutor()`);
     checkPlanner(owner, config);
     if (config.outputKey !== undefined) checkStateKey(config.outputKey);
     this.model = config.model;
@@ -158,7 +158,8 @@ function checkModel(owner: string, model: unknown): void {
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {
   if (planner === undefined) return;
-  if (!isBasePlanner(planner)) throw new ConfigurationError(`${owner}: planner must be a planner`);
+  if (!isBasePlanner(planner))
+    throw new ConfigurationError(`${owner}: planner must be a planner, such as new PlanReActPlanner()`);
   if (planner.setsThinkingConfig && generateContentConfig?.thinkingConfig !== undefined)
     throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; leave it out`);
 }

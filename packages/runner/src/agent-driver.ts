@@ -156,7 +156,7 @@ export class AgentDriver implements Events {
     const target = from.invocation.rootAgent.findAgent(name);
     if (!target) {
       throw new ConfigurationError(
-        `agent "${from.agent.name}": asked to hand over to "${name}", and there is no agent of that name in its tree`,
+        `agent "${from.agent.name}": asked to transfer to "${name}", but no agent of its tree has that name`,
       );
     }
     this.#context = from.forAgent(target);

@@ -51,7 +51,8 @@ export async function findAnsweredRun(
   callIds: readonly string[],
   tries = 1,
 ): Promise<string | undefined> {
-  if (tries > MAX_TRIES) throw new SessionBusyError('newMessage: at each look it answered another run; send it later');
+  if (tries > MAX_TRIES)
+    throw new SessionBusyError('newMessage: the run that it answers changed several times; send it again');
   const events = await readNewest(service, key, (read) => areKnown(read, callIds));
   return answeredRun(new Calls(events), callIds);
 }

@@ -164,7 +164,9 @@ export class RequestAnswers {
   #takeCredential(given: JsonRecord, id: string, args: JsonRecord = {}, isLate: boolean): boolean {
     const { credentialService } = this.#params;
     if (!credentialService) {
-      throw new ConfigurationError('newMessage: has a credential: the runner has no credentialService');
+      throw new ConfigurationError(
+        'newMessage: has a credential: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options',
+      );
     }
     if (isLate) return false;
     const known = given['provided'] === true && this.#before ? this.#before.#given.get(id) : undefined;

@@ -66,7 +66,7 @@ export async function checkRestorable(
     if (version === null || (await known.getArtifactVersion({ ...key, filename, version }))) continue;
     if ((await known.listVersions({ ...key, filename })).length === 0) continue;
     throw new InvalidRequestError(
-      `artifact ${JSON.stringify(filename)}: its version ${version} was deleted, so it cannot be as it was`,
+      `artifact ${JSON.stringify(filename)}: its version ${version} was deleted, so it cannot be restored`,
     );
   }
 }
@@ -81,7 +81,7 @@ async function findVersion(service: BaseArtifactService, key: SessionKey, filena
 function required(service: BaseArtifactService | undefined, wanted: ArtifactsToRestore): BaseArtifactService {
   if (service) return service;
   throw new ConfigurationError(
-    `the session was taken back to before ${[...wanted.keys()].join(', ')} changed, and the runner has no artifactService`,
+    `the session was rewound to before ${[...wanted.keys()].join(', ')} changed, and the runner has no artifactService to restore them`,
   );
 }
 

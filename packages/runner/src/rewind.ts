@@ -82,7 +82,7 @@ async function commitRewind(
   const plan = await planRewind(sessionService, key, rewindBeforeInvocationId, check);
   await checkRestorable(artifactService, key, plan.artifacts);
   const session = await sessionService.getSession({ ...key, config: { numRecentEvents: 0 } });
-  if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted meanwhile`);
+  if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted during the rewind`);
   check();
   const { rewoundFrom, coveredUntil, artifacts } = plan;
   const invocationId = `e-${platform.newUuid()}`;

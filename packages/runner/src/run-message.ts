@@ -68,7 +68,9 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
     ? callIds.length > 0
     : callIds.length === 0 || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === undefined;
   if (isSameRun) return;
-  throw new InvalidMessageError('newMessage: what onUserMessageCallback returns must answer the same run, or none');
+  throw new InvalidMessageError(
+    'newMessage: the message that onUserMessageCallback returns must answer the same run, or none',
+  );
 }
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
@@ -145,7 +147,9 @@ async function saveInputBlobs(
   artifactService: BaseArtifactService | undefined,
 ): Promise<{ readonly content: Content; readonly artifactDelta: Record<string, number> }> {
   if (!artifactService) {
-    throw new ConfigurationError('runConfig.saveInputBlobsAsArtifacts: the runner has no artifactService');
+    throw new ConfigurationError(
+      'runConfig.saveInputBlobsAsArtifacts: the runner has no artifactService; write artifactService: new InMemoryArtifactService() in its options',
+    );
   }
   const artifactDelta: Record<string, number> = {};
   const parts: Part[] = [];

@@ -78,7 +78,7 @@ test('what a tool writes to actions by hand is stripped too', async () => {
 test('without a credential service a tool cannot ask', async () => {
   const { send } = await setUp(undefined, { credentialService: undefined });
   expect(responses(await send({ text: 'go' }))).toEqual([
-    { error: 'getAuthResponse: the runner has no credentialService' },
+    { error: expect.stringContaining('getAuthResponse: the runner has no credentialService; write ') },
   ]);
 });
 

@@ -38,7 +38,7 @@ test('a tool that tells more than anybody takes is stopped', async () => {
   });
   const events = await run();
   expect(chunksOf(events)).toHaveLength(1000);
-  expect(resultOf(events)).toEqual({ error: expect.stringContaining('await what emit returns') });
+  expect(resultOf(events)).toEqual({ error: expect.stringContaining('await the promise that emit returns') });
 });
 
 test('what is told after the tool ended is told to nobody', async () => {

@@ -148,7 +148,7 @@ test('an agent of one’s own that hands over to nobody who exists fails the run
     yield context.createEvent({ actions: { transferToAgent: 'gone' } });
   });
   const { run } = await scenario({ agent: lead });
-  await expect(run()).rejects.toThrow('agent "lead": asked to hand over to "gone"');
+  await expect(run()).rejects.toThrow('agent "lead": asked to transfer to "gone", but');
 });
 
 test('an agent that is run by one of one’s own may hand over, and the caller goes on after the target', async () => {

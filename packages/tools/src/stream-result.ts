@@ -38,7 +38,7 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
     throw error;
   }
   await generator.return(undefined);
-  throw new RunAbortedError('nobody reads the chunks of this tool any more');
+  throw new RunAbortedError('the tool call has ended: its chunks are not read any more');
 }
 
 /** The tool may go on writing to what it yielded. */

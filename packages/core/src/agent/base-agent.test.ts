@@ -157,7 +157,7 @@ describe('a configuration error is', () => {
     agentOf('first', shared);
     expect(() => agentOf('second', shared)).toThrow(
       new ConfigurationError(
-        'agent "second": sub-agent "shared" has the parent "first" already; make an agent for each place',
+        'agent "second": sub-agent "shared" has the parent "first" already; create an agent object for each place',
       ),
     );
   });

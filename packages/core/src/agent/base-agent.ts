@@ -73,7 +73,8 @@ export abstract class BaseAgent {
         `agent name ${JSON.stringify(config.name)}: must be an identifier (letters, digits, _ and $, not starting with a digit)`,
       );
     }
-    if (config.name === 'user') throw new ConfigurationError('agent name "user": is reserved for what the user says');
+    if (config.name === 'user')
+      throw new ConfigurationError('agent name "user": is reserved for the events of the user; choose another name');
     this.name = config.name;
     this.description = config.description ?? '';
     this.subAgents = toList(config.subAgents);
@@ -249,7 +250,9 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
   const byName = new Map<string, BaseAgent>();
   const add = (agent: BaseAgent): void => {
     if (agent.name === name || byName.has(agent.name)) {
-      throw new ConfigurationError(`${owner}: two agents of its tree have the name "${agent.name}"; names are unique`);
+      throw new ConfigurationError(
+        `${owner}: two agents of its tree have the name "${agent.name}"; give one of them another`,
+      );
     }
     byName.set(agent.name, agent);
     for (const below of agent.subAgents) add(below);
@@ -259,7 +262,7 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
       throw new ConfigurationError(`${owner}: subAgents must be agents, one is ${describeKind(agent)}`);
     if (agent.parentAgent) {
       throw new ConfigurationError(
-        `${owner}: sub-agent "${agent.name}" has the parent "${agent.parentAgent.name}" already; make an agent for each place`,
+        `${owner}: sub-agent "${agent.name}" has the parent "${agent.parentAgent.name}" already; create an agent object for each place`,
       );
     }
     add(agent);

@@ -141,7 +141,7 @@ export function checkRunConfigDefaults(config: RunConfigDefaults): void {
   if (!isPlainObject(config))
     throw new ConfigurationError(`runConfig: must be a plain object, is ${describeKind(config)}`);
   if ((config as RunConfig).requestId !== undefined)
-    throw new ConfigurationError('runConfig.requestId: names one request, and cannot hold for others');
+    throw new ConfigurationError('runConfig.requestId: names one request; write it in the parameters of runAsync');
   checkRunConfig(config);
   checkLiveRunConfig(config);
 }

@@ -20,7 +20,9 @@ export function personRequests(
   const auths = publicAuthConfigs(context, actions);
   if (auths) actions.requestedAuthConfigs = auths;
   else if (actions.requestedAuthConfigs)
-    throw new ConfigurationError('requestedAuthConfigs: the runner has no credentialService');
+    throw new ConfigurationError(
+      'requestedAuthConfigs: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options',
+    );
   const newId = (): string => `adk-${context.platform.newUuid()}`;
   const ask = (name: string, args: Record<string, unknown>): Part => ({ functionCall: { id: newId(), name, args } });
   const each = <T>(asked: Readonly<Record<string, T>> = {}, toParts: (wish: T, call: FunctionCall) => Part[]): Part[] =>

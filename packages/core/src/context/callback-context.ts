@@ -90,13 +90,19 @@ export class CallbackContext extends ReadonlyContext {
 
   #memory(caller: string): BaseMemoryService {
     const service = this.invocationContext.memoryService;
-    if (!service) throw new ConfigurationError(`${caller}: the runner has no memoryService`);
+    if (!service)
+      throw new ConfigurationError(
+        `${caller}: the runner has no memoryService; write memoryService: new InMemoryMemoryService() in its options`,
+      );
     return service;
   }
 
   #artifacts(): BaseArtifactService {
     const service = this.invocationContext.artifactService;
-    if (!service) throw new ConfigurationError('artifacts: the runner has no artifactService');
+    if (!service)
+      throw new ConfigurationError(
+        'artifacts: the runner has no artifactService; write artifactService: new InMemoryArtifactService() in its options',
+      );
     return service;
   }
 }

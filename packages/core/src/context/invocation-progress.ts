@@ -41,7 +41,7 @@ export class InvocationProgress {
     const run = this.#run;
     if (limit > 0 && run.#llmCalls >= limit) {
       throw new LlmCallLimitError(
-        `the run used up its ${limit} model calls; raise runConfig.maxLlmCalls if it needs more`,
+        `the run made ${limit} model calls, which is its limit; raise runConfig.maxLlmCalls if it needs more`,
       );
     }
     run.#llmCalls++;
@@ -56,7 +56,7 @@ export class InvocationProgress {
   checkHandOvers(count: number, limit: number): void {
     if (limit <= 0 || count <= limit) return;
     throw new HandOverLimitError(
-      `agents handed over ${limit} times in a row and asked no model; raise runConfig.maxLlmCalls if it needs more`,
+      `agents transferred control ${limit} times in a row without a model call; raise runConfig.maxLlmCalls if it needs more`,
     );
   }
 

@@ -109,7 +109,7 @@ export class ToolContext extends CallbackContext {
    */
   async emitEvent(event: Event): Promise<void> {
     const taken = await (this.#listener?.event(event) ?? true);
-    if (!taken) throw new RunAbortedError('nobody reads the events of this tool any more');
+    if (!taken) throw new RunAbortedError('the tool call has ended: its events are not read any more');
   }
 
   /** True when the call has no response yet, because what it runs waits. */
@@ -192,12 +192,15 @@ export class ToolContext extends CallbackContext {
 
   #credentials(caller: string): BaseCredentialService {
     const service = this.invocationContext.invocation.credentialService;
-    if (!service) throw new ConfigurationError(`${caller}: the runner has no credentialService`);
+    if (!service)
+      throw new ConfigurationError(
+        `${caller}: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options`,
+      );
     return service;
   }
 
   #callId(caller: string): string {
-    if (this.functionCallId === '') throw new ConfigurationError(`${caller}: can be asked while a call runs`);
+    if (this.functionCallId === '') throw new ConfigurationError(`${caller}: can be used only while a tool call runs`);
     return this.functionCallId;
   }
 }

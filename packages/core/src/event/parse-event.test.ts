@@ -152,7 +152,7 @@ describe('parseEvent names the path at fault', () => {
 
   test('text that is no JSON', () => {
     const fault = faultOf(() => parseEvent('{"id": '));
-    expect(fault?.message).toMatch(/^event: not JSON: /);
+    expect(fault?.message).toMatch(/^event: is not JSON: /);
     expect(fault?.cause).toBeInstanceOf(SyntaxError);
   });
 });

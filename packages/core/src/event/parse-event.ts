@@ -35,7 +35,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new InvalidEventError(`event: not JSON: ${toError(cause).message}`, { cause, path: 'event' });
+    throw new InvalidEventError(`event: is not JSON: ${toError(cause).message}`, { cause, path: 'event' });
   }
 }
 

@@ -49,7 +49,11 @@ export abstract class BaseLlm {
    * @throws ConfigurationError for a model that has none
    */
   connect(_request: LlmRequest, _abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
-    return Promise.reject(new ConfigurationError(`model "${this.model}": has no live connection`));
+    return Promise.reject(
+      new ConfigurationError(
+        `model "${this.model}": cannot run live; use a model that can, such as new Gemini({ model, apiKey })`,
+      ),
+    );
   }
 }
 

@@ -35,7 +35,7 @@ export function toInputRequest(
   const copied = copyJson({ key, message, payload, responseSchema: schema }, { toJson: true });
   if ('value' in copied) return copied.value as unknown as InputRequest;
   const { path, reason } = copied.fault;
-  throw new ConfigurationError(`${caller}: ${path} ${reason}; what people are asked is JSON`);
+  throw new ConfigurationError(`${caller}: ${path} ${reason}; a question to a person must be JSON`);
 }
 
 /**

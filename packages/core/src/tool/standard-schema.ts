@@ -28,7 +28,7 @@ export function standardToJson(owner: string, schema: object): Record<string, un
     const { $schema: _, ...json } = source.input({ target: 'draft-2020-12' });
     return json;
   } catch (cause) {
-    throw new ConfigurationError(`${owner}: the schema cannot be said as JSON Schema: ${toError(cause).message}`, {
+    throw new ConfigurationError(`${owner}: the schema cannot be converted to JSON Schema: ${toError(cause).message}`, {
       cause,
     });
   }

@@ -24,7 +24,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     const rest = await run(tree(['ready'], ['followed']), { invocationId, ...answer('c1') });
     expect(textsOf(rest)).toEqual(['asks: ready', 'follows: followed']);
     expect(new Set((await stored()).map((event) => event.invocationId))).toEqual(new Set([invocationId]));
-    await expect(run(tree([], []), { invocationId })).rejects.toThrow(/is over/);
+    await expect(run(tree([], []), { invocationId })).rejects.toThrow(/has ended/);
   });
 
   test('a loop goes on with its round and then with the next', async () => {

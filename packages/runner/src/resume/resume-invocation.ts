@@ -40,9 +40,9 @@ export function resumeInvocation(
   const fail = (fault: string): never => {
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
-  if (!first?.content) return fail('is none of this session');
+  if (!first?.content) return fail('is not a run of this session');
   if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; begin a new one');
-  if (!calls.isRunOpen(invocationId)) return fail('is over');
+  if (!calls.isRunOpen(invocationId)) return fail('has ended');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and there is none of that name`);

@@ -67,7 +67,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(first.map((event) => event.invocationId)).toContain(older.invocationId);
     expect(textsOf(first)).toEqual(['asks: a', 'follows: b']);
     expect(textsOf(await run(flow(['c'], ['d']), answer('adk-c1-2')))).toEqual(['asks: c', 'follows: d']);
-    await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/is over/);
+    await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/has ended/);
   });
 
   test('and a run that is named takes answers to its own calls alone', async () => {

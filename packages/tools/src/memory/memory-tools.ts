@@ -100,7 +100,7 @@ export class PreloadMemoryTool extends BaseTool {
 
   /** @throws ConfigurationError: no model is offered this tool */
   override runAsync(): Promise<never> {
-    return Promise.reject(new ConfigurationError('preload_memory: is no function that can be called'));
+    return Promise.reject(new ConfigurationError('preload_memory: is not a function that the model can call'));
   }
 
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {

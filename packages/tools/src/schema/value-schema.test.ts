@@ -97,5 +97,5 @@ test('a Standard Schema without a JSON schema is refused when it is handed in', 
 test('what JSON Schema cannot say is a configuration error when it is asked for', async () => {
   const schema = new ValueSchema(z.object({ when: z.date() }), OWNER);
   expect(() => schema.json).toThrow(ConfigurationError);
-  expect(() => schema.json).toThrow('tool "f": the schema cannot be said as JSON Schema: Date');
+  expect(() => schema.json).toThrow('tool "f": the schema cannot be converted to JSON Schema: Date');
 });
