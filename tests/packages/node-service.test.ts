@@ -74,9 +74,8 @@ describe('an empty project on Node that installs every package from its tarball'
     const nodenext = { module: 'nodenext', exactOptionalPropertyTypes: true };
 
     test.concurrent.for([
-      ['typescript-5.6', 'nodenext', { ...nodenext, ...dom }, withoutHono],
       ['typescript-5.6', 'commonjs', { module: 'commonjs', moduleResolution: 'node10', ...dom }, withoutHono],
-      ['typescript-6.0', 'commonjs', { module: 'commonjs', ...dom }, entries],
+      ['typescript-6.0', 'nodenext', { ...nodenext, ...dom }, entries],
       ['typescript', 'nodenext', { ...nodenext, ...dom }, entries],
       ['typescript', 'bundler for workers', { module: 'esnext', moduleResolution: 'bundler', ...webWorker }, entries],
       ['typescript', 'nodenext without the DOM', { ...nodenext, ...node }, withoutDom],
