@@ -77,6 +77,37 @@ describe('a server that starts', () => {
     expect(await open()).toEqual([]);
   });
 
+  test('goes on with a run before the messages that are in line for its session and refused because of it', async () => {
+    const { leave, serve, platform, open } = setUp();
+    const run = await leave('s', 'dies');
+    const server = serve(['done'], {
+      limits: { unfinishedRunsEveryMs: 60_000 },
+      runConfig: () => ({ onOpenRun: 'reject', busyWaitMs: 120_000 }),
+    });
+    expect(await platform.nextTimer()).toBe(LEASE_MS);
+    const body = JSON.stringify({
+      appName: 'app',
+      userId: 'ann',
+      sessionId: 's',
+      newMessage: { parts: [{ text: 'ho' }] },
+    });
+    const say = async (): Promise<string> =>
+      (await server.fetch(new Request('http://localhost/run', { method: 'POST', body }))).text();
+    // A client that is refused sends its message again at once.
+    let refusals = 0;
+    const insist = async (): Promise<void> => {
+      while (refusals < 1000 && (await say()).includes('RUN_OPEN')) refusals++;
+    };
+    const clients = [insist(), insist(), insist()];
+    await vi.waitFor(() => expect(server.runsInFlight).toBe(3));
+    platform.advance(LEASE_MS);
+    await Promise.all(clients);
+    expect(refusals).toBeGreaterThan(0);
+    expect(refusals).toBeLessThan(1000);
+    expect(partsOf(await followed(server, run))).toEqual(['functionCall', 'functionResponse', 'done']);
+    expect(await open()).toEqual([]);
+  });
+
   test('leaves a run alone that is under way elsewhere', async () => {
     const { leave, serve, eventsOf, open } = setUp();
     await leave('s', 'dies');

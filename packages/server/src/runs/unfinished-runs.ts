@@ -202,7 +202,7 @@ export class UnfinishedRuns {
       const log = this.#params.hub.start(runner, params, { resumes: invocationId, isUnasked: true });
       this.#resumed++;
       if (log.started && onBusy === 'reject') this.#begins.push(log.started);
-      return log.ended.then(() => this.#ended(runner, run, log.failure));
+      return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;
       else if (!isElsewhere(error)) throw error;
@@ -211,10 +211,17 @@ export class UnfinishedRuns {
   }
 
   /** Returns what is still done for the run. */
-  #ended(runner: Runner, run: OpenRun, failure: Error | undefined): Promise<void> | undefined {
+  #ended(runner: Runner, run: OpenRun, failure: Error | undefined, onBusy: OnBusy): Promise<void> | undefined {
     this.#resumed--;
     if (this.#isStopped) return undefined;
     let ending: Promise<void> | undefined;
+    if (SessionBusyError.isInstance(failure) && onBusy === 'reject') {
+      ending = this.#isInLine(runner, run)
+        .then((isInLine) => (isInLine && !this.#isStopped ? void this.#resume(runner, run, 'queue') : undefined))
+        .catch(this.#params.report)
+        .finally(() => ending && this.#endings.delete(ending));
+      this.#endings.add(ending);
+    }
     // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
     if (InvalidRequestError.isInstance(failure)) {
       ending = this.#close(runner, run, `the run cannot go on: ${failure.publicMessage}`, 'reject')
@@ -226,17 +233,24 @@ export class UnfinishedRuns {
     return ending;
   }
 
-  async #close(
-    runner: Runner,
-    { userId, sessionId, invocationId }: OpenRun,
-    reason: string,
-    onBusy: OnBusy,
-  ): Promise<void> {
+  async #close(runner: Runner, run: OpenRun, reason: string, onBusy: OnBusy): Promise<void> {
+    const { userId, sessionId, invocationId } = run;
     try {
       await runner.closeRun({ userId, sessionId, invocationId, reason, onBusy });
     } catch (error) {
       if (!isElsewhere(error)) throw error;
+      const isRefused = SessionBusyError.isInstance(error) && onBusy === 'reject';
+      if (isRefused && (await this.#isInLine(runner, run))) await this.#close(runner, run, reason, 'queue');
     }
+  }
+
+  /**
+   * Returns true if the session of a run is held by nobody, so that only messages in line kept the run from it. None of them begins before the
+   * run has ended: the line moves on at once, and the run takes its place in it.
+   */
+  async #isInLine({ sessionService }: Runner, { invocationId, ...key }: OpenRun): Promise<boolean> {
+    const found = await sessionService.findRun({ ...key, id: invocationId });
+    return found?.open !== undefined && found.open.heldUntilMs <= this.#params.platform.now();
   }
 }
 
