@@ -69,7 +69,7 @@ export interface RunOwner {
 /** One request, as every route sees it. An error that a route throws is answered as `{error, code}` with the status of its code. */
 export interface CommonCall {
   readonly request: Request;
-  /** Who the request comes from; undefined without `authenticate`, and on a public route. */
+  /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
   /** Returns a parameter of the path, decoded. */
   param(name: string): string;

@@ -8,7 +8,7 @@ import type { RunHub } from './runs/run-hub.ts';
 import type { Webhooks } from './runs/webhooks.ts';
 import type { ServerLimits } from './server-limits.ts';
 
-/** What requests are checked against, also where somebody else answers them. */
+/** The context that every request is checked with, also on a Worker that forwards the request. */
 export interface FrontContext {
   /** The apps there are, by name. */
   readonly runners: { has(appName: string): boolean; keys(): Iterable<string> };
@@ -16,13 +16,13 @@ export interface FrontContext {
   /** Asks whether sessions can be read. Absent where requests are answered elsewhere. */
   readonly isStorageReachable?: () => Promise<boolean>;
   readonly limits: CountLimits;
-  /** What the users' requests have under way here. */
+  /** Counts what the requests of each user have under way. */
   readonly quotas: UserQuotas;
-  /** What `/version` answers. */
+  /** The answer of `/version`. */
   readonly version: Readonly<Record<string, string>>;
 }
 
-/** What all requests to one server share. */
+/** The context that all requests to one server share. */
 export interface ServerContext extends FrontContext {
   readonly runners: ReadonlyMap<string, Runner>;
   readonly runs: RunHub;

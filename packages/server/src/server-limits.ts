@@ -1,7 +1,7 @@
 import type { RunBounds } from '@eventloom/core';
 import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
-/** How much the server takes on, and for how long it keeps it. */
+/** Bounds of what a server does at the same time, and of what it keeps. */
 export interface ServerLimits {
   /** Bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
@@ -37,7 +37,7 @@ export interface ServerLimits {
   readonly maxRunChars: number;
   /** Characters of events kept of all runs together; finished runs get a quarter of it, and the oldest goes first. Default 64 Mi. */
   readonly maxKeptChars: number;
-  /** How long a finished run can still be read, in milliseconds. Default 5 minutes. */
+  /** The time for which a finished run can still be read, in milliseconds. Default 5 minutes. */
   readonly keepRunsMs: number;
   /** Finished runs that are kept in memory; 0 keeps none. Default 1,000. */
   readonly maxKeptRuns: number;
@@ -51,7 +51,7 @@ export interface ServerLimits {
   /** A stream that is silent for this long gets a comment; the client of a call is asked so often whether it lives. Default 15,000 ms. */
   readonly heartbeatMs: number;
   /**
-   * How long `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
+   * The time that `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
    * error, later with 200 and the error as the stream's last line. Default 1,000 ms.
    */
   readonly answerAfterMs: number;
@@ -60,7 +60,7 @@ export interface ServerLimits {
   /** Runs in flight that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
   /**
-   * How often the server looks for runs, and for messages of webhooks, that other processes left; sooner where a session is about to be free. 0: only when
+   * The time after which the server looks again for runs, and for messages of webhooks, that other processes left; sooner where a session is about to be free. 0: only when
    * `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000 ms.
    */
   readonly unfinishedRunsEveryMs: number;
@@ -71,12 +71,12 @@ export interface ServerLimits {
   /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
-   * What may be on its way to the client of a call. The call waits when it is more, and the client is let go when it takes nothing
+   * Bytes that may be on their way to the client of a call. The call waits when it is more, and the client is let go when it takes nothing
    * for two heartbeats. Default 1 MiB: 20 seconds of speech.
    */
   readonly maxLiveWaitingBytes: number;
   /**
-   * What calls may be sent in all while they last, when nobody can say what their clients took: on Workers, and the client does not say
+   * Bytes that a call may be sent in total, when the server cannot know how much the client has received: on Workers, and the client does not say
    * `ping=text`. All of it may still wait in memory. A call that comes to it ends with SLOW_READER when the model has said its sentence. Default 48 MiB: eleven
    * minutes of speech.
    */

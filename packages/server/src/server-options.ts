@@ -9,7 +9,7 @@ import type { OnUnfinishedRuns } from './runs/unfinished-runs.ts';
 import { checkWebhookOptions, type WebhookOptions } from './runs/webhooks.ts';
 import { DEFAULT_LIMITS, type ServerLimits } from './server-limits.ts';
 
-/** Who a request comes from. */
+/** The user that a request comes from. */
 export interface AuthenticatedUser {
   /** The only user whose sessions, runs and artifacts the request can name. */
   readonly userId: string;
@@ -20,7 +20,7 @@ export interface AuthenticatedUser {
   readonly mayWriteAppState?: boolean | undefined;
 }
 
-/** What a server is made of. */
+/** Options of `createServer`. */
 export interface ServerOptions {
   /** The apps, each under its runner's `appName`. Their services are the caller's to close. */
   readonly runners: readonly Runner[];
@@ -68,14 +68,14 @@ export interface ServerOptions {
    */
   readonly relay?: RunRelay | undefined;
   /**
-   * What becomes of the resumable runs that a process left when it ended: a former one of this server, or another one over the same
+   * Decides about the resumable runs that a process left when it ended: a former one of this server, or another one over the same
    * sessions. `resume` (default) goes on with them, as runs of this server: they can be followed and cancelled; one whose process
    * ends at each attempt is closed after `limits.maxRunAttempts`. `close` gives them up: their sessions get an event with the code
    * `RUN_ABANDONED`, and are ready for the next message. `leave` does nothing. It is looked for such runs at the start, and then every
    * `limits.unfinishedRunsEveryMs`; a session whose lease has not run out is waited for.
    */
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
-  /** What `/version` answers beside the server's own version. */
+  /** Fields that `/version` answers beside the server's own version. */
   readonly version?: Readonly<Record<string, string>> | undefined;
   /** The clock and timers. Default: the system's. */
   readonly platform?: Platform | undefined;

@@ -6,7 +6,7 @@ import { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
 export interface RelayMutant {
   /** Id of the case. */
   readonly breaks: string;
-  /** What it does wrong, after "a relay that". */
+  /** The mistake of the mutant, after "a relay that". */
   readonly how: string;
   readonly make: MakeService<RunRelay>;
 }

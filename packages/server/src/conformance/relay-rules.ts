@@ -89,7 +89,7 @@ function frame(position: number, text: string): RunFrame {
   return { position, json: JSON.stringify({ text }) };
 }
 
-/** What a mirror is told, as lines: texts with their positions, what is gone, and the end. */
+/** Notes the calls of a mirror as lines: texts with their positions, the position up to which frames are gone, and the end. */
 class NotingMirror implements LogMirror {
   readonly told: string[] = [];
   #waiting: (() => void) | undefined;
@@ -169,7 +169,7 @@ async function twoServers(subject: ConformanceSubject<RunRelay>): Promise<readon
   return [new Server(subject.service), new Server(await subject.another())];
 }
 
-/** What a relay between processes promises. */
+/** The promises of a relay between processes. */
 export const relayRules: readonly RelayRule[] = [
   {
     id: 'attach.once',

@@ -9,12 +9,12 @@ import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
 import type { Route } from './route.ts';
 
-/** How requests are let in, and who is told of failures. */
+/** Options of `addRoutes`. */
 export interface RoutesOptions<Server extends FrontContext> extends Pick<
   ServerOptions,
   'authenticate' | 'allowUnauthenticated' | 'origins'
 > {
-  /** What the routes are given. */
+  /** Passed to the routes with each request. */
   readonly server: Server;
   /** Authenticates the request of every route that is not public; throws to refuse it. Absent: every request is anonymous. */
   readonly identify?: ((request: Request) => Promise<AuthenticatedUser | undefined>) | undefined;
@@ -41,7 +41,7 @@ export function addRoutes<Server extends FrontContext>(
   });
 }
 
-/** What stands at the root where nobody put anything else. Which version it is, is for those who may ask for it. */
+/** Answers `GET /` where no route was added. A server with `authenticate` does not tell its version here. */
 function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Response {
   const version = authenticate ? undefined : server.version['version'];
   return jsonResponse({ name: 'eventloom', version, routes: '/openapi.json' });

@@ -27,7 +27,7 @@ export class Call<Server extends FrontContext = ServerContext> {
   /** The request itself. Its body is read here. */
   readonly request: Request;
   readonly #context: Context;
-  /** Who the request comes from; undefined where nobody is asked. */
+  /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
   /** Counts what the request has under way for its user: the authenticated one, otherwise the one in the path or in the body of a run. */
   readonly quota: RequestQuota;

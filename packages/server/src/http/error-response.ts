@@ -80,7 +80,7 @@ export function errorStatus(code: string): number {
   return Object.hasOwn(STATUS, code) ? (STATUS[code] ?? 500) : 500;
 }
 
-/** How often a full server is reported: every request that it refuses says the same. */
+/** The time between two reports of a full server: every request that it refuses fails in the same way. */
 const BUSY_REPORT_EVERY_MS = 60_000;
 
 /**

@@ -9,7 +9,7 @@ export interface RequestGuardOptions {
   readonly origins: readonly string[];
 }
 
-/** How a server with these options lets itself be called: one that knows who asks, or need not, under every name. */
+/** Returns the guard for the options of a server. One that authenticates, or need not, answers under every host name. */
 export function guardOf({
   authenticate,
   allowUnauthenticated = false,

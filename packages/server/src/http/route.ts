@@ -18,7 +18,7 @@ export interface BodySpec<T = unknown> {
   readonly isOptional?: boolean;
 }
 
-/** What a route answers: a component, a list of one, a JSON schema of its own, other content, a stream of events, or a WebSocket with them. */
+/** The answer of a route: a component, a list of one, a JSON schema of its own, other content, a stream of events, or a WebSocket with them. */
 export type AnswerSpec =
   | { readonly component: ComponentName; readonly isList?: boolean }
   | { readonly schema: object }
@@ -44,7 +44,7 @@ export interface RouteSpec {
   readonly status?: 200 | 202;
   /** The JSON Schema of the answer to a request whose header Accept names JSON, where that is another one. */
   readonly asJson?: object;
-  /** What it means when there is nothing to answer: status 204. */
+  /** The meaning of status 204, for a route that may have nothing to answer. */
   readonly noContent?: string;
   /** The headers of the answer, with what they mean. */
   readonly answerHeaders?: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import { ConfigurationError, type RunConfig, type RunConfigDefaults, toError } f
 import { checkRunConfigDefaults } from '@eventloom/core/internal';
 import type { AuthenticatedUser } from '../server-options.ts';
 
-/** What a server decides about the config of a run. Not how the run is streamed, and not what names the request: the client says these. */
+/** The part of a run's config that a server decides. The client decides about streaming, and names the request. */
 export type RunPolicy = Omit<RunConfigDefaults, 'streamingMode'>;
 
 /**

@@ -12,7 +12,7 @@ export type QuotaLimits = Pick<
   | 'maxBodyBytesInFlightPerUser'
 >;
 
-/** What is counted. Runs in flight in total (`maxRuns`) are counted where they are hosted, with those that nobody asked for. */
+/** Counters. `RunHub` counts the runs in flight in total (`maxRuns`), with those that no client asked for. */
 interface Usage {
   runs: number;
   queued: number;
@@ -74,7 +74,7 @@ export class UserQuotas {
 const KINDS = ['runs', 'queued', 'bodyBytes'] as const;
 
 /**
- * What one request has under way: its body, its place among those that wait for a session, and its run. It is given back when the
+ * Counts one request for its user: its body, its place among those that wait for a session, and its run. Everything is given back when the
  * request is answered and its run, if it started one, has ended: the run keeps the message in memory.
  */
 export class RequestQuota {

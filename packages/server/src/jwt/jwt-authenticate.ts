@@ -4,22 +4,22 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { createKeySetVerifier } from './key-set-verifier.ts';
 
-/** Which tokens are believed. Give `secret` or `jwksUrl`. */
+/** Options of `jwtAuthenticate`. Give `secret` or `jwksUrl`. */
 export interface JwtAuthenticateOptions {
   /** A secret that whoever makes the tokens shares, at least 32 bytes without blanks around them: HS256. */
   readonly secret?: string | undefined;
   /**
-   * Where the public keys are published, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A
+   * The address of the public keys, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A
    * token that names none of them is tried with each. `https`; `http` for this machine only.
    */
   readonly jwksUrl?: string | undefined;
-  /** Who must have made the token: its `iss`. */
+  /** The required issuer of the token, its `iss`. */
   readonly issuer: string;
   /** For whom it must have been made: its `aud`. */
   readonly audience: string;
   /** The claim that names the user. Default `sub`. */
   readonly userIdClaim?: string | undefined;
-  /** Whether the token lets its bearer write state under `app:`. Default: none does. */
+  /** Returns true if the bearer of the token may write state under `app:`. Default: nobody may. */
   readonly mayWriteAppState?: ((claims: Readonly<JWTPayload>) => boolean) | undefined;
 }
 
@@ -32,7 +32,7 @@ const OPTIONS: OptionNames<JwtAuthenticateOptions> = {
   mayWriteAppState: true,
 };
 const MIN_SECRET_BYTES = 32;
-/** How far the clocks of whoever makes tokens and of this machine may be apart. */
+/** The tolerated difference between the clocks of the token's issuer and of this machine. */
 const CLOCK_TOLERANCE = '10s';
 
 /**

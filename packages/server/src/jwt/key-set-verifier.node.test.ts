@@ -9,7 +9,7 @@ interface Pair {
   readonly jwk: JWK;
 }
 
-/** What the login publishes, and with which status. */
+/** The key set that the login publishes, and the status of its answer. */
 const published = { keys: [] as JWK[] | string, status: 200, asked: 0 };
 const server = createServer((_request, response) => {
   published.asked++;

@@ -6,7 +6,7 @@ import type { LiveGate } from '../create-server.ts';
 import { ExplainedWebSocket, openNodeSocket } from './node-live-socket.ts';
 import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
-/** How long a client gets to take the end of what it was sent, and to close its side. */
+/** The time that a client gets to receive the last messages and to close its side. */
 const CLOSE_TIMEOUT_MS = 5000;
 
 /** Turns upgraded connections into live runs. A request is checked before the handshake; no frame of the client is read until then. */

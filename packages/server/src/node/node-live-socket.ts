@@ -4,10 +4,10 @@ import { BodyTooLargeError } from '../errors.ts';
 import { errorBody, socketCloseOf } from '../http/error-response.ts';
 import type { LiveAdmission, LiveSocket } from '../live-endpoint.ts';
 
-/** What may wait to go out before pings of the client are left without an answer. */
+/** Bytes that may wait to be sent before pings of the client are not answered any more. */
 const MAX_PONG_BACKLOG = 64 * 1024;
 
-/** What the library ends a connection for: it cannot read on, and says no more than the code. */
+/** Protocol errors for which the library ends a connection; it reports their code alone. */
 const FAULTS: Readonly<Record<number, EventloomError>> = {
   1002: new InvalidRequestError('frame: breaks the protocol of WebSockets'),
   1007: new InvalidRequestError('frame: is no UTF-8'),

@@ -9,16 +9,16 @@ import { checkRequestTarget } from '../http/request-guard.ts';
 import type { LiveUpgrades } from './live-upgrades.ts';
 import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
-/** Where and how to listen. */
+/** Options of `serve`. */
 export interface ServeOptions {
   /** Default 8000; 0 takes a free one. */
   readonly port?: number | undefined;
   /** Default `127.0.0.1`. Another than a loopback address needs `authenticate` or `allowUnauthenticated` on the server. */
   readonly host?: string | undefined;
-  /** How long `shutDown` gives the runs in flight. Default 10,000 ms. */
+  /** The time that `shutDown` gives the runs in flight. Default 10,000 ms. */
   readonly drainMs?: number | undefined;
   /**
-   * How long `shutDown` still accepts connections: `/readyz` answers 503 on them, so that a load balancer sends nothing more, and a request
+   * The time for which `shutDown` still accepts connections: `/readyz` answers 503 on them, so that a load balancer sends nothing more, and a request
    * for a run gets 503 with `SHUTTING_DOWN`. Longer than the load balancer takes to notice. It passes while runs finish. Default 0: no
    * load balancer.
    */
@@ -39,7 +39,7 @@ export interface NodeServer {
   shutDown(): Promise<void>;
 }
 
-/** What connections get to take the end of what was written to them. */
+/** The time that connections get to receive the end of their responses. */
 const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
 
@@ -151,7 +151,7 @@ function checkRaw(request: IncomingMessage): void {
   checkRequestTarget(request.url ?? '');
 }
 
-/** What checks the host must see the one that something in front of this server may have seen. (RFC 9112, 3.2.) */
+/** True for a request with several Host headers: a proxy may have checked another one than this server. (RFC 9112, 3.2.) */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

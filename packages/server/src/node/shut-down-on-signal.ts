@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { NodeServer } from './serve.ts';
 
-/** What ends a server. */
+/** The signals that end a server. */
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 /**

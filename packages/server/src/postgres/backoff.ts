@@ -1,7 +1,7 @@
 const FIRST_MS = 100;
 const LONGEST_MS = 5000;
 
-/** How long to wait after so many failures in a row before the next attempt. */
+/** Returns the time to wait after so many failures in a row before the next attempt. */
 export function backoffMs(failures: number): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
 }

@@ -11,7 +11,7 @@ import { RunFeeds } from './run-feeds.ts';
 import { RunPublisher } from './run-publisher.ts';
 import { RunTable } from './run-table.ts';
 
-/** How a relay is made. */
+/** Options of `PostgresRunRelay`. */
 export interface PostgresRunRelayOptions {
   /**
    * A pool of the package `pg`, or the like of it, whose `connect` and `error` events are listened to: a lost connection does not end the process. The
@@ -19,7 +19,7 @@ export interface PostgresRunRelayOptions {
    * connection for a transaction only. It is the caller's to close, last.
    */
   readonly pool: PostgresPool;
-  /** Where the tables are; it is made when it is missing. Default: the first schema that the connection finds. */
+  /** The schema of the tables, created if it is missing. Default: the first schema in the connection's search path. */
   readonly schema?: string | undefined;
   /**
    * A process that gives no sign of life for this long is taken for dead, and those who follow its runs are told so. Three signs are

@@ -3,7 +3,7 @@ import type { RelayedLog, RunPublication } from '../runs/run-relay.ts';
 /** Characters of one row of chunks; a longer event has a row of its own. */
 const ROW_CHARS = 128 * 1024;
 
-/** What is written of a run at once. */
+/** The part of a run that is written at once. */
 export interface RunWrite {
   readonly published: PublishedRun;
   /** The position of the last frame that is in the tables before, and afterwards. */
@@ -97,7 +97,7 @@ export class PublishedRun implements RunPublication {
     };
   }
 
-  /** What was written is in the tables. */
+  /** Notes that the batch is in the tables. */
   settleWrite({ lastPosition, isFull, isForgotten }: RunWrite, isFollowed: boolean): void {
     this.writtenPosition = lastPosition;
     this.isBehind = isFull;

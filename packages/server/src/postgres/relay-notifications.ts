@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool } from '@eventloom/core/internal';
 import { reasonOf } from './reason-of.ts';
 import { CHANNEL } from './relay-statements.ts';
 
-/** Who listens. */
+/** Receives notifications. */
 export interface NotificationListener {
   /** A message came: two words, what happened and to which. */
   notified(what: string, id: string): void;

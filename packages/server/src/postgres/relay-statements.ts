@@ -3,7 +3,7 @@ import type { RelayTables } from './relay-tables.ts';
 /** The channel of all relays of a database. A message is a hint that something is in the tables, and never what it is. */
 export const CHANNEL = 'eventloom_runs';
 
-/** How long the rows of a run outlive its session, for who follows it to be told of its end. */
+/** The time for which the rows of a run outlive its session, so that its followers learn of its end. */
 const FORGET_AFTER = `interval '10 seconds'`;
 const OF_SESSION = 'r.app_name = $1 AND r.user_id = $2 AND r.session_id = $3';
 const OF_RUN = `${OF_SESSION} AND r.invocation_id = $4`;
@@ -13,7 +13,7 @@ const KEPT_UNTIL = `now() + r.keep_ms * interval '1 millisecond'`;
 
 export type RelayStatements = ReturnType<typeof relayStatements>;
 
-/** What the relay says to the database. The parameters of a statement are named in its comment, in their order. */
+/** The statements of the relay. The parameters of a statement are named in its comment, in their order. */
 export function relayStatements({ hosts, runs, chunks }: RelayTables) {
   const isAlive = `EXISTS (SELECT FROM ${hosts} h WHERE h.host = r.host AND h.lease_until > now())`;
   const renewLease = `

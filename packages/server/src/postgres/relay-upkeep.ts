@@ -9,7 +9,7 @@ import type { RunTable } from './run-table.ts';
 /** Beats between two sweeps of what expired. Each process sweeps for all. */
 const BEATS_PER_SWEEP = 6;
 
-/** What is looked after from time to time. */
+/** Work that is done from time to time. */
 export interface RelayParts {
   readonly host: RelayHost;
   readonly database: RelayDatabase;

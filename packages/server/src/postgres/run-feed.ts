@@ -8,7 +8,7 @@ import type { RelayStatements } from './relay-statements.ts';
 /** Rows of chunks that are read at once. */
 const PAGE = 16;
 
-/** What the row of a run says of its end. */
+/** The end of a run in its row. */
 export interface RunState {
   readonly state: unknown;
   readonly is_alive: boolean;
@@ -21,12 +21,12 @@ interface FeedRow extends RunState {
   readonly frames: string | null;
 }
 
-/** What a feed reads with. */
+/** Parameters of a `RunFeed`. */
 export interface FeedSource {
   readonly database: RelayDatabase;
   readonly statements: RelayStatements;
   readonly platform: Platform;
-  /** How long the database may fail before the mirror is told. */
+  /** The time for which the database may fail before the mirror is ended. */
   readonly patienceMs: number;
 }
 
@@ -138,7 +138,7 @@ export class RunFeed {
   }
 }
 
-/** How a run ended, as its row says it; undefined while it goes on. */
+/** Returns the end of a run from its row; undefined while the run is in flight. */
 export function endOf({ state, is_alive }: RunState, invocationId: string): RelayEnd | undefined {
   if (state === 'ended') return { kind: 'ended' };
   if (state !== 'dropped' && is_alive) return undefined;

@@ -5,13 +5,13 @@ import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';
 import type { RunTable } from './run-table.ts';
 
-/** How long events are batched while no other server follows the run. */
+/** The time for which events are batched while no other server follows the run. */
 const UNFOLLOWED_MS = 200;
-/** How long events are batched while another server follows the run: too short to notice. */
+/** The time for which events are batched while another server follows the run: too short to notice. */
 const FOLLOWED_MS = 10;
 /** Runs in one statement. */
 const MAX_RUNS_PER_WRITE = 50;
-/** What a run counts for beside its events. */
+/** Characters that a run counts beside its events. */
 const CHARS_OF_A_RUN = 1000;
 
 /**
@@ -221,7 +221,7 @@ export class RunPublisher {
   }
 }
 
-/** How long what is new of a run may wait. */
+/** Returns the time that new frames of a run may wait. */
 function delayOf({ isUrgent, isFollowed }: PublishedRun): number {
   if (isUrgent) return 0;
   return isFollowed ? FOLLOWED_MS : UNFOLLOWED_MS;

@@ -2,7 +2,7 @@ import type { PublishedRun, RunWrite } from './published-run.ts';
 import type { RelayDatabase } from './relay-database.ts';
 import type { RelayStatements } from './relay-statements.ts';
 
-/** What the row of a run says when it was written. */
+/** The fields of a run's row. */
 export interface WrittenRun {
   readonly isFollowed: boolean;
   /** True when somebody asks for the end of the run. */
@@ -12,7 +12,7 @@ export interface WrittenRun {
 /** The longest time that is counted, some 30 years: there are limits without an end. */
 const MAX_KEEP_MS = 1e12;
 
-/** What the host of runs writes into the tables. All of it throws RunRelayError. */
+/** Writes the runs of this process into the tables. Every method throws RunRelayError. */
 export class RunTable {
   readonly #database: RelayDatabase;
   readonly #statements: RelayStatements;

@@ -40,7 +40,7 @@ async function setUp() {
 
 const LONG = 'x'.repeat(257);
 
-/** What is wrong with a field of the body, in every route that takes it. */
+/** Invalid values of a field of the body, for every route that takes it. */
 const fields: readonly (readonly [field: string, value: unknown, status: number])[] = [
   ['requestId', '', 400],
   ['requestId', ' ', 400],

@@ -14,7 +14,7 @@ interface Place {
   readonly server: EventloomServer;
   readonly sessionService: InMemorySessionService;
   readonly send: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
-  /** What became of a run, as its address says. */
+  /** Asks the address of a run for its state. */
   readonly stateOf: (location: string | null) => Promise<object>;
 }
 

@@ -62,7 +62,7 @@ function agentsOf(agent: BaseAgent, found = new Set<BaseAgent>()): ReadonlySet<B
   return found;
 }
 
-/** What there is to see of agents that are graphs. */
+/** Routes about agents that are graphs. */
 export const graphRoutes: readonly Route[] = [
   {
     method: 'get',

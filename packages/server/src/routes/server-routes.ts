@@ -19,7 +19,7 @@ async function answerReadiness({ server }: Call<FrontContext>): Promise<Response
   return new Response(JSON.stringify({ status }), { status: 503, headers: { 'content-type': 'application/json' } });
 }
 
-/** How long the storage has for its answer: probes give up after a few seconds. */
+/** The time that the storage has for its answer: probes give up after a few seconds. */
 const STORAGE_ANSWER_MS = 2000;
 
 /**
@@ -51,7 +51,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
   return () => (asking ??= ask());
 }
 
-/** What a server says about itself. */
+/** Routes about the server itself. */
 export const serverRoutes: readonly Route<FrontContext>[] = [
   {
     method: 'get',

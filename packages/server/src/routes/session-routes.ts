@@ -60,7 +60,7 @@ async function createWithId(call: Call): Promise<Response> {
   return partsResponse(sessionParts(session));
 }
 
-/** What a session starts with is written like any other state. @throws ForbiddenError */
+/** Checks the state that a session starts with like any other state that is written. @throws ForbiddenError */
 function checkStartAccess(call: Call, state: object = {}, events: readonly Event[] = []): void {
   call.checkStateAccess('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
@@ -210,7 +210,7 @@ export const sessionRoutes: readonly Route[] = [
   },
 ];
 
-/** How long a change of state waits for a run to release the session, milliseconds. */
+/** The time that a change of state waits for a run to release the session, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /**

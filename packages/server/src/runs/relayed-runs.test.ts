@@ -9,7 +9,7 @@ import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunFrame, RunPublicat
 
 const ID = 'e-there';
 
-/** What the other processes are, as the test says it: one run, which the test plays. */
+/** Stands for the other processes: one run, which the test plays. */
 class ScriptedRelay implements RunRelay {
   remote: RemoteRun | undefined = { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined };
   readonly mirrors = new Set<LogMirror>();

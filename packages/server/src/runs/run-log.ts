@@ -53,9 +53,9 @@ export class RunLog implements RelayedLog, LogMirror {
   firstSeq: number | undefined;
   isEnded = false;
   goesOn: EventloomError | undefined;
-  /** Why the run failed, as its caller is told. */
+  /** The failure of the run, as its caller sees it. */
   failure: Error | undefined;
-  /** How other processes are told of the log. */
+  /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
   /** The recording of the run, from its first step to its end. Never rejects. */
   recording: Promise<void> | undefined;

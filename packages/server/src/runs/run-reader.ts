@@ -14,7 +14,7 @@ export const SSE_HEARTBEAT = ': heartbeat\n\n';
 export const SSE_RETRY = 'retry: 2000\n\n';
 /** Heartbeats that a reader may leave unread before it is let go. */
 const MAX_MISSED_BEATS = 2;
-/** How long a reader whose place others want may take nothing. */
+/** The time for which a reader may take nothing when others want its place. */
 const PROBE_MS = 1000;
 
 /** Writes the frames of a run in the format of one protocol. */

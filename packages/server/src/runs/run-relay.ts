@@ -3,7 +3,7 @@ import type { EventloomError, Platform, SessionKey } from '@eventloom/core';
 /** One frame of a run: an event, or the failure of the run, as JSON text without line breaks. */
 export interface RunFrame {
   /**
-   * Where in the run the frame is: an integer, higher than those of all frames before it. The same in every process, and in the next
+   * The place of the frame in the run: an integer, higher than those of all frames before it. The same in every process, and in the next
    * process that answers the frame from the session.
    */
   readonly position: number;
@@ -24,7 +24,7 @@ export interface RelayedLog {
   readonly chars: number;
   /** True when no frame comes any more. */
   readonly isEnded: boolean;
-  /** Why the run goes on elsewhere, or later, although this log is ended; undefined for a run that ended. */
+  /** The reason that the run goes on elsewhere, or later, although this log is ended; undefined for a run that ended. */
   readonly goesOn: EventloomError | undefined;
   /** The kept frames behind a position, in order, until these are so many characters; at least one if there is one. */
   framesAfter(position: number, maxChars: number): readonly RunFrame[];
@@ -40,13 +40,13 @@ export interface RunPublication {
   forget(): void;
 }
 
-/** Why a run is to be ended by its host: `cancel` is a user's wish, `forget` comes with the end of its session. */
+/** The reason that a host is asked to end a run: `cancel` by a user, `forget` because its session is deleted. */
 export type RunStop = 'cancel' | 'forget';
 
 /** The server that hosts runs and follows others', as its relay sees it. */
 export interface RelayHost {
   readonly platform: Platform;
-  /** How long a run can be read after its end, in milliseconds. */
+  /** The time for which a run can be read after its end, in milliseconds. */
   readonly keepRunsMs: number;
   /** Reports what the relay could not do. */
   report(error: unknown): void;
@@ -55,7 +55,7 @@ export interface RelayHost {
 }
 
 /**
- * How a run ended that is followed. `ended`: it is over, and the last frame says how. `lost`: it cannot be followed any more, whatever
+ * The end of a run that is followed. `ended`: it is over, and the last frame is its outcome. `lost`: it cannot be followed any more, whatever
  * became of it; `error` says why. The session then decides.
  */
 export type RelayEnd = { readonly kind: 'ended' } | { readonly kind: 'lost'; readonly error: EventloomError };

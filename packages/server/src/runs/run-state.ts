@@ -2,7 +2,7 @@ import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core'
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages, readEnd } from './stored-frames.ts';
 
-/** What became of a run. */
+/** The state of a run. */
 export interface RunState {
   readonly invocationId: string;
   /**

@@ -12,7 +12,7 @@ import { readWithoutState } from '../http/session-response.ts';
 import { chunkPosition, eventPosition, isReadEvent, seqOf } from './frame-position.ts';
 import type { RunFrame } from './run-relay.ts';
 
-/** How many events are read first of the end of a run: the last one is among them, unless agents as tools came after it. */
+/** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */
 const LAST_EVENTS = 5;
 const FIRST_EVENTS = 100;
 const MAX_EVENTS = 1000;
@@ -59,7 +59,7 @@ export async function* eventPages(
   }
 }
 
-/** Where the frames of a run that has ended come to their end. */
+/** The end of the frames of a run that has ended. */
 export interface EndOfFrames {
   /** How the run ended. */
   readonly outcome: RunOutcome;

@@ -14,10 +14,10 @@ import { ServerBusyError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { RunHub } from './run-hub.ts';
 
-/** What is done with the runs that a process left when it ended; those that are not resumable are never resumed: see `ServerOptions.onUnfinishedRuns`. */
+/** The treatment of runs that a process left when it ended; a run that is not resumable is never resumed: see `ServerOptions.onUnfinishedRuns`. */
 export type OnUnfinishedRuns = 'resume' | 'close' | 'leave';
 
-/** What is needed to look after unfinished runs. */
+/** Parameters of `UnfinishedRuns`. */
 export interface UnfinishedRunsParams {
   readonly runners: readonly Runner[];
   readonly hub: RunHub;
@@ -28,7 +28,7 @@ export interface UnfinishedRunsParams {
   readonly report: (error: unknown) => void;
 }
 
-/** How many runs are read at once: so few that what is read of them holds until they are looked at. */
+/** Runs that are read at once: so few that the page is not out of date when its last run is looked at. */
 const PAGE = 50;
 /** The least time between two looks. */
 const MIN_DELAY_MS = 100;
@@ -49,7 +49,7 @@ export class UnfinishedRuns {
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;
-  /** What is done for resumed runs that ended. */
+  /** Work for resumed runs that have ended. */
   readonly #endings = new Set<Promise<void>>();
   #callOff: (() => void) | undefined;
   #hasFailed = false;
@@ -142,7 +142,7 @@ export class UnfinishedRuns {
     return freeMs === Infinity ? undefined : Math.max(0, freeMs - this.#params.platform.now());
   }
 
-  /** When the first session is free, milliseconds since the epoch. */
+  /** Returns the time at which the first session is free, in milliseconds since the epoch. */
   async #lookAt(runner: Runner): Promise<number> {
     let freeMs = Infinity;
     let cursor: string | undefined;

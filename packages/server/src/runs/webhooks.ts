@@ -17,9 +17,9 @@ import type { ServerLimits } from '../server-limits.ts';
 import { type HostedRunner, type RunHub, within } from './run-hub.ts';
 import type { RunState } from './run-state.ts';
 
-/** How a server tells others of the ends of runs. */
+/** Options of webhooks, which tell other servers of the ends of runs. */
 export interface WebhookOptions {
-  /** What messages are signed with, as Standard Webhooks writes it: `whsec_` and the base64 of 24 to 64 random bytes. */
+  /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
   readonly secret: string;
   /**
    * The origins that messages may be sent to, e.g. `https://hooks.example`. A request cannot name another one, so no client can have the server
@@ -30,7 +30,7 @@ export interface WebhookOptions {
 
 const OPTIONS: OptionNames<WebhookOptions> = { secret: true, origins: true };
 
-/** What webhooks are delivered with. */
+/** Parameters of `Webhooks`. */
 export interface WebhooksParams {
   readonly runners: readonly HostedRunner[];
   readonly hub: Pick<RunHub, 'state'>;
@@ -43,9 +43,9 @@ export interface WebhooksParams {
 /** Milliseconds before each attempt behind the first; each is made up to half as long again, so that receivers are not called all at once. */
 const RETRY_AFTER_MS = [5_000, 10_000, 20_000, 40_000, 80_000];
 const ATTEMPT_MS = 10_000;
-/** How long an attempt is left alone: one whose process ended meanwhile is made again after that. */
+/** The time that an attempt has: after it, the attempt of a process that ended is made again. */
 const CLAIM_MS = 2 * ATTEMPT_MS;
-/** How long the end of the server waits for attempts that are under way. */
+/** The time that `drain` waits for attempts that are under way. */
 const DRAIN_MS = 1_000;
 const MAX_URL_CHARS = 2048;
 /** Messages of one user that are not delivered yet, those of runs in flight included. */
@@ -71,7 +71,7 @@ export class Webhooks {
   readonly #attempts = new Map<string, { readonly userId: string; readonly settled: Promise<void> }>();
   #looking: Promise<void> | undefined;
   #isAsked = false;
-  /** When the next attempt is due; `Infinity` when nothing waits. */
+  /** The time of the next attempt; `Infinity` when none waits. */
   #dueMs = Infinity;
   #callOff: (() => void) | undefined;
   #hasFailed = false;
