@@ -1,8 +1,10 @@
 // Runs agents: takes the session, commits each event before the agent goes on, and yields it.
 
+export { findLooseEnds } from './find-loose-ends.ts';
 export { Runner } from './runner.ts';
 export { RUN_ABANDONED } from '@eventloom/core';
 export type { FindAnsweredRunParams } from './answered-run.ts';
+export type { LooseEnd } from './find-loose-ends.ts';
 export type { CloseRunParams } from './resume/close-run.ts';
 export type { RunStream } from './run-stream.ts';
 export type { RewindParams } from './rewind.ts';

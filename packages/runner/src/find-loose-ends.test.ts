@@ -1,0 +1,58 @@
+import { createEvent, type Part, SessionNotFoundError, ShuttingDownError } from '@eventloom/core';
+import { Gate } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { findLooseEnds } from './find-loose-ends.ts';
+import { KEY, runToError, scenario } from './fixtures/scenario.ts';
+
+const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
+const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
+
+test.each([true, false])(
+  'a session whose runs ended, or wait for answers, has no loose ends (resumable: %s)',
+  async (resumable) => {
+    const model = [{ calls: [{ name: 'look' }] }, 'Seen.', { calls: [{ id: 'c', name: 'wait' }] }, 'Thanks.'];
+    const { run, sessionService } = await scenario({ model, agent: { tools: [look, wait] }, resumable });
+    await run('hi');
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+    await run('wait');
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+    await run({ functionResponse: { id: 'c', response: { done: true } } });
+    expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+  },
+);
+
+test('a run that was left is listed until it is closed', async () => {
+  const gate = new Gate();
+  const { start, runner, sessionService } = await scenario({ model: [{ text: 'never', gate }], resumable: true });
+  const abort = new AbortController();
+  const stream = start('hi', { abortSignal: abort.signal });
+  const running = runToError(stream);
+  await gate.reached;
+  abort.abort(new ShuttingDownError('the process ends'));
+  await running;
+  const { invocationId } = stream;
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([{ kind: 'run-without-end', invocationId }]);
+  await runner.closeRun({ userId: KEY.userId, sessionId: KEY.sessionId, invocationId, reason: 'lost' });
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
+});
+
+test('a call without a response is listed, and one with two', async () => {
+  const { sessionService, session } = await scenario();
+  const run = { invocationId: 'e-1', executionId: 'e-1', author: 'bot' };
+  const append = async (id: string, ...parts: Part[]): Promise<unknown> =>
+    sessionService.appendEvent({ session: await session(), event: createEvent({ ...run, id, content: { parts } }) });
+  const response = { functionResponse: { id: 'a', name: 'look', response: {} } };
+  await append(
+    '1',
+    { functionCall: { id: 'a', name: 'look', args: {} } },
+    { functionCall: { id: 'b', name: 'look', args: {} } },
+  );
+  await append('2', response);
+  const left = { kind: 'call-without-response', invocationId: 'e-1', callId: 'b' };
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([left]);
+  await append('3', response);
+  const twice = { kind: 'repeated-response', invocationId: 'e-1', callId: 'a', responses: 2 };
+  expect(await findLooseEnds(sessionService, KEY)).toEqual([left, twice]);
+  await expect(findLooseEnds(sessionService, { ...KEY, sessionId: 'none' })).rejects.toThrow(SessionNotFoundError);
+});

@@ -1,0 +1,77 @@
+import type { BaseSessionService, Event, SessionKey } from '@eventloom/core';
+import { type Call, Calls } from '@eventloom/core/internal';
+
+/** A part of a session that has no end, or that is there too often. */
+export type LooseEnd =
+  /** A run that was begun and has not ended. It is under way, or its process was lost. A run that waits for an answer is none. */
+  | { readonly kind: 'run-without-end'; readonly invocationId: string }
+  /** A call of a run that has ended, without a response. A long-running call may wait for one, and is none. */
+  | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
+  /** A call with more responses than it can have: one, or two if the first may say that the call waits. */
+  | {
+      readonly kind: 'repeated-response';
+      readonly invocationId: string;
+      readonly callId: string;
+      readonly responses: number;
+    };
+
+/**
+ * Checks that nothing of a session is left open: each run has its end, each call its response, and none has two. Reads all of the session's events,
+ * and the app's open runs. Rewound events do not count. While a run of the session is under way it is listed too, with its calls left out.
+ *
+ * @throws SessionNotFoundError
+ */
+export async function findLooseEnds(service: BaseSessionService, key: SessionKey): Promise<LooseEnd[]> {
+  const events = await readAll(service, key);
+  const calls = new Calls(events);
+  const openRuns = await listOpen(service, key);
+  const runs = new Set(events.map(({ invocationId }) => invocationId));
+  const waiting = new Set(calls.waiting.map(({ event }) => event.invocationId));
+  for (const run of runs) if (calls.isRunOpen(run) && !waiting.has(run)) openRuns.add(run);
+  const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
+  for (const invocationId of runs) {
+    if (openRuns.has(invocationId)) continue;
+    const left = new Set([
+      ...calls.open(invocationId).filter(({ isLongRunning }) => !isLongRunning),
+      ...calls.unsettled(invocationId),
+    ]);
+    for (const { id } of left) ends.push({ kind: 'call-without-response', invocationId, callId: id });
+  }
+  for (const call of new Set(events.flatMap((event) => calls.madeIn(event)))) {
+    const { length } = call.responses;
+    if (length > mostResponses(call))
+      ends.push({
+        kind: 'repeated-response',
+        invocationId: call.event.invocationId,
+        callId: call.id,
+        responses: length,
+      });
+  }
+  return ends;
+}
+
+function mostResponses({ isLongRunning, requests }: Call): number {
+  return isLongRunning || requests.length > 0 ? 2 : 1;
+}
+
+async function readAll(service: BaseSessionService, key: SessionKey): Promise<Event[]> {
+  const events: Event[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await service.listEvents({ ...key, cursor, limit: 1000 });
+    events.push(...page.events);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return events;
+}
+
+async function listOpen(service: BaseSessionService, { appName, userId, sessionId }: SessionKey): Promise<Set<string>> {
+  const open = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await service.listOpenRuns({ appName, cursor });
+    for (const run of page.runs) if (run.userId === userId && run.sessionId === sessionId) open.add(run.invocationId);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return open;
+}
