@@ -16,14 +16,15 @@ const worker: BuildOptions = {
 const bundles = [
   // The aim is 66 kB. Above it: the JSON Schema library (3.7 kB), code in replies (1.4 kB), and media, client tools, toolsets and instrumentation,
   // and the records and ends of runs, requests that are sent again, and retries while a storage is away;
-  // errors that say what to write, and the names that were probably meant (2.3 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 77_800 },
+  // errors that say what to write, and the names that were probably meant (2.9 kB); answers and request ids that are sent again to any
+  // process, agents as tools that keep what they stored, a bounded wait for a session, and calls of live runs that end (2.9 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 81_500 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
-  // without a connection and told of by webhooks, runs that are read out of their sessions.
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 114_800 },
+  // without a connection and told of by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 121_000 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 197_100 },
+  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 204_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
