@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 export class ChildPeer<Order extends object, Report> {
   readonly #process: ChildProcess;
   readonly #reports: Report[] = [];
-  #isOver = false;
+  #isEnded = false;
   #wake: (() => void) | undefined;
 
   /** @param nodeOptions flags of its node, beside those of this process */
@@ -15,7 +15,7 @@ export class ChildPeer<Order extends object, Report> {
       this.#wake?.();
     });
     this.#process.on('exit', () => {
-      this.#isOver = true;
+      this.#isEnded = true;
       this.#wake?.();
     });
   }
@@ -29,12 +29,12 @@ export class ChildPeer<Order extends object, Report> {
     for (;;) {
       const report = this.#reports.shift();
       if (report !== undefined) return report;
-      if (this.#isOver) throw new Error('a process of the benchmark ended');
+      if (this.#isEnded) throw new Error('a process of the benchmark ended');
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
   close(): void {
-    if (!this.#isOver) this.#process.disconnect();
+    if (!this.#isEnded) this.#process.disconnect();
   }
 }

@@ -47,9 +47,9 @@ export class HeapWatch {
   /** The most bytes that were seen in use while work was done, garbage included. What is there within one turn of the event loop only is not seen. */
   async highest(work: () => Promise<void>): Promise<number> {
     let highest = 0;
-    let isOver = false;
-    const over = work().finally(() => (isOver = true));
-    while (!isOver) {
+    let isEnded = false;
+    const over = work().finally(() => (isEnded = true));
+    while (!isEnded) {
       highest = Math.max(highest, (await this.used()) || 0);
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }

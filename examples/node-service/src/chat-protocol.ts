@@ -1,4 +1,4 @@
-import type { Protocol, ProtocolCall, RunWriter } from '@eventloom/server';
+import type { Protocol, ProtocolRequest, RunWriter } from '@eventloom/server';
 import { InvalidRequestError } from 'eventloom';
 
 const CHAT = '/chats/{appName}/{userId}/{sessionId}';
@@ -34,7 +34,7 @@ export const chatProtocol: Protocol = {
   ],
 };
 
-async function say(call: ProtocolCall): Promise<Response> {
+async function say(call: ProtocolRequest): Promise<Response> {
   const body = await call.json();
   if (typeof body !== 'object' || body === null || !('text' in body) || typeof body.text !== 'string')
     throw new InvalidRequestError('text: must be a string');
@@ -42,7 +42,7 @@ async function say(call: ProtocolCall): Promise<Response> {
   return run.sse(lines());
 }
 
-const ownerOf = (call: ProtocolCall) => ({
+const ownerOf = (call: ProtocolRequest) => ({
   appName: call.param('appName'),
   userId: call.param('userId'),
   sessionId: call.param('sessionId'),

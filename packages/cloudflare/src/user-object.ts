@@ -2,7 +2,7 @@ import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-objec
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { ConfigurationError } from '@eventloom/core';
 import type { EventloomServer, ServerLimits } from '@eventloom/server';
-import { createServerOn, isLiveRequest, limitsOver } from '@eventloom/server/internal';
+import { createServerOn, isLiveRequest, mergeLimits } from '@eventloom/server/internal';
 import { DurableObjectAppState, DurableObjectSessionService } from '@eventloom/sessions/durable-object';
 import { Hono } from 'hono/tiny';
 import { acceptLive } from './accept-live.ts';
@@ -21,9 +21,9 @@ const OBJECT_LIMITS: Partial<ServerLimits> = {
   maxRuns: 100,
   maxRunsPerUser: Infinity,
   maxBodyBytesInFlight: 32 * 1024 * 1024,
-  maxLiveCallsPerUser: Infinity,
+  maxLiveRunsPerUser: Infinity,
   maxKeptChars: 32 * 1024 * 1024,
-  maxLiveCalls: 4,
+  maxLiveRuns: 4,
   // A client that answers no pings confirms what it has read only by sending something, which may take long: so more may wait for it.
   maxLiveWaitingBytes: 8 * 1024 * 1024,
 };
@@ -87,7 +87,7 @@ export class UserObject<Env extends CloudflareBindings> {
       runConfig: runConfig?.(env),
       webhooks: webhooks?.(env),
       // No timer keeps the object in memory: ended runs are read from their sessions, and the alarm looks for unfinished runs.
-      limits: { ...limitsOver(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
+      limits: { ...mergeLimits(OBJECT_LIMITS, limits), maxKeptRuns: 0, unfinishedRunsEveryMs: 0 },
     });
     // A failure is reported to the first request, which awaits the same promise or tries again.
     this.#begun().catch(() => undefined);

@@ -11,7 +11,7 @@ import {
 } from '@eventloom/server';
 import {
   addRoutes,
-  type Call,
+  type ServerRequest,
   checkAppName,
   checkServerOptions,
   commonRoutes,
@@ -21,7 +21,7 @@ import {
   guardRequest,
   identify,
   isLiveRequest,
-  limitsOver,
+  mergeLimits,
   liveProtocolOf,
   openApiRoute,
   type RequestGuardOptions,
@@ -38,7 +38,7 @@ import { CLOUDFLARE_SERVER_OPTIONS, type CloudflareServerOptions } from './cloud
 import { UserObjectError } from './errors.ts';
 import { forwardedHeaders } from './forwarded.ts';
 
-type FrontCall = Call<FrontContext>;
+type FrontRequest = ServerRequest<FrontContext>;
 
 /** An isolate has 128 MB of memory for all requests that it handles at the same time. Lower than the defaults of a server process. */
 const ISOLATE_LIMITS: ServerLimits = {
@@ -102,7 +102,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       fault = error;
       this.#authenticate = refuse;
     }
-    const limits = limitsOver(ISOLATE_LIMITS, shared.limits);
+    const limits = mergeLimits(ISOLATE_LIMITS, shared.limits);
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
       runners: new Set(appNames),
@@ -117,7 +117,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     };
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
-      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontCall) => this.#handOn(route, call) })),
+      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontRequest) => this.#handOn(route, call) })),
       ...commonRoutes(protocols),
       ...(shared.live?.routes ?? []),
     ];
@@ -177,7 +177,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
-  async #handOn(route: Route, call: FrontCall): Promise<Response> {
+  async #handOn(route: Route, call: FrontRequest): Promise<Response> {
     const owner = route.owner ? await route.owner(call) : ownerInPath(route.path, call);
     checkId('userId', owner.userId);
     call.requireSameUser(owner.userId);
@@ -209,7 +209,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError */
-function ownerInPath(path: string, call: FrontCall): Owner {
+function ownerInPath(path: string, call: FrontRequest): Owner {
   if (path.includes('{sessionId}')) return call.sessionKey();
   const userId = call.userId();
   return { appName: call.appName(), userId };

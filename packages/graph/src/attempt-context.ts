@@ -10,13 +10,13 @@ import {
 } from '@eventloom/core';
 
 /** Throws when an attempt is over. */
-type Check = () => void;
+type EndedCheck = () => void;
 
 /** The context of a node's function during one attempt. Writes are rejected once the attempt has ended. */
 export class AttemptCallbackContext extends CallbackContext {
-  readonly #check: Check;
+  readonly #check: EndedCheck;
 
-  constructor(invocationContext: InvocationContext, check: Check) {
+  constructor(invocationContext: InvocationContext, check: EndedCheck) {
     super({ invocationContext, ...writtenWhile(invocationContext, check) });
     this.#check = check;
   }
@@ -29,9 +29,9 @@ export class AttemptCallbackContext extends CallbackContext {
 
 /** The context of a node's tool during one attempt. Writes are rejected once the attempt has ended. */
 export class AttemptToolContext extends ToolContext {
-  readonly #check: Check;
+  readonly #check: EndedCheck;
 
-  constructor(params: Omit<ToolContextParams, 'eventActions' | 'state'>, check: Check) {
+  constructor(params: Omit<ToolContextParams, 'eventActions' | 'state'>, check: EndedCheck) {
     super({ ...params, ...writtenWhile(params.invocationContext, check) });
     this.#check = check;
   }
@@ -42,15 +42,15 @@ export class AttemptToolContext extends ToolContext {
   }
 }
 
-function writtenWhile({ session }: InvocationContext, check: Check): { eventActions: EventActions; state: State } {
+function writtenWhile({ session }: InvocationContext, check: EndedCheck): { eventActions: EventActions; state: State } {
   const eventActions = createEventActions();
   return { eventActions, state: new AttemptState(session.state, eventActions, check) };
 }
 
 class AttemptState extends State {
-  readonly #check: Check;
+  readonly #check: EndedCheck;
 
-  constructor(view: Record<string, unknown>, actions: EventActions, check: Check) {
+  constructor(view: Record<string, unknown>, actions: EventActions, check: EndedCheck) {
     super(view, actions);
     this.#check = check;
   }

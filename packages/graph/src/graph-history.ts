@@ -1,5 +1,5 @@
 import { type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
-import { type Call, Calls, enclosedBranch, enclosureOf, inputRequestOf } from '@eventloom/core/internal';
+import { type RecordedCall, Calls, enclosedBranch, enclosureOf, inputRequestOf } from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { NodeWork } from './graph-node.ts';
@@ -255,7 +255,7 @@ const NODE_WORLD = /^[^.@]+@\d+-\d/;
  */
 export function openQuestions({ executionId, branch }: Event, events: readonly Event[]): OpenQuestion[] {
   const prefix = branch === undefined ? '' : `${branch}.`;
-  const isWithin = ({ event }: Call): boolean =>
+  const isWithin = ({ event }: RecordedCall): boolean =>
     event.executionId === executionId ||
     (event.branch !== undefined &&
       event.branch.startsWith(prefix) &&

@@ -25,7 +25,7 @@ export async function runAgent(
   const context = run.beginAttempt();
   const callId = attempt === 1 ? run.id : `${run.id}!${attempt}`;
   const enclosure = enclosedBranch(context.branch, agent.name, callId);
-  const answer = new AgentAnswer(agent);
+  const answer = new LastAnswer(agent);
   let isWaiting = false;
   const events = context.runSubInvocation({
     agent,
@@ -95,7 +95,7 @@ function faultOf(said: Event | undefined): string | undefined {
 }
 
 /** Collects the answer of an agent from its events. */
-class AgentAnswer {
+class LastAnswer {
   readonly #agent: BaseAgent;
   #finish: Event | undefined;
   /** The last event with content. */

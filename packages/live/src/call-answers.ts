@@ -8,9 +8,12 @@ import {
 } from '@eventloom/core';
 import { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
-import type { LiveCallsParams } from './live-calls.ts';
+import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
-export interface CallAnswersParams extends Pick<LiveCallsParams, 'context' | 'session' | 'emit' | 'answer' | 'tell'> {
+export interface CallAnswersParams extends Pick<
+  LiveToolCallsParams,
+  'context' | 'session' | 'emit' | 'answer' | 'tell'
+> {
   readonly call: FunctionCall;
   readonly tool: BaseTool | undefined;
 }
@@ -113,7 +116,7 @@ export class CallAnswers {
   }
 }
 
-type Response = NonNullable<FunctionResponse['response']>;
+type AnswerValue = NonNullable<FunctionResponse['response']>;
 
 /** The chunks of a tool that the model has got already. The tool's response repeats them, put together. */
 class SentChunks {
@@ -124,7 +127,7 @@ class SentChunks {
   }
 
   /** Returns the part of a response that does not repeat the chunks: a failure without its output, a result of its own. Undefined when there is none. */
-  newPartOf(response: Response): Response | undefined {
+  newPartOf(response: AnswerValue): AnswerValue | undefined {
     if ('error' in response) {
       const { output, ...failure } = response;
       return this.#isSent(output) ? failure : response;

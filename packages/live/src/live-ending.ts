@@ -35,7 +35,7 @@ export class LiveEnding {
   }
 
   /** True when no other connection is made. */
-  get isOver(): boolean {
+  get isEnded(): boolean {
     return this.#failure !== undefined || (this.#reason !== undefined && this.#reason !== 'reconnecting');
   }
 
@@ -45,13 +45,13 @@ export class LiveEnding {
   }
 
   end(reason: Ending): void {
-    if (this.isOver || (reason === 'reconnecting' && this.#reason)) return;
+    if (this.isEnded || (reason === 'reconnecting' && this.#reason)) return;
     this.#reason = reason;
     this.#onEnd();
   }
 
   fail(error: unknown): void {
-    if (this.isOver) return;
+    if (this.isEnded) return;
     this.#failure = { error };
     this.#onEnd();
   }

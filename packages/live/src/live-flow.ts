@@ -18,7 +18,7 @@ import {
   type AgentTurn,
 } from '@eventloom/llm-agent/internal';
 import { CloseTimeout } from './close-timeout.ts';
-import { givesControlAway, LiveCalls } from './live-calls.ts';
+import { givesControlAway, LiveToolCalls } from './live-tool-calls.ts';
 import { type Ending, LiveEnding } from './live-ending.ts';
 import { LiveInput } from './live-input.ts';
 import { LiveOutput } from './live-output.ts';
@@ -71,7 +71,7 @@ class LiveFlow {
   readonly #recordings: LiveRecordings | undefined;
   readonly #input: LiveInput;
   readonly #output: LiveOutput;
-  readonly #calls: LiveCalls;
+  readonly #calls: LiveToolCalls;
   readonly #policy: ReconnectPolicy;
   readonly #ending: LiveEnding;
   readonly #closeTimeout: CloseTimeout;
@@ -94,7 +94,7 @@ class LiveFlow {
     const waiting = context.forkAbort();
     const ending = new LiveEnding(() => {
       void session.close();
-      if (ending.isOver) waiting.abort(new RunAbortedError('the live run is over'));
+      if (ending.isEnded) waiting.abort(new RunAbortedError('the live run is over'));
     });
     this.#connecting = waiting;
     this.#ending = ending;
@@ -129,7 +129,7 @@ class LiveFlow {
       },
       run: (eventId, calls) => this.#calls.start({ turn, tools: this.#tools, eventId, calls }),
     });
-    this.#calls = new LiveCalls({
+    this.#calls = new LiveToolCalls({
       run,
       context,
       session,
@@ -182,23 +182,23 @@ class LiveFlow {
   async #speak(): Promise<void> {
     let isLost = false;
     try {
-      while (!this.#ending.isOver) {
+      while (!this.#ending.isEnded) {
         this.#input.watch(isLost);
         try {
           await this.#runConnection();
           isLost = false;
-          if (this.#ending.isOver) break;
+          if (this.#ending.isEnded) break;
           await this.#leave();
           this.#input.watch(false);
           await this.#policy.afterLeave();
         } catch (error) {
-          if (this.#ending.isOver) break;
+          if (this.#ending.isEnded) break;
           this.#context.throwIfAborted();
           await this.#leave();
           await this.#output.interrupt();
           isLost = isLoss(error);
           this.#input.watch(isLost);
-          if (!this.#ending.isOver) await this.#policy.afterLoss(error);
+          if (!this.#ending.isEnded) await this.#policy.afterLoss(error);
         } finally {
           await this.#leave();
         }
@@ -255,7 +255,7 @@ class LiveFlow {
     }
     // A callback may have ended the invocation.
     this.#endIfDone();
-    if (this.#ending.isOver) return undefined;
+    if (this.#ending.isEnded) return undefined;
     const { request } = call;
     this.#tools = request.toolsDict;
     context.countLlmCall();
@@ -267,7 +267,7 @@ class LiveFlow {
       void opening.then((late) => closeConnection(context, late)).catch(() => undefined);
       throw error;
     });
-    if (this.#ending.isOver) return closeConnection(context, connection);
+    if (this.#ending.isEnded) return closeConnection(context, connection);
     this.#policy.connected();
     if (handle === undefined) {
       await this.#session.begin(connection, request.contents);

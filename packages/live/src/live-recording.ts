@@ -23,7 +23,7 @@ interface Format {
 }
 
 /** Records the audio of one side of a live run. Each file is an artifact and an event that refers to it. */
-export class LiveRecording {
+export class TurnRecording {
   readonly #context: InvocationContext;
   readonly #side: 'input' | 'output';
   #pieces: Uint8Array[] = [];

@@ -1,7 +1,7 @@
 import { type Blob, type Event, type InvocationContext, RunAbortedError, toError } from '@eventloom/core';
 import { createErrorEvent } from '@eventloom/core/internal';
 import type { CloseTimeout } from './close-timeout.ts';
-import { LiveRecording } from './live-recording.ts';
+import { TurnRecording } from './live-recording.ts';
 
 /** The code of the error event for audio that is lost because the artifact service failed. */
 const AUDIO_NOT_SAVED = 'AUDIO_NOT_SAVED';
@@ -24,15 +24,15 @@ export interface LiveRecordingsParams {
  */
 export class LiveRecordings {
   readonly #params: LiveRecordingsParams;
-  readonly #input: LiveRecording;
-  readonly #output: LiveRecording;
+  readonly #input: TurnRecording;
+  readonly #output: TurnRecording;
   #saved: Promise<void> = Promise.resolve();
   #saving = 0;
 
   constructor(params: LiveRecordingsParams) {
     this.#params = params;
-    this.#input = new LiveRecording(params.context, 'input');
-    this.#output = new LiveRecording(params.context, 'output');
+    this.#input = new TurnRecording(params.context, 'input');
+    this.#output = new TurnRecording(params.context, 'output');
   }
 
   /** Records a piece of the client's. Returns a promise to wait for when too many files are being saved. @throws InvalidRequestError for data that is not base64 */
@@ -74,7 +74,7 @@ export class LiveRecordings {
   }
 
   /** Emits the event of a file when it is saved, after the files before it. */
-  #emitFile(file: Promise<Event> | undefined, recording: LiveRecording): Promise<void> | undefined {
+  #emitFile(file: Promise<Event> | undefined, recording: TurnRecording): Promise<void> | undefined {
     if (!file) return undefined;
     const { closeTimeout, emit, fail } = this.#params;
     const saved = closeTimeout
@@ -92,7 +92,7 @@ export class LiveRecordings {
   }
 
   /** Returns the error event for a file that could not be saved. The run continues. */
-  #notSaved(error: unknown, recording: LiveRecording): Event {
+  #notSaved(error: unknown, recording: TurnRecording): Event {
     if (RunAbortedError.isInstance(error)) throw error;
     const side = recording === this.#input ? "the user's" : "the model's";
     const message = `saveLiveBlob: ${side} audio since the last file could not be saved: ${toError(error).message}`;

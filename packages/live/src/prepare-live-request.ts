@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { getOwn } from '@eventloom/core/internal';
 import { prepareRequest, type AgentTurn } from '@eventloom/llm-agent/internal';
-import type { LiveCalls } from './live-calls.ts';
+import type { LiveToolCalls } from './live-tool-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';
 
 /** The options of a run config that are passed to the service as they are. */
@@ -30,7 +30,7 @@ const PASSED_ON = [
 export async function prepareLiveRequest(
   turn: AgentTurn,
   handle: string | undefined,
-  calls: LiveCalls,
+  calls: LiveToolCalls,
   actions: EventActions,
 ): Promise<LlmRequest> {
   const request = await prepareRequest(turn, actions);

@@ -1,15 +1,15 @@
 import type { BaseAgent, Event, LlmRequest } from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import { type RecordedCall, Calls } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { type AgentTurn, answersTo, createTurn, prepareTools } from '@eventloom/llm-agent/internal';
-import type { LiveCalls } from './live-calls.ts';
+import type { LiveToolCalls } from './live-tool-calls.ts';
 
 /** Resumes the calls that an event of the client answers: those of the agent that has control, and those of agents before it. */
 export async function resumeAnswered(
   turn: AgentTurn,
   event: Event,
   ownTools: LlmRequest['toolsDict'],
-  running: LiveCalls,
+  running: LiveToolCalls,
   emit: (event: Event) => Promise<void>,
 ): Promise<void> {
   const { session, invocation } = turn.context;
@@ -27,7 +27,7 @@ export async function resumeAnswered(
 }
 
 /** Other agents that made these calls, without agents that the tree lost. */
-function otherAgents({ agent, context }: AgentTurn, answered: readonly Call[]): Iterable<AgentTurn> {
+function otherAgents({ agent, context }: AgentTurn, answered: readonly RecordedCall[]): Iterable<AgentTurn> {
   const steps = new Map<BaseAgent, AgentTurn>();
   for (const { event } of answered) {
     const other = context.invocation.rootAgent.findAgent(event.author);

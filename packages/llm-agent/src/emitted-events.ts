@@ -14,7 +14,7 @@ export class EmittedEvents {
   #queue: Emitted[] | undefined;
   #passing: Emitted | undefined;
   #wake: (() => void) | undefined;
-  #isOver = false;
+  #isEnded = false;
   #isClosed = false;
 
   /** True once nobody listens any more. */
@@ -30,7 +30,7 @@ export class EmittedEvents {
 
   /** The work of the tools is done: nothing more is emitted. */
   end(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     this.#wake?.();
   }
 
@@ -39,7 +39,7 @@ export class EmittedEvents {
    * @throws ConfigurationError at the call, when too many wait
    */
   emit(event: Event): Promise<boolean> {
-    if (this.#isClosed || this.#isOver) return Promise.resolve(false);
+    if (this.#isClosed || this.#isEnded) return Promise.resolve(false);
     if ((this.#queue?.length ?? 0) >= MAX_WAITING) {
       throw new ConfigurationError(`emit: ${MAX_WAITING} events wait to be read; await the promise that emit returns`);
     }
@@ -61,7 +61,7 @@ export class EmittedEvents {
     this.#passing?.settle?.(true);
     this.#passing = undefined;
     const hasWaiting = this.#queue !== undefined && this.#queue.length > 0;
-    if (!hasWaiting && !this.#isOver) await new Promise<void>((resolve) => (this.#wake = resolve));
+    if (!hasWaiting && !this.#isEnded) await new Promise<void>((resolve) => (this.#wake = resolve));
     this.#passing = this.#queue?.shift();
     return this.#passing?.event;
   }

@@ -10,7 +10,7 @@ import {
 } from '@eventloom/core';
 import {
   askedCallId,
-  type Call,
+  type RecordedCall,
   type CallResponse,
   Calls,
   callsToRun,
@@ -176,7 +176,7 @@ class InterruptedStep {
   }
 
   /** The calls of the reply that the runtime runs, with everything stored about them so far. */
-  #readCalls(): readonly Call[] {
+  #readCalls(): readonly RecordedCall[] {
     const { session, invocation } = this.#context;
     const { all } = Calls.of(session, invocation.derived);
     const toRun = new Set(callsToRun(this.#reply.content?.parts).map(({ id }) => id));
@@ -204,20 +204,20 @@ class InterruptedStep {
   }
 }
 
-function withRequests(calls: readonly Call[]): readonly Call[] {
+function withRequests(calls: readonly RecordedCall[]): readonly RecordedCall[] {
   return [...calls, ...calls.flatMap(({ requests }) => requests)];
 }
 
-function responsesIn(calls: readonly Call[]): readonly CallResponse[] {
+function responsesIn(calls: readonly RecordedCall[]): readonly CallResponse[] {
   return calls.flatMap(({ responses }) => responses);
 }
 
-function isAnsweredByUser({ responses }: Call): boolean {
+function isAnsweredByUser({ responses }: RecordedCall): boolean {
   return responses.some(({ event }) => event.author === 'user');
 }
 
 /** True while a long-running call has no response, and while what was asked about a call is not settled. */
-function isWaiting({ isLongRunning, responses, requests }: Call): boolean {
+function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolean {
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }
 
@@ -263,7 +263,7 @@ export interface Answers {
  * that were imported, are left alone.
  */
 export function answersTo(
-  answered: readonly Call[],
+  answered: readonly RecordedCall[],
   { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
 ): Answers {
   const onBranch = answered.filter(({ event }) => event.branch === branch);
@@ -276,14 +276,14 @@ export function answersTo(
     const found = resume(call);
     if (found) resumed.set(call.id, found);
   }
-  const waits = (call: Call): boolean =>
+  const waits = (call: RecordedCall): boolean =>
     (call.isLongRunning && call.responses.length === 0) ||
     (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered));
   return { resumed, isWaiting: [...replies].flat().some(waits) };
 }
 
 /** Undefined for a call without open requests, and while one of them is unanswered and none refuses the call. */
-function resume(call: Call): ResumedCall | undefined {
+function resume(call: RecordedCall): ResumedCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
   if (!refusal && open.some(isUnanswered)) return undefined;
@@ -306,24 +306,24 @@ function resume(call: Call): ResumedCall | undefined {
 }
 
 /** Newest first. */
-function openRequests({ requests }: Call): Call[] {
+function openRequests({ requests }: RecordedCall): RecordedCall[] {
   return requests.filter((request) => !isSettled(request)).reverse();
 }
 
-function isUnanswered({ responses }: Call): boolean {
+function isUnanswered({ responses }: RecordedCall): boolean {
   return responses.length === 0;
 }
 
-function confirmationIn({ call, responses }: Call): ToolConfirmation | undefined {
+function confirmationIn({ call, responses }: RecordedCall): ToolConfirmation | undefined {
   return confirmationOf(call, responses.at(-1)?.response);
 }
 
-function refusalIn({ call, responses }: Call): { readonly error: string } | undefined {
+function refusalIn({ call, responses }: RecordedCall): { readonly error: string } | undefined {
   return refusalOf(call, responses.at(-1)?.response);
 }
 
 /** The newest input under each key. @param requests newest first */
-function inputsIn(requests: readonly Call[]): ReadonlyMap<string, unknown> {
+function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknown> {
   const inputs = new Map<string, unknown>();
   for (const { call, responses } of requests) {
     const key = inputRequestOf(call)?.key;
@@ -333,7 +333,7 @@ function inputsIn(requests: readonly Call[]): ReadonlyMap<string, unknown> {
   return inputs;
 }
 
-function firstOf<T>(requests: readonly Call[], read: (request: Call) => T | undefined): T | undefined {
+function firstOf<T>(requests: readonly RecordedCall[], read: (request: RecordedCall) => T | undefined): T | undefined {
   for (const request of requests) {
     const value = read(request);
     if (value !== undefined) return value;

@@ -57,12 +57,12 @@ export class RunningCalls {
   /** Ends the wait for the outcome, because there is an event to read. */
   #interrupt: ((outcome: undefined) => void) | undefined;
   /** True once nothing more is emitted. */
-  #isOver = false;
+  #isEnded = false;
 
   constructor(batch: CallBatch) {
     this.#batch = batch;
     this.#running = this.#run();
-    this.#isOver = !(this.#running instanceof Promise);
+    this.#isEnded = !(this.#running instanceof Promise);
   }
 
   /** Answers at once if all calls do. */
@@ -91,7 +91,7 @@ export class RunningCalls {
       const settled = await pending;
       return this.#joined('length' in settled ? settled : [settled]);
     } finally {
-      this.#isOver = true;
+      this.#isEnded = true;
     }
   }
 
@@ -150,7 +150,7 @@ export class RunningCalls {
    * @throws ConfigurationError at the call, when too many wait
    */
   emit(event: Event): Promise<boolean> {
-    if (this.#isOver) return Promise.resolve(false);
+    if (this.#isEnded) return Promise.resolve(false);
     const taken = (this.#emitted ??= new EmittedEvents()).emit(event);
     this.#interrupt?.(undefined);
     return taken;

@@ -4,11 +4,11 @@ import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloo
 /** Time that agents have to end after they were aborted. */
 const GRACE_MS = 5000;
 
-type AgentEvents = AsyncGenerator<Event, void, void>;
+type BranchEvents = AsyncGenerator<Event, void, void>;
 
 /** The next event of an agent; `event` is undefined at the end of its stream. */
 interface BranchEvent {
-  readonly source: AgentEvents;
+  readonly source: BranchEvents;
   readonly event: Event | undefined;
 }
 
@@ -16,7 +16,7 @@ interface BranchEvent {
 export class BranchMerger {
   readonly #context: InvocationContext;
   readonly #abort: AbortGuard;
-  readonly #open = new Set<AgentEvents>();
+  readonly #open = new Set<BranchEvents>();
   readonly #arrived: BranchEvent[] = [];
   #taken = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -41,7 +41,7 @@ export class BranchMerger {
   }
 
   /** Asks an agent for its next event, after the one before was committed. */
-  resume(source: AgentEvents): void {
+  resume(source: BranchEvents): void {
     source.next().then(
       (step) => {
         if (!this.#failure) this.#arrive({ source, event: step.done ? undefined : step.value });
@@ -51,7 +51,7 @@ export class BranchMerger {
   }
 
   /** Removes an agent that has ended. */
-  close(source: AgentEvents): void {
+  close(source: BranchEvents): void {
     this.#open.delete(source);
   }
 

@@ -66,7 +66,7 @@ export class Sandbox {
   }
 
   /** Runs the code with the promise jobs it leaves behind. */
-  #evaluate(code: string): Ending {
+  #evaluate(code: string): SandboxEnding {
     const context = this.#context;
     const started = context.evalCode(code, 'code.js', EVAL_ASYNC);
     if (started.error) return this.#failed(started.error);
@@ -86,7 +86,7 @@ export class Sandbox {
     return this.#watch.stopped === undefined ? { shown } : { failure: this.#watch.stopped };
   }
 
-  #failed(error: QuickJSHandle): Ending {
+  #failed(error: QuickJSHandle): SandboxEnding {
     const context = this.#context;
     if (this.#watch.stopped === undefined) {
       const shown = context.sameValue(error, context.null)
@@ -107,7 +107,7 @@ export class Sandbox {
     return shown.error ? undefined : this.#context.getString(shown.value);
   }
 
-  #finish({ failure, shown }: Ending): CodeExecutionOutput {
+  #finish({ failure, shown }: SandboxEnding): CodeExecutionOutput {
     const output = this.#output;
     if (shown !== undefined) output.write('stdout', shown);
     if (failure === undefined) return { stdout: output.stdout, stderr: output.stderr, outcome: 'OUTCOME_OK' };
@@ -118,7 +118,7 @@ export class Sandbox {
 }
 
 /** The end of the code. */
-interface Ending {
+interface SandboxEnding {
   readonly failure?: string | undefined;
   /** The value of the last expression, when nothing was printed. */
   readonly shown?: string | undefined;

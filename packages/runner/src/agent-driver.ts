@@ -9,13 +9,13 @@ import {
 } from '@eventloom/core';
 import { observeGenerator, reportUnlessStopped, startOperation } from '@eventloom/core/internal';
 
-type Events = AsyncGenerator<Event, void, void>;
-type Step = IteratorResult<Event, void>;
+type AgentEvents = AsyncGenerator<Event, void, void>;
+type EventResult = IteratorResult<Event, void>;
 
 /** How long an agent may take to close when its run has ended. Its session is released after that. */
 const CLOSE_TIMEOUT_MS = 5000;
 
-const DONE: Step = { done: true, value: undefined };
+const DONE: EventResult = { done: true, value: undefined };
 
 /**
  * Drives an agent, and then each agent that control is transferred to: one after the other, none inside another. A generator of their
@@ -29,9 +29,9 @@ const DONE: Step = { done: true, value: undefined };
  *
  * It is no generator function, because every generator between a model and the reader costs each chunk a few promises.
  */
-export class AgentDriver implements Events {
+export class AgentDriver implements AgentEvents {
   #context: InvocationContext;
-  #events: Events | undefined;
+  #events: AgentEvents | undefined;
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
   #isDone = false;
@@ -44,7 +44,7 @@ export class AgentDriver implements Events {
   constructor(context: InvocationContext) {
     this.#context = context;
     // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
-    while (this.#context.resumedFrom?.isOver && this.#takeTransfer() !== undefined);
+    while (this.#context.resumedFrom?.isCompleted && this.#takeTransfer() !== undefined);
   }
 
   /** The context of the agent that has control. */
@@ -57,7 +57,7 @@ export class AgentDriver implements Events {
     return this.#events !== undefined && !this.#isDone;
   }
 
-  next(): Promise<Step> {
+  next(): Promise<EventResult> {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.#context;
     if (isEnded && !progress.endsItself) return this.return();
@@ -75,13 +75,13 @@ export class AgentDriver implements Events {
     this.#reject?.(reason);
   }
 
-  async return(): Promise<Step> {
+  async return(): Promise<EventResult> {
     this.#isDone = true;
     await this.#events?.return();
     return DONE;
   }
 
-  async throw(error: unknown): Promise<Step> {
+  async throw(error: unknown): Promise<EventResult> {
     this.#isDone = true;
     await this.#events?.return();
     throw error;
@@ -115,7 +115,7 @@ export class AgentDriver implements Events {
     await this.return();
   }
 
-  readonly #onStep = (step: Step): Step => {
+  readonly #onStep = (step: EventResult): EventResult => {
     this.#isWorking = false;
     return step.done === true ? this.#transfer() : step;
   };
@@ -130,7 +130,7 @@ export class AgentDriver implements Events {
   };
 
   /** Gives control to the agent that the one that ended transferred to. Its announcement comes first; without one, this is the end. */
-  #transfer(): Step {
+  #transfer(): EventResult {
     const from = this.#context;
     try {
       const name = this.#takeTransfer();
@@ -172,7 +172,7 @@ export class AgentDriver implements Events {
   }
 }
 
-function runAgent(context: InvocationContext): Events {
+function runAgent(context: InvocationContext): AgentEvents {
   const { invocation, agent, progress } = context;
   const run = progress.isTurnDue() ? runAfterYielding : undefined;
   const operation = invocation.instrumentation && startOperation(invocation, { kind: 'agent', context });
@@ -188,7 +188,7 @@ function runAgent(context: InvocationContext): Events {
  * Gives the event loop a turn first. Agents that are started again and again and wait for nothing would otherwise block the process,
  * and could not be aborted.
  */
-async function* runAfterYielding(context: InvocationContext): Events {
+async function* runAfterYielding(context: InvocationContext): AgentEvents {
   await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));
   yield* context.agent.runIn(context);
 }

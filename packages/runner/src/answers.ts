@@ -14,7 +14,7 @@ import {
 } from '@eventloom/core';
 import {
   askedCallId,
-  type Call,
+  type RecordedCall,
   Calls,
   inputRequestOf,
   isPersonRequest,
@@ -29,7 +29,7 @@ type JsonRecord = Readonly<Record<string, unknown>>;
 /** A message, with the calls that it answers: one for each of its function responses, in their order. */
 export interface MatchedMessage {
   readonly message: Content;
-  readonly calls: readonly Call[];
+  readonly calls: readonly RecordedCall[];
   /** Undefined for a message without function responses. */
   readonly answers: RequestAnswers | undefined;
 }
@@ -62,8 +62,8 @@ export async function matchAnswers(
 ): Promise<MatchedMessage> {
   const { invocationId, events, calls = new Calls(events) } = params;
   const answers = new RequestAnswers(params, before);
-  const matched: Call[] = [];
-  const taken = new Set<Call>();
+  const matched: RecordedCall[] = [];
+  const taken = new Set<RecordedCall>();
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {
     const response = part.functionResponse;
@@ -80,10 +80,10 @@ export async function matchAnswers(
 }
 
 function checkCall(
-  call: Call | undefined,
+  call: RecordedCall | undefined,
   { id = '', name }: FunctionResponse,
   invocationId: string | undefined,
-): asserts call is Call {
+): asserts call is RecordedCall {
   const fail = (fault: string): never => {
     throw new InvalidMessageError(`newMessage: ${fault}`);
   };
@@ -126,7 +126,7 @@ export class RequestAnswers {
    * @throws InvalidMessageError for a request that is settled, a second answer to a request, and an invalid answer
    * @throws ConfigurationError for a credential if there is no service to keep it
    */
-  async read(response: FunctionResponse, request: Call): Promise<FunctionResponse> {
+  async read(response: FunctionResponse, request: RecordedCall): Promise<FunctionResponse> {
     const { id, call } = request;
     if (!isPersonRequest(call)) return response;
     if (this.#given.has(id)) failAnswer(id, 'is answered twice');
@@ -137,7 +137,7 @@ export class RequestAnswers {
     return { id, name: call.name ?? '', response: answer };
   }
 
-  #read(response: JsonRecord, { id, call, event }: Call): JsonRecord | Promise<JsonRecord> {
+  #read(response: JsonRecord, { id, call, event }: RecordedCall): JsonRecord | Promise<JsonRecord> {
     const { platform, requestTtlMs } = this.#params;
     const isLate = requestTtlMs !== undefined && platform.now() > event.timestamp * 1000 + requestTtlMs;
     const expired = isLate ? { expired: true } : {};
@@ -153,7 +153,7 @@ export class RequestAnswers {
    * True if the agent that made the request spoke after an answer to it. An agent that did not, because its run was interrupted, can be
    * answered again.
    */
-  #isContinued({ event: asked, responses: [first] }: Call): boolean {
+  #isContinued({ event: asked, responses: [first] }: RecordedCall): boolean {
     for (const event of first ? newestFirst(this.#params.events) : []) {
       if (event === first?.event) return false;
       if (event.author === asked.author && event.branch === asked.branch) return true;

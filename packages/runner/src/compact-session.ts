@@ -8,7 +8,7 @@ import {
 import { reportTo } from '@eventloom/core/internal';
 import { effectiveHistory, type EventsCompactor } from '@eventloom/llm-agent/internal';
 import type { EventCommitter } from './event-committer.ts';
-import { type EventPlace, EventPlaces, FROM_THE_BEGIN } from './history-reader.ts';
+import { type HistoryPlace, HistoryPlaces, FROM_THE_BEGIN } from './history-reader.ts';
 import type { LoadedSession } from './session-loader.ts';
 
 /** A run that has ended, of a session that may be compacted. */
@@ -51,7 +51,7 @@ export async function compactSession(
 function pointBehindCompaction(
   events: readonly Event[],
   compaction: Event,
-  places: EventPlaces,
+  places: HistoryPlaces,
   seq: number,
 ): HistoryPointer | undefined {
   const { uncovered, summaries } = effectiveHistory([...events, compaction]);
@@ -72,14 +72,14 @@ function pointBehindCompaction(
 /** Returns the events that count with their places, without those that summaries stand for and those that were rewound. */
 function eventsThatCount(
   events: readonly Event[],
-  places: EventPlaces,
-): { readonly events: Event[]; readonly places: EventPlaces } {
+  places: HistoryPlaces,
+): { readonly events: Event[]; readonly places: HistoryPlaces } {
   const { uncovered, summaries } = effectiveHistory(events);
   const positions = [...uncovered, ...summaries.map(({ position }) => position)].sort((one, other) => one - other);
-  const counting: EventPlace[] = positions.map((position, index) => ({
+  const counting: HistoryPlace[] = positions.map((position, index) => ({
     index,
     seq: places.seqOf(position),
     ...(!places.isExact(position) && { isBound: true }),
   }));
-  return { events: positions.map((position) => events[position] as Event), places: new EventPlaces(counting) };
+  return { events: positions.map((position) => events[position] as Event), places: new HistoryPlaces(counting) };
 }

@@ -1,5 +1,5 @@
 import type { BaseSessionService, Event, SessionKey } from '@eventloom/core';
-import { type Call, Calls } from '@eventloom/core/internal';
+import { type RecordedCall, Calls } from '@eventloom/core/internal';
 
 /** A part of a session that has no end, or that is there too often. */
 export type LooseEnd =
@@ -50,7 +50,7 @@ export async function findLooseEnds(service: BaseSessionService, key: SessionKey
   return ends;
 }
 
-function mostResponses({ isLongRunning, requests }: Call): number {
+function mostResponses({ isLongRunning, requests }: RecordedCall): number {
   return isLongRunning || requests.length > 0 ? 2 : 1;
 }
 

@@ -11,7 +11,7 @@ import { hasBeginOfRun } from '@eventloom/core/internal';
 /** A session with at least the events that count, and their places. */
 interface ReadHistory {
   readonly session: Session;
-  readonly places: EventPlaces | undefined;
+  readonly places: HistoryPlaces | undefined;
 }
 
 /** The most compactions that are checked for covering everything before them. Each check reads the compactions before it. */
@@ -117,13 +117,13 @@ async function readSummaries(
 
 function joined(session: Session, pieces: readonly Piece[]): ReadHistory {
   const events: Event[] = [];
-  const places: EventPlace[] = [];
+  const places: HistoryPlace[] = [];
   for (const piece of pieces) {
     const { seq, isBound } = piece;
     places.push({ index: events.length, seq, ...(isBound && { isBound }) });
     for (const event of piece.events) events.push(event);
   }
-  return { session: { ...session, events }, places: new EventPlaces(places) };
+  return { session: { ...session, events }, places: new HistoryPlaces(places) };
 }
 
 /** Returns the history pointer of the event at this sequence number; undefined if it has none that is valid. */
@@ -187,7 +187,7 @@ async function readUnsummarizedEvents(
 }
 
 /** The start of consecutive events: its index in a list of events, and its sequence number. */
-export interface EventPlace {
+export interface HistoryPlace {
   readonly index: number;
   readonly seq: number;
   /** True if there may be gaps: the sequence numbers are lower bounds. */
@@ -195,11 +195,11 @@ export interface EventPlace {
 }
 
 /** The sequence numbers of a list of events with gaps. Events that are appended to the list follow its last event. */
-export class EventPlaces {
-  readonly #places: readonly EventPlace[];
+export class HistoryPlaces {
+  readonly #places: readonly HistoryPlace[];
 
   /** @param places in ascending order, the first of index 0 */
-  constructor(places: readonly EventPlace[]) {
+  constructor(places: readonly HistoryPlace[]) {
     this.#places = places;
   }
 
@@ -213,10 +213,10 @@ export class EventPlaces {
     return !this.#placeOf(index)?.isBound;
   }
 
-  #placeOf(index: number): EventPlace | undefined {
+  #placeOf(index: number): HistoryPlace | undefined {
     return this.#places.findLast((begin) => begin.index <= index);
   }
 }
 
 /** For a list that has all events from the session's first one on. */
-export const FROM_THE_BEGIN = new EventPlaces([]);
+export const FROM_THE_BEGIN = new HistoryPlaces([]);

@@ -5,7 +5,7 @@ import {
   type RunConfig,
   UnfinishedRunError,
 } from '@eventloom/core';
-import { Calls, runConfigOver } from '@eventloom/core/internal';
+import { Calls, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { isReplayed, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
@@ -174,5 +174,5 @@ async function settle(
 function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedInvocation): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };
-  return runConfigOver(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
+  return mergeRunConfigs(asked, { ...runner.runConfig, customMetadata: undefined }, bounds);
 }

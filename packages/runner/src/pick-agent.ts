@@ -5,7 +5,7 @@ import {
   InvalidMessageError,
   type MaybePromise,
 } from '@eventloom/core';
-import { type Call, enclosureOf, newestEntries, readNewest, sessionKeyOf } from '@eventloom/core/internal';
+import { type RecordedCall, enclosureOf, newestEntries, readNewest, sessionKeyOf } from '@eventloom/core/internal';
 import type { MatchedMessage } from './answers.ts';
 import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
@@ -47,7 +47,7 @@ const LAST_SPEAKER = Symbol('last speaker');
  *
  * @throws InvalidMessageError if the calls are of several agents
  */
-export function agentOfCalls(root: BaseAgent, calls: readonly Pick<Call, 'event'>[]): PickedAgent {
+export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall, 'event'>[]): PickedAgent {
   const [first] = calls;
   if (!first) return { agent: root };
   const { author, branch } = first.event;

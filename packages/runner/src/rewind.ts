@@ -144,7 +144,7 @@ async function planRewind(
   check: () => void,
 ): Promise<RewindPlan> {
   const state: Record<string, unknown> = Object.create(null);
-  const artifacts = new ArtifactHistory();
+  const artifacts = new RewoundArtifacts();
   let now: Readonly<Record<string, unknown>> = {};
   let seq = 0;
   let rewoundFrom: number | undefined;
@@ -173,7 +173,7 @@ async function planRewind(
 }
 
 /** The versions that a session's artifacts had, and which artifacts changed since. */
-class ArtifactHistory {
+class RewoundArtifacts {
   readonly #versions = new Map<string, number>();
   readonly #changed = new Set<string>();
 

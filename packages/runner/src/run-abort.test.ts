@@ -36,12 +36,12 @@ test('an abort ends the wait for a busy session', async () => {
 
 test('an abort between two events stops the agent where it is, and what was committed stays', async () => {
   let isCleaned = false;
-  let goesOn = false;
+  let continues = false;
   const { runner, controller, hi, texts } = await abortable({
     async *agent() {
       try {
         yield modelEvent('bot', 'one');
-        goesOn = true;
+        continues = true;
       } finally {
         isCleaned = true;
       }
@@ -53,7 +53,7 @@ test('an abort between two events stops the agent where it is, and what was comm
   const error: unknown = await stream.next().catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(RunAbortedError);
   expect(error).toMatchObject({ message: 'the run was aborted', cause: { message: 'left' } });
-  expect([isCleaned, goesOn]).toEqual([true, false]);
+  expect([isCleaned, continues]).toEqual([true, false]);
   expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
   await expectFree(runner);
   expect(await stream.next()).toEqual({ done: true, value: undefined });

@@ -74,7 +74,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
 }
 
 /** Marks a user event as a continuation, so that reading back to the start of the run does not stop at it. */
-const CONTINUES: Partial<EventActions> = { agentState: { goesOn: true } };
+const CONTINUES: Partial<EventActions> = { agentState: { resumesCalls: true } };
 
 /** A message to be stored. */
 export interface MessageToStore {

@@ -9,7 +9,7 @@ import {
   type RunLiveParams,
   type SessionKey,
 } from '@eventloom/core';
-import { checkStateDelta, runConfigOver } from '@eventloom/core/internal';
+import { checkStateDelta, mergeRunConfigs } from '@eventloom/core/internal';
 import { checkNewMessage } from './new-message.ts';
 import { checkRunParams, type IfKnown, type RunAsyncParams, toGivenConfig } from './run-params.ts';
 import type { Runner } from './runner.ts';
@@ -63,7 +63,7 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
   const callIds = message ? answeredCallIds(message) : NO_IDS;
   const start = startOf(params.invocationId, message, callIds);
   const given = toGivenConfig(params);
-  const config = runConfigOver(given, runner.runConfig, bounds);
+  const config = mergeRunConfigs(given, runner.runConfig, bounds);
   return {
     start,
     callIds,
@@ -97,7 +97,7 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
   const { bounds } = params;
   const given = toGivenConfig(params);
   const { resumable: _, ...defaults } = runner.runConfig;
-  const config = runConfigOver(given, defaults, bounds);
+  const config = mergeRunConfigs(given, defaults, bounds);
   // The last check: the queue of a run that is refused can serve another one.
   const live = runner.live.startRun({ ...params, runConfig: config }, runner);
   const key = { appName, userId: params.userId, sessionId: params.sessionId };

@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { sealEvent } from '@eventloom/core/internal';
 import type { LockedSession } from './session-locks.ts';
-import { type EventPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
+import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
 /** A session as a run works on it. */
 export interface LoadedSession {
@@ -17,7 +17,7 @@ export interface LoadedSession {
   /** What agents compute from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
   /** Where in the session its events are: undefined for all from the first on; of a window that lacks some, not to be used. */
-  readonly places: EventPlaces | undefined;
+  readonly places: HistoryPlaces | undefined;
   /** True when its events are worth keeping: there were some before this run, and all that count are here. */
   isKept: boolean;
   /** What is kept in place of all of them. */
@@ -43,7 +43,7 @@ export interface CachedEvents {
   readonly events: Event[];
   /** What agents computed from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  readonly places: EventPlaces | undefined;
+  readonly places: HistoryPlaces | undefined;
 }
 
 /** Limits of what a runner remembers of its sessions between runs. */

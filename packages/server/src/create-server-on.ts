@@ -13,7 +13,7 @@ import { commonRoutes, userRoutes } from './routes/user-routes.ts';
 import { RunHub } from './runs/run-hub.ts';
 import { Webhooks } from './runs/webhooks.ts';
 import type { ServerContext } from './server-context.ts';
-import { DEFAULT_LIMITS, limitsOver, type ServerLimits } from './server-limits.ts';
+import { DEFAULT_LIMITS, mergeLimits, type ServerLimits } from './server-limits.ts';
 import { checkServerOptions, type ServerOptions } from './server-options.ts';
 import { VERSION } from './version.ts';
 
@@ -74,7 +74,7 @@ export interface LiveGate {
 export function createServerOn(app: Hono, options: ServerOptions): EventloomServer {
   checkServerOptions(options);
   const platform = options.platform ?? systemPlatform;
-  const limits = limitsOver(DEFAULT_LIMITS, options.limits);
+  const limits = mergeLimits(DEFAULT_LIMITS, options.limits);
   const report = createReporter(platform, options.onError);
   const runners = new Map(options.runners.map((runner) => [runner.appName, runner]));
   const runs = new RunHub({ ...options, platform, limits, report });

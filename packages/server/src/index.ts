@@ -17,10 +17,10 @@ export type { AuthenticatedUser, ServerOptions } from './server-options.ts';
 export type { FollowRunRequest, HostedRun, RunItem, RunWriter } from './http/hosted-run.ts';
 export type { QuerySpec } from './http/route.ts';
 export type {
-  CommonCall,
+  CommonRequest,
   CommonRoute,
   Protocol,
-  ProtocolCall,
+  ProtocolRequest,
   ProtocolRoute,
   ProtocolRouteSpec,
   RunOwner,

@@ -49,15 +49,15 @@ export interface ProtocolRoute extends ProtocolRouteSpec {
    * `handle`, and names the object that answers the request.
    * @throws InvalidRequestError when the request does not say it
    */
-  owner?(call: CommonCall): RunOwner | Promise<RunOwner>;
-  handle(call: ProtocolCall): Response | Promise<Response>;
+  owner?(call: CommonRequest): RunOwner | Promise<RunOwner>;
+  handle(call: ProtocolRequest): Response | Promise<Response>;
 }
 
 /** A route that acts for no user. */
 export interface CommonRoute extends ProtocolRouteSpec {
   /** True for a route that is answered to everybody, without authentication. Default false. */
   readonly isPublic?: boolean | undefined;
-  handle(call: CommonCall): Response | Promise<Response>;
+  handle(call: CommonRequest): Response | Promise<Response>;
 }
 
 /** The user and app that a request is for. */
@@ -67,7 +67,7 @@ export interface RunOwner {
 }
 
 /** One request, as every route sees it. An error that a route throws is answered as `{error, code}` with the status of its code. */
-export interface CommonCall {
+export interface CommonRequest {
   readonly request: Request;
   /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
@@ -82,7 +82,7 @@ export interface CommonCall {
 }
 
 /** One request, as the route of a user sees it. */
-export interface ProtocolCall extends CommonCall {
+export interface ProtocolRequest extends CommonRequest {
   readonly limits: ServerLimits;
   /**
    * Starts a run, or continues one with answers to its calls, exactly as `POST /run` does: the request is checked, belongs to the user of the

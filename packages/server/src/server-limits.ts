@@ -65,9 +65,9 @@ export interface ServerLimits {
    */
   readonly unfinishedRunsEveryMs: number;
   /** Calls at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
-  readonly maxLiveCalls: number;
+  readonly maxLiveRuns: number;
   /** Calls of one user at a time; a further one is refused with USER_LIMIT. Default 20. */
-  readonly maxLiveCallsPerUser: number;
+  readonly maxLiveRunsPerUser: number;
   /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
@@ -108,15 +108,15 @@ export const DEFAULT_LIMITS: ServerLimits = {
   maxRunAttempts: MAX_RUN_ATTEMPTS,
   maxResumedRuns: 32,
   unfinishedRunsEveryMs: 15_000,
-  maxLiveCalls: 1000,
-  maxLiveCallsPerUser: 20,
+  maxLiveRuns: 1000,
+  maxLiveRunsPerUser: 20,
   maxLiveFrameBytes: 2 * 1024 * 1024,
   maxLiveWaitingBytes: 1024 * 1024,
   maxLiveUnconfirmedBytes: 48 * 1024 * 1024,
 };
 
 /** The limits that are given, over others; undefined gives none. */
-export function limitsOver<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
+export function mergeLimits<T extends Partial<ServerLimits>>(limits: T, given: Partial<ServerLimits> = {}): T {
   const isGiven = ([, value]: readonly [string, unknown]): boolean => value !== undefined;
   return { ...limits, ...Object.fromEntries(Object.entries(given).filter(isGiven)) };
 }

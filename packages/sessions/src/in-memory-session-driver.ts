@@ -55,19 +55,19 @@ interface AppRecord {
   readonly state: StateTable;
   readonly users: Map<string, UserRecord>;
   /** The sessions that have an open run. */
-  readonly openRuns: Set<SessionRecord>;
+  readonly openRuns: Set<MemorySession>;
   /** The sessions that have webhooks. */
-  readonly webhooks: Set<SessionRecord>;
+  readonly webhooks: Set<MemorySession>;
 }
 
 /** A user in memory. */
 interface UserRecord {
   readonly state: StateTable;
-  readonly sessions: Map<string, SessionRecord>;
+  readonly sessions: Map<string, MemorySession>;
 }
 
 /** A session in memory. */
-interface SessionRecord extends SessionKey, SessionHold, WebhookHold {
+interface MemorySession extends SessionKey, SessionHold, WebhookHold {
   readonly app: AppRecord;
   readonly user: UserRecord;
   readonly incarnation: string;
@@ -252,12 +252,12 @@ export class InMemorySessionDriver implements SessionDriver {
     return calls ? structuredClone([...calls.values()]) : [];
   }
 
-  #find({ appName, userId, sessionId }: SessionKey): SessionRecord | undefined {
+  #find({ appName, userId, sessionId }: SessionKey): MemorySession | undefined {
     return this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId);
   }
 
   /** A new session with nothing in it, which nobody holds; undefined when its key is taken. */
-  #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): SessionRecord | undefined {
+  #add({ appName, userId, sessionId }: SessionKey, updatedAtMs: number): MemorySession | undefined {
     let app = this.#apps.get(appName);
     if (!app)
       this.#apps.set(
@@ -267,7 +267,7 @@ export class InMemorySessionDriver implements SessionDriver {
     let user = app.users.get(userId);
     if (!user) app.users.set(userId, (user = { state: new StateTable(), sessions: new Map() }));
     if (user.sessions.has(sessionId)) return undefined;
-    const record: SessionRecord = {
+    const record: MemorySession = {
       appName,
       userId,
       sessionId,
@@ -289,7 +289,7 @@ export class InMemorySessionDriver implements SessionDriver {
     return record;
   }
 
-  *#sessionsOf({ appName, userId }: SessionPage): Generator<SessionRecord> {
+  *#sessionsOf({ appName, userId }: SessionPage): Generator<MemorySession> {
     const users = this.#apps.get(appName)?.users;
     if (!users) return;
     if (userId !== undefined) yield* users.get(userId)?.sessions.values() ?? [];
@@ -298,14 +298,14 @@ export class InMemorySessionDriver implements SessionDriver {
 }
 
 /** Writes a call, unless it is finished already. */
-function writeToolCall(record: SessionRecord, entry: ToolLedgerEntry): void {
+function writeToolCall(record: MemorySession, entry: ToolLedgerEntry): void {
   record.toolCalls ??= new Map();
   let calls = record.toolCalls.get(entry.invocationId);
   if (!calls) record.toolCalls.set(entry.invocationId, (calls = new Map()));
   if (calls.get(entry.callId)?.status !== 'finished') calls.set(entry.callId, entry);
 }
 
-function writeState({ app, user, state }: SessionRecord, writes: readonly StateWrite[]): void {
+function writeState({ app, user, state }: MemorySession, writes: readonly StateWrite[]): void {
   for (const { scope, key, value } of writes) {
     const table = scope === 'app' ? app.state : scope === 'user' ? user.state : state;
     if (value === undefined) table.remove(key);
@@ -314,7 +314,7 @@ function writeState({ app, user, state }: SessionRecord, writes: readonly StateW
 }
 
 /** Returns the state that the session sees. */
-function readState({ app, user, state }: SessionRecord): readonly StateEntry[] {
+function readState({ app, user, state }: MemorySession): readonly StateEntry[] {
   const entries: StateEntry[] = [];
   app.state.readInto(entries, 'app');
   user.state.readInto(entries, 'user');
@@ -323,7 +323,7 @@ function readState({ app, user, state }: SessionRecord): readonly StateEntry[] {
 }
 
 /** The session as it is read, with some of its events. */
-function toStored(record: SessionRecord, events: Event[]): StoredSession {
+function toStored(record: MemorySession, events: Event[]): StoredSession {
   return {
     appName: record.appName,
     userId: record.userId,

@@ -22,7 +22,7 @@ import { toSession } from './session-view.ts';
 const DEFAULT_PAGE = 100;
 
 /** The end of a page. */
-interface EventPlace {
+interface ListedPlace {
   /** Sequence number of the last event that was shown. */
   readonly seq: number;
   /** The session it was shown of. */
@@ -33,7 +33,7 @@ interface EventPlace {
 export interface EventPage {
   readonly order: 'asc' | 'desc';
   /** The page before; undefined for the first. */
-  readonly after: EventPlace | undefined;
+  readonly after: ListedPlace | undefined;
   readonly window: EventWindow;
 }
 
@@ -68,11 +68,11 @@ export function showEventPage(
   return seq > 1 ? { events, nextCursor: writePlace(order, { seq, incarnation }) } : { events };
 }
 
-function writePlace(order: string, { seq, incarnation }: EventPlace): string {
+function writePlace(order: string, { seq, incarnation }: ListedPlace): string {
   return encodeCursor([order, seq, incarnation]);
 }
 
-function readPlace(cursor: string, order: string): EventPlace {
+function readPlace(cursor: string, order: string): ListedPlace {
   const [direction, seq, incarnation] = decodeCursor(cursor) ?? [];
   if (direction === order && isPlace(seq) && typeof incarnation === 'string') return { seq, incarnation };
   throw new InvalidRequestError(`cursor: is not one that a page of order ${order} gave; start again without one`);

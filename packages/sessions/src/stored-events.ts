@@ -10,7 +10,7 @@ const INDEX_FROM = 16;
 const NO_EVENTS: readonly Event[] = [];
 
 /** Events that follow each other, and what is to be known of them without looking at each. */
-interface Block {
+interface EventBlock {
   readonly events: Event[];
   /** Of the events in it. */
   oldest: number;
@@ -30,7 +30,7 @@ export class StoredEvents {
   length = 0;
   /** The end of what compactions cover, in seconds; -Infinity without one. Not to be set by others. */
   coveredUntil: number = -Infinity;
-  #blocks: readonly Block[] = [];
+  #blocks: readonly EventBlock[] = [];
   /** Undefined for a short session, whose ids are looked through. */
   #ids: EventIds | undefined;
 
@@ -97,7 +97,7 @@ export class StoredEvents {
   }
 
   /** @param latestSoFar the latest time of all blocks before */
-  #addBlock(latestSoFar: number): Block {
+  #addBlock(latestSoFar: number): EventBlock {
     const block = { events: [], oldest: Infinity, latest: -Infinity, latestSoFar, hasCompaction: false };
     this.#blocks = [...this.#blocks, block];
     return block;
@@ -106,7 +106,7 @@ export class StoredEvents {
 
 /** The newest of the block's events from one index up to another that are not too old and not covered. */
 function readBlock(
-  { events, oldest, latest, hasCompaction }: Block,
+  { events, oldest, latest, hasCompaction }: EventBlock,
   from: number,
   end: number,
   afterTimestamp: number,

@@ -41,23 +41,23 @@ function unknownOptionError(
 }
 
 /** Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. */
-type Check = (value: unknown) => string | undefined;
+type OptionCheck = (value: unknown) => string | undefined;
 
 /** A check for each option of `T`. */
-export type Checks<T> = { readonly [K in keyof Required<T>]: Check };
+export type Checks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
 
-export function oneOf(...allowed: string[]): Check {
+export function oneOf(...allowed: string[]): OptionCheck {
   return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
 }
 
-export function integer(minimum: number, maximum = Infinity): Check {
+export function integer(minimum: number, maximum = Infinity): OptionCheck {
   const most = maximum < Infinity ? ` and at most ${maximum}` : '';
   const wanted = minimum >= 0 ? `an integer of at least ${minimum}${most}` : 'an integer';
   return (value) =>
     Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum ? undefined : wanted;
 }
 
-export function ofType(type: 'boolean' | 'string'): Check {
+export function ofType(type: 'boolean' | 'string'): OptionCheck {
   return (value) => (typeof value === type ? undefined : `a ${type}`);
 }
 
@@ -74,7 +74,7 @@ export function record(value: unknown): string | undefined {
  * @param path names the options in messages
  * @throws ConfigurationError for an unknown option, and for an invalid value
  */
-export function checkOptions(path: string, checks: Readonly<Record<string, Check>>, options: object): void {
+export function checkOptions(path: string, checks: Readonly<Record<string, OptionCheck>>, options: object): void {
   for (const [key, value] of Object.entries(options)) {
     if (value === undefined) continue;
     const check = getOwn(checks, key);

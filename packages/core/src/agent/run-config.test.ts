@@ -6,7 +6,7 @@ import {
   RUN_CONFIG_DEFAULTS,
   RUN_CONFIG_OPTIONS,
   type RunConfig,
-  runConfigOver,
+  mergeRunConfigs,
 } from './run-config.ts';
 
 test.each<RunConfig>([
@@ -159,9 +159,9 @@ test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.r
 test('a config over another has its own options, and of metadata the keys of both', () => {
   const under = { maxLlmCalls: 5, onBusy: 'reject', customMetadata: { a: 1, b: 1 } } as const;
   const over = { maxLlmCalls: 0, onBusy: undefined, customMetadata: { b: 2 } } as const;
-  expect(runConfigOver(over, under)).toEqual({ maxLlmCalls: 0, onBusy: 'reject', customMetadata: { a: 1, b: 2 } });
+  expect(mergeRunConfigs(over, under)).toEqual({ maxLlmCalls: 0, onBusy: 'reject', customMetadata: { a: 1, b: 2 } });
   expect(under).toEqual({ maxLlmCalls: 5, onBusy: 'reject', customMetadata: { a: 1, b: 1 } });
-  expect(runConfigOver(over, {})).toBe(over);
+  expect(mergeRunConfigs(over, {})).toBe(over);
 });
 
 test.each([
@@ -176,12 +176,12 @@ test.each([
   [{ maxLlmCalls: -1 }, { maxLlmCalls: 1000 }, { maxLlmCalls: 1000 }],
   [{ maxLlmCalls: 1e6 }, { maxParallelToolCalls: 1 }, { maxLlmCalls: 1e6, maxParallelToolCalls: 1 }],
 ])('%j within %j is %j', (config, bounds, bounded) => {
-  expect(runConfigOver(config, {}, bounds)).toEqual(bounded);
+  expect(mergeRunConfigs(config, {}, bounds)).toEqual(bounded);
 });
 
 test.each([{ maxLlmCalls: 0 }, { maxParallelToolCalls: 1.5 }, { maxLlmCalls: '5' }, { busyWaitMs: 5 }])(
   '%j are no bounds',
   (bounds) => {
-    expect(() => runConfigOver({}, {}, bounds as never)).toThrow(ConfigurationError);
+    expect(() => mergeRunConfigs({}, {}, bounds as never)).toThrow(ConfigurationError);
   },
 );

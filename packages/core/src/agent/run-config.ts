@@ -152,7 +152,7 @@ export function checkRunConfigDefaults(config: RunConfigDefaults): void {
  *
  * @throws ConfigurationError for a bound that is no integer of at least 1
  */
-export function runConfigOver(over: RunConfig, under: RunConfig, bounds?: RunBounds): RunConfig {
+export function mergeRunConfigs(over: RunConfig, under: RunConfig, bounds?: RunBounds): RunConfig {
   let isAlone = bounds === undefined;
   for (const _ in under) isAlone = false;
   if (isAlone) return over;

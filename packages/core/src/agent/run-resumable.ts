@@ -16,7 +16,7 @@ export async function* runResumable(
   work: Work,
   { hasCallbacks, storesProgress }: { readonly hasCallbacks: boolean; readonly storesProgress: boolean },
 ): AsyncGenerator<Event, void, void> {
-  if (context.resumedFrom?.isOver) return;
+  if (context.resumedFrom?.isCompleted) return;
   const begin = storesProgress ? work : () => watched(context, work);
   if (hasCallbacks) {
     yield* runWithCallbacks(agent, context, begin);

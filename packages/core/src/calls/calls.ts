@@ -15,7 +15,7 @@ export interface CallResponse {
 }
 
 /** A function call of a session, with its responses and with what people were asked about it. */
-export interface Call {
+export interface RecordedCall {
   readonly call: FunctionCall;
   /** The id of the function call; its name if it has no id. */
   readonly id: string;
@@ -24,23 +24,23 @@ export interface Call {
   /** The index of the event among the events that were read. */
   readonly position: number;
   /** All calls of the event, this one included. */
-  readonly inReply: readonly Call[];
+  readonly inReply: readonly RecordedCall[];
   /** Oldest first. The first response to a call that a person is asked about only says that the call waits. */
   readonly responses: readonly CallResponse[];
   /** Requests to people about this call (confirmation, credential, input), oldest first. Their responses are the people's answers. */
-  readonly requests: readonly Call[];
+  readonly requests: readonly RecordedCall[];
   /** The tool call that this request to a person is about; undefined for other calls, and if an agent asks. */
-  readonly about: Call | undefined;
+  readonly about: RecordedCall | undefined;
   /** True if the response may come in a later run. */
   readonly isLongRunning: boolean;
   /** True for a call that was imported with its session. No run continues it. */
   readonly isImported: boolean;
 }
 
-interface GrowingCall extends Call {
-  inReply: readonly Call[];
+interface GrowingCall extends RecordedCall {
+  inReply: readonly RecordedCall[];
   responses: CallResponse[];
-  readonly requests: Call[];
+  readonly requests: RecordedCall[];
 }
 
 /** The branch and the run of a response. */
@@ -54,7 +54,7 @@ export interface AnswerableCalls {
   /** Only calls of this run. Default: of every run. */
   readonly invocationId?: string | undefined;
   /** Calls that other responses of the same message answer. */
-  readonly taken?: ReadonlySet<Call>;
+  readonly taken?: ReadonlySet<RecordedCall>;
 }
 
 /**
@@ -72,8 +72,8 @@ export class Calls {
   readonly #byId = new Map<string, GrowingCall[]>();
   /** Of the ids that name several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
-  readonly #madeIn = new Map<Event, Call[]>();
-  readonly #answeredIn = new Map<Event, Call[]>();
+  readonly #madeIn = new Map<Event, RecordedCall[]>();
+  readonly #answeredIn = new Map<Event, RecordedCall[]>();
   readonly #openRuns = new Set<string>();
   #size = 0;
 
@@ -116,8 +116,8 @@ export class Calls {
     if (event.partial === true) return;
     if (beginsResumableRun(event)) this.#openRuns.add(event.invocationId);
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
-    let inReply: Call[] | undefined;
-    let answered: Call[] | undefined;
+    let inReply: RecordedCall[] | undefined;
+    let answered: RecordedCall[] | undefined;
     for (const { functionCall, functionResponse } of event.content?.parts ?? NO_PARTS) {
       if (functionCall) {
         const added = this.#addCall(functionCall, event, position);
@@ -194,17 +194,17 @@ export class Calls {
   }
 
   /** Every call, oldest first. */
-  get all(): readonly Call[] {
+  get all(): readonly RecordedCall[] {
     return this.#all;
   }
 
   /** The calls with this id, oldest first. */
-  named(id: string): readonly Call[] {
+  named(id: string): readonly RecordedCall[] {
     return this.#byId.get(id) ?? NO_CALLS;
   }
 
   /** The newest call with this id on this branch. */
-  newest(id: string, branch: string | undefined): Call | undefined {
+  newest(id: string, branch: string | undefined): RecordedCall | undefined {
     const named = this.#byId.get(id);
     const only = named?.length === 1 ? named[0] : undefined;
     if (!only) return named && this.#newest.get(keyOf(id, branch));
@@ -212,17 +212,17 @@ export class Calls {
   }
 
   /** The calls that an event made, in order. */
-  madeIn(event: Event): readonly Call[] {
+  madeIn(event: Event): readonly RecordedCall[] {
     return this.#madeIn.get(event) ?? NO_CALLS;
   }
 
   /** The calls that the responses in an event belong to, in the order of the responses. */
-  answeredIn(event: Event): readonly Call[] {
+  answeredIn(event: Event): readonly RecordedCall[] {
     return this.#answeredIn.get(event) ?? NO_CALLS;
   }
 
   /** Calls that their run made and did not answer, oldest first: without requests to people, and without calls that it repeated. */
-  open(invocationId: string): Call[] {
+  open(invocationId: string): RecordedCall[] {
     return this.#all.filter(
       (call) =>
         call.event.invocationId === invocationId &&
@@ -237,7 +237,7 @@ export class Calls {
    * Calls without a result although every open request to a person about them is answered, oldest first. They belong to the run of the newest
    * answer, which runs them. Once that run has ended, they belong to the runs that made the call or have another answer.
    */
-  unsettled(invocationId: string): Call[] {
+  unsettled(invocationId: string): RecordedCall[] {
     return this.#all.filter((call) => {
       const answers = openAnswers(call);
       const [newest] = answers;
@@ -251,7 +251,7 @@ export class Calls {
   }
 
   /** Long-running calls that can still have their first response, oldest first: each is the newest of its id on its branch. */
-  get waiting(): Call[] {
+  get waiting(): RecordedCall[] {
     return this.#all.filter(
       (call) => call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call,
     );
@@ -269,7 +269,7 @@ export class Calls {
    *
    * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in an open run.
    */
-  answerable(id: string, { invocationId, taken }: AnswerableCalls = {}): Call | undefined {
+  answerable(id: string, { invocationId, taken }: AnswerableCalls = {}): RecordedCall | undefined {
     const calls = this.named(id).filter(
       ({ event, isLongRunning, isImported }) =>
         (invocationId === undefined || event.invocationId === invocationId) &&
@@ -279,7 +279,7 @@ export class Calls {
     const lastOnBranch = new Map(calls.map((call) => [call.event.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.event.branch) === call);
     const newest = waiting.at(-1);
-    const isFree = (call: Call): boolean =>
+    const isFree = (call: RecordedCall): boolean =>
       call.event.invocationId === newest?.event.invocationId && !taken?.has(call) && call.responses.length === 0;
     return waiting.findLast(isFree) ?? newest ?? calls.at(-1);
   }
@@ -289,18 +289,18 @@ export class Calls {
  * True if nothing is to be done about a request to a person any more: the call that it is about has had two responses since, one that says
  * that it waits and one with its result. A request of an agent is settled by its answer.
  */
-export function isSettled({ about, position, responses }: Call): boolean {
+export function isSettled({ about, position, responses }: RecordedCall): boolean {
   return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
 }
 
 /** Returns the answers to the requests about this call that are not settled, newest first. An event with several of them counts once. */
-export function openAnswers({ requests }: Call): CallResponse[] {
+export function openAnswers({ requests }: RecordedCall): CallResponse[] {
   const answers = requests.flatMap((request) => (isSettled(request) ? [] : request.responses));
   const byEvent = new Map(answers.map((answer) => [answer.position, answer]));
   return [...byEvent.values()].sort((one, other) => other.position - one.position);
 }
 
-const NO_CALLS: readonly Call[] = [];
+const NO_CALLS: readonly RecordedCall[] = [];
 
 /** Adds to a list. Most have one item: an empty list that is pushed to has room for 17. */
 function listWith<T>(list: T[] | undefined, item: T): T[] {

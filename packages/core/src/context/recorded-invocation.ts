@@ -6,7 +6,7 @@ export interface RecordedExecution {
   /** Its own events in order; what the user said is not among them. */
   readonly events: readonly Event[];
   /** True when an event says that the agent is done. */
-  readonly isOver: boolean;
+  readonly isCompleted: boolean;
   /** The last checkpoint of the agent. */
   readonly agentState: Readonly<Record<string, unknown>> | undefined;
   /** Position in the invocation after which the agents that it ran are resumed: its last checkpoint, or its start. */

@@ -1,4 +1,4 @@
-import { type Call, Calls } from '../calls/calls.ts';
+import { type RecordedCall, Calls } from '../calls/calls.ts';
 import type { Event } from '../event/event.ts';
 import {
   inputOf,
@@ -46,7 +46,7 @@ export async function* requestInput(
  * Finds the newest request of the agent under this key: made in this run of it, or in a run that led to this one by an answer to one of its
  * calls.
  */
-function findRequest(context: InvocationContext, key: string): Call | undefined {
+function findRequest(context: InvocationContext, key: string): RecordedCall | undefined {
   const { session, invocation, invocationId } = context;
   const runs = new Set([invocationId]);
   return Calls.of(session, invocation.derived).all.findLast((call) => {

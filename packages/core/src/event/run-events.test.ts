@@ -18,8 +18,8 @@ test('a run begins with what the user says, and not with what its agents do', ()
 });
 
 test('an answer with which a run goes on is not its begin, whatever calls there are of its id', () => {
-  expect(hasBeginOfRun([answer('one', 'a', { goesOn: true }), call('one', 'b')], 'one')).toBe(false);
-  expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { goesOn: true })], 'one')).toBe(false);
+  expect(hasBeginOfRun([answer('one', 'a', { resumesCalls: true }), call('one', 'b')], 'one')).toBe(false);
+  expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { resumesCalls: true })], 'one')).toBe(false);
 });
 
 test('what an agent within a run is told is not the begin of the run', () => {

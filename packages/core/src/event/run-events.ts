@@ -17,12 +17,12 @@ export function beginsResumableRun(event: Event): boolean {
 
 /**
  * True when `events`, the newest of a session in order, include the message that began the run. A message that only continues a run has
- * `goesOn` in its `agentState`.
+ * `resumesCalls` in its `agentState`.
  */
 export function hasBeginOfRun(events: readonly Event[], invocationId: string): boolean {
   const first = events.find((event) => event.invocationId === invocationId);
   // The request to an agent that runs as a tool or a node is a user event too, inside an enclosed branch.
-  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['goesOn'];
+  return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['resumesCalls'];
 }
 
 /** Codes of runs that did not come to their end, and did not fail. */

@@ -8,11 +8,11 @@ export {
   checkRunConfigDefaults,
   MAX_RUN_ATTEMPTS,
   RUN_CONFIG_OPTIONS,
-  runConfigOver,
+  mergeRunConfigs,
 } from '../agent/run-config.ts';
 export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/artifact-name.ts';
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
-export { type Call, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
+export { type RecordedCall, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
 export { languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes } from '../content/bytes.ts';

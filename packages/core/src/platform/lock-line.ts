@@ -9,7 +9,7 @@ const MAX_WAIT_MS = 5000;
 const MAX_SLEEP_MS = 25;
 
 /** Work that found the file locked. */
-interface Attempt {
+interface LockAttempt {
   readonly deadlineMs: number;
   /** Undefined when it was settled, otherwise how it found the file busy. */
   tryAgain(): unknown;
@@ -24,7 +24,7 @@ interface Attempt {
 export class LockLine {
   readonly #storage: string;
   readonly #platform: Platform;
-  readonly #line: Set<Attempt> = new Set();
+  readonly #line: Set<LockAttempt> = new Set();
 
   /** @param storage what errors say cannot be used, e.g. `the session database` */
   constructor(storage: string, platform: Platform) {

@@ -21,7 +21,7 @@ export interface ClientSocketFactory {
 }
 
 /** The end of a connection: its close code and reason, or the failure that the runtime reported. */
-export interface Ending {
+export interface SocketEnding {
   readonly code?: number | undefined;
   readonly reason?: string | undefined;
   readonly failure?: string | undefined;
@@ -32,5 +32,5 @@ export interface Ending {
 /** Receives the messages of a connection until it ends. */
 export interface ConnectionListener {
   onMessage(message: LiveMessage): void;
-  onEnd(ending: Ending): void;
+  onEnd(ending: SocketEnding): void;
 }

@@ -7,7 +7,7 @@ import {
   RunAbortedError,
 } from '@eventloom/core';
 import type { GenAiClient } from '../client/genai-client.ts';
-import type { Ending } from './client-socket.ts';
+import type { SocketEnding } from './client-socket.ts';
 import { CountedSends } from './counted-sends.ts';
 import { GeminiLiveConnection } from './gemini-live-connection.ts';
 import { announcesPast, liveDialectOf } from './live-dialect.ts';
@@ -50,7 +50,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   let isSetUp = false;
   let failure: EventloomError | undefined;
 
-  const errorOf = (ending: Ending): LiveConnectionError =>
+  const errorOf = (ending: SocketEnding): LiveConnectionError =>
     toConnectionError({ model, ending, isSetUp, hasHandle, redact });
   const fail = (error: EventloomError): EventloomError => {
     abortSignal?.removeEventListener('abort', abort);

@@ -1,11 +1,11 @@
 import { LiveConnectionError } from '@eventloom/core';
 import { isRetryableStatus, statusCode } from '../errors/to-typed-error.ts';
-import type { Ending } from './client-socket.ts';
+import type { SocketEnding } from './client-socket.ts';
 
 /** A connection that ended, as far as its error depends on it. */
 export interface EndedConnection {
   readonly model: string;
-  readonly ending: Ending;
+  readonly ending: SocketEnding;
   /** True if the service had accepted the setup. */
   readonly isSetUp: boolean;
   /** True if the setup named a session to resume. */

@@ -5,7 +5,7 @@ import type {
   ClientSocketCallbacks,
   ClientSocketFactory,
   ConnectionListener,
-  Ending,
+  SocketEnding,
 } from './client-socket.ts';
 import { FetchSocket, isWorkersRuntime } from './fetch-socket.ts';
 import type { LiveMessage } from './live-message.ts';
@@ -37,7 +37,7 @@ export class WatchedConnection {
   #socket: ClientSocket | undefined;
   #runtimeSocket: RuntimeSocket = {};
   #session: LiveSession | undefined;
-  #isOver = false;
+  #isEnded = false;
   /** Fields that are still to be added to the setup, which is the first message that the client sends. */
   #setup: object | undefined;
 
@@ -59,7 +59,7 @@ export class WatchedConnection {
       },
     });
     this.#session = await connected;
-    if (this.#isOver) this.#session.close();
+    if (this.#isEnded) this.#session.close();
     return this.#session;
   }
 
@@ -70,7 +70,7 @@ export class WatchedConnection {
 
   /** Ends it in peace: what was sent is still on its way. The listener is told nothing any more. */
   close(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     try {
       (this.#session ?? this.#socket)?.close();
     } catch {
@@ -80,18 +80,18 @@ export class WatchedConnection {
 
   /** Ends it now, whatever the other side does. The listener is told nothing any more. */
   terminate(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     if (this.#runtimeSocket.terminate) this.#runtimeSocket.terminate();
     else this.close();
   }
 
   /** Lets the service wait, where the runtime can. */
   pause(): void {
-    if (!this.#isOver) this.#runtimeSocket.pause?.();
+    if (!this.#isEnded) this.#runtimeSocket.pause?.();
   }
 
   resume(): void {
-    if (!this.#isOver) this.#runtimeSocket.resume?.();
+    if (!this.#isEnded) this.#runtimeSocket.resume?.();
   }
 
   /** The client's live side, but with sockets that are seen. Only this one connection is made by it. */
@@ -119,7 +119,7 @@ export class WatchedConnection {
   }
 
   #connect(socket: ClientSocket): void {
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     socket.connect();
     const runtimeSocket: unknown = Reflect.get(socket, 'ws');
     if (typeof runtimeSocket !== 'object' || runtimeSocket === null) return;
@@ -129,7 +129,7 @@ export class WatchedConnection {
   }
 
   #read({ data }: { readonly data: unknown }, client: ClientSocketCallbacks): void {
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     let message: unknown;
     try {
       message = JSON.parse(typeof data === 'string' ? data : decoder.decode(data as Uint8Array));
@@ -143,7 +143,7 @@ export class WatchedConnection {
 
   /** Nothing may be thrown into the socket that gave the frame: it would end the process. */
   #tell(message: LiveMessage): void {
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     try {
       this.#listener.onMessage(withoutNulls(message));
     } catch (error) {
@@ -156,9 +156,9 @@ export class WatchedConnection {
     this.terminate();
   }
 
-  #end(ending: Ending): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #end(ending: SocketEnding): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#listener.onEnd(ending);
   }
 }

@@ -5,7 +5,7 @@ import {
   type SessionKey,
   ShuttingDownError,
 } from '@eventloom/core';
-import { runConfigOver } from '@eventloom/core/internal';
+import { mergeRunConfigs } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import {
   type AuthenticatedUser,
@@ -92,16 +92,16 @@ export class HostedLiveRuns implements LiveHost {
   /** @throws ServerBusyError @throws UserLimitError @throws ShuttingDownError, and what the runner throws */
   start(params: OwnParams): HostedLiveRun {
     const { limits, platform, report } = this.#server;
-    const { maxLiveCalls, maxLiveCallsPerUser, maxLiveWaitingBytes } = limits;
+    const { maxLiveRuns, maxLiveRunsPerUser, maxLiveWaitingBytes } = limits;
     const { userId } = params.key;
     if (this.#isDraining) throw shuttingDown();
-    if (this.#runs.size >= maxLiveCalls) {
+    if (this.#runs.size >= maxLiveRuns) {
       throw new ServerBusyError(`the server has ${this.#runs.size} calls, as many as it takes; try again`);
     }
     const ofUser = this.#ofUser.get(userId) ?? 0;
-    if (ofUser >= maxLiveCallsPerUser) {
+    if (ofUser >= maxLiveRunsPerUser) {
       throw new UserLimitError(
-        `the user has ${ofUser} calls, as many as one may have (limits.maxLiveCallsPerUser); end one, or try again`,
+        `the user has ${ofUser} calls, as many as one may have (limits.maxLiveRunsPerUser); end one, or try again`,
       );
     }
     // Frames that disconnected clients did not take wait in memory as well.
@@ -182,7 +182,7 @@ const BUSY_WAIT_MS = 5000;
 function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, runner: Runner): RunConfig {
   const { resumable: _, ...decided } = decidedConfig ?? {};
   const busyWaitMs = runner.runConfig.busyWaitMs ?? BUSY_WAIT_MS;
-  return runConfigOver(decided, { ...asked, busyWaitMs });
+  return mergeRunConfigs(decided, { ...asked, busyWaitMs });
 }
 
 /** @throws InvalidRequestError for an option that the runner cannot serve */

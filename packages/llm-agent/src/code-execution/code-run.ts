@@ -154,14 +154,14 @@ export function findCode(
   return undefined;
 }
 
-interface Block {
+interface CodeBlock {
   readonly before: string;
   readonly code: string;
   readonly language: string;
 }
 
 /** Finds the first closed block. Linear: each opening is searched once through the text, and no more once nothing closes it. */
-function firstBlock(text: string, delimiters: readonly CodeDelimiters[]): Block | undefined {
+function firstBlock(text: string, delimiters: readonly CodeDelimiters[]): CodeBlock | undefined {
   const kinds = delimiters.map(([opening, closing]) => ({ opening, closing, at: text.indexOf(opening) }));
   for (;;) {
     const [next] = kinds.filter(({ at }) => at >= 0).toSorted((one, other) => one.at - other.at);

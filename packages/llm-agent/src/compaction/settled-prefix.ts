@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import { type Call, Calls, enclosureOf } from '@eventloom/core/internal';
+import { type RecordedCall, Calls, enclosureOf } from '@eventloom/core/internal';
 
 /** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
 const WAITS_FOR_INVOCATIONS = 10;
@@ -72,7 +72,7 @@ function positionsNeeded(events: readonly Event[], positions: readonly number[])
     else reach(first, index);
     calls.add(event);
   }
-  const isSeen = ({ event }: Call): boolean => enclosureOf(event.branch) === '';
+  const isSeen = ({ event }: RecordedCall): boolean => enclosureOf(event.branch) === '';
   for (const call of calls.all.filter(isSeen))
     for (const { position } of call.responses) reach(call.position, position);
   // Any other call without a response was interrupted, and will never have one.

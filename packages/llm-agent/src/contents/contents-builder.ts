@@ -1,6 +1,6 @@
 import type { Content, Event, FunctionResponse, Part } from '@eventloom/core';
 import {
-  type Call,
+  type RecordedCall,
   Calls,
   callsToRun,
   INTERRUPTED_CALL,
@@ -38,7 +38,7 @@ interface CallGroup {
 
 /** A call of a group, and its latest response. */
 interface AnsweredCall {
-  readonly call: Call;
+  readonly call: RecordedCall;
   readonly group: CallGroup;
   response: Part | undefined;
 }
@@ -59,7 +59,7 @@ export interface ContentsOptions {
   readonly sessionEvents?: readonly Event[] | undefined;
 }
 
-const NO_CALLS: readonly Call[] = [];
+const NO_CALLS: readonly RecordedCall[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 function takesNone(): boolean {
@@ -87,7 +87,7 @@ export class ContentsBuilder {
   /** The events that are built, and the calls of the session if there were any to look up. */
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
-  readonly #answered = new Map<Call, AnsweredCall>();
+  readonly #answered = new Map<RecordedCall, AnsweredCall>();
   /** The newest calls while nothing stands behind them. */
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event answers; empty when the newest event is something else. */
@@ -201,9 +201,9 @@ export class ContentsBuilder {
   #addSpoken(piece: Spoken): void {
     this.#newestAnswered = NO_GROUPS;
     const before = this.#spoken;
-    const goesOn = before?.author === piece.author && before.role === piece.role;
-    const spoken = goesOn ? { ...piece, text: before.text + piece.text } : piece;
-    if (goesOn) this.#contents.pop();
+    const continues = before?.author === piece.author && before.role === piece.role;
+    const spoken = continues ? { ...piece, text: before.text + piece.text } : piece;
+    if (continues) this.#contents.pop();
     this.#push(toSpokenContent(spoken, this.#agentName));
     this.#spoken = spoken;
   }
@@ -233,10 +233,10 @@ export class ContentsBuilder {
   }
 
   /** The calls that the model gets responses to: not those that its service ran, and no requests to people. */
-  #callsForModel(event: Event): readonly Call[] {
+  #callsForModel(event: Event): readonly RecordedCall[] {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
-    const calls: Call[] = [];
+    const calls: RecordedCall[] = [];
     let next = 0;
     for (const made of this.#callsOfSession().madeIn(event)) {
       if (made.call !== toRun[next]) continue;
@@ -305,7 +305,7 @@ export function endsWithPending(contents: readonly Content[]): boolean {
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
 }
 
-function toldOpen({ call, isLongRunning }: Call, { isUnderWay }: CallGroup): Part {
+function toldOpen({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGroup): Part {
   const response = isUnderWay || isLongRunning ? PENDING : INTERRUPTED_CALL;
   return withoutClientId({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
 }

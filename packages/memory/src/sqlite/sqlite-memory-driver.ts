@@ -10,11 +10,11 @@ import type {
   StoredMemory,
   WordCounts,
 } from '../memory-driver.ts';
-import { prepareStatements, type Statements } from './statements.ts';
+import { prepareStatements, type MemoryStatements } from './statements.ts';
 
 /** Memories in a SQLite database. Every method is one transaction. */
 export class SqliteMemoryDriver implements MemoryDriver {
-  readonly #sql: Statements;
+  readonly #sql: MemoryStatements;
   readonly #transactions: SqliteTransactions;
 
   constructor(database: DatabaseSync, platform: Platform) {
@@ -116,10 +116,10 @@ export class SqliteMemoryDriver implements MemoryDriver {
 /** Runs work on a connection as one unit; again, when another process keeps the file locked. */
 class SqliteTransactions {
   readonly #database: DatabaseSync;
-  readonly #sql: Statements;
+  readonly #sql: MemoryStatements;
   readonly #line: LockLine;
 
-  constructor(database: DatabaseSync, sql: Statements, line: LockLine) {
+  constructor(database: DatabaseSync, sql: MemoryStatements, line: LockLine) {
     this.#database = database;
     this.#sql = sql;
     this.#line = line;
@@ -135,7 +135,7 @@ class SqliteTransactions {
     return this.#line.write(() => this.#run(this.#sql.beginWrite, work));
   }
 
-  #run<T>(begin: Statements['begin'], work: () => T): T {
+  #run<T>(begin: MemoryStatements['begin'], work: () => T): T {
     begin.run();
     try {
       const result = work();

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** Every statement of the driver, prepared once. */
-export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+export type MemoryStatements = Readonly<Record<keyof typeof SQL, StatementSync>>;
 
 const SESSION = 'user = ?1 AND session_id = ?2';
 
@@ -51,8 +51,8 @@ const SQL = {
   deleteUser: 'DELETE FROM eventloom_memory_users WHERE pk = ?1',
 } as const;
 
-export function prepareStatements(database: DatabaseSync): Statements {
+export function prepareStatements(database: DatabaseSync): MemoryStatements {
   const prepared: Partial<Record<keyof typeof SQL, StatementSync>> = {};
   for (const [name, sql] of Object.entries(SQL)) prepared[name as keyof typeof SQL] = database.prepare(sql);
-  return prepared as Statements;
+  return prepared as MemoryStatements;
 }

@@ -28,7 +28,7 @@ export interface QuickJsThreadRun {
 }
 
 /** An execution that waits or runs. */
-interface Execution extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
+interface ThreadRun extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
   readonly resolve: (output: CodeExecutionOutput) => void;
   readonly reject: (error: unknown) => void;
   /** The thread that runs it; absent while it waits. */
@@ -38,7 +38,7 @@ interface Execution extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
 /** A thread has an execution, or a timer that ends it. */
 interface Thread {
   readonly worker: Worker;
-  execution: Execution | undefined;
+  execution: ThreadRun | undefined;
   idleTimer: NodeJS.Timeout | undefined;
 }
 
@@ -68,7 +68,7 @@ export class QuickJsThreads {
   readonly #maxThreads: number;
   readonly #idleMs: number;
   /** Executions that wait, by their owner. The owner whose turn is next comes first. */
-  readonly #queues = new Map<string, Execution[]>();
+  readonly #queues = new Map<string, ThreadRun[]>();
   readonly #threads = new Set<Thread>();
   /** Those without work. The one that was used last comes last, and is used first: the others end. */
   readonly #idle: Thread[] = [];
@@ -95,7 +95,7 @@ export class QuickJsThreads {
   async run({ params, owner, abortSignal, maxWaitMs, platform }: QuickJsThreadRun): Promise<CodeExecutionOutput> {
     if (abortSignal.aborted) return failure('The code was not run: it was aborted.');
     const { promise, resolve, reject } = Promise.withResolvers<CodeExecutionOutput>();
-    const execution: Execution = { params, owner, resolve, reject };
+    const execution: ThreadRun = { params, owner, resolve, reject };
     const abort = (): void => {
       // The 'exit' of the thread settles the execution.
       if (execution.thread) execution.thread.worker.terminate().catch(reject);
@@ -136,7 +136,7 @@ export class QuickJsThreads {
   }
 
   /** The first execution of the owner whose turn it is, who comes last from now on. */
-  #takeNext(): Execution | undefined {
+  #takeNext(): ThreadRun | undefined {
     const [next] = this.#queues;
     if (!next) return undefined;
     const [owner, queue] = next;
@@ -181,7 +181,7 @@ export class QuickJsThreads {
   }
 
   /** Takes an execution out of the queue. Its owner keeps the place in the turn. */
-  #giveUp(execution: Execution, reason: string): void {
+  #giveUp(execution: ThreadRun, reason: string): void {
     const queue = this.#queues.get(execution.owner) ?? [];
     const left = queue.filter((waiting) => waiting !== execution);
     if (left.length > 0) this.#queues.set(execution.owner, left);

@@ -19,7 +19,7 @@ import {
 import {
   afterCovered,
   beginsResumableRun,
-  type Call,
+  type RecordedCall,
   Calls,
   checkKnown,
   checkName,
@@ -203,7 +203,7 @@ export async function answerOpenCalls(
  * answered in a new run. Undefined if all calls stay open.
  */
 function answerCalls(
-  calls: readonly Call[],
+  calls: readonly RecordedCall[],
   ledger: ReadonlyMap<string, ToolLedgerEntry>,
 ): Pick<EventParams, 'content' | 'actions'> | undefined {
   const parts: Part[] = [];
@@ -229,7 +229,7 @@ function answerCalls(
  * Returns the ledger's entry of a call. A call that ran because a person answered is recorded under the event of that answer. Its entry under
  * the event that made the call is then about the first response, which says that the call waits.
  */
-function entryOf(call: Call, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
+function entryOf(call: RecordedCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);
   const starts = call.responses.length > 0 ? answers : [...answers, call];
   const [newest] = starts.flatMap(({ event }) => ledger.get(ledgerCallId(event.id, call.call)) ?? []);

@@ -76,7 +76,7 @@ class Execution implements RecordedExecution {
   readonly begin: number;
   readonly events: Event[] = [];
   readonly #all: readonly Event[];
-  isOver = false;
+  isCompleted = false;
   agentState: Readonly<Record<string, unknown>> | undefined;
   position: number;
 
@@ -92,7 +92,7 @@ class Execution implements RecordedExecution {
   add(event: Event, index: number): void {
     if (event.author === 'user') return;
     this.events.push(event);
-    if (event.actions.endOfAgent === true) this.isOver = true;
+    if (event.actions.endOfAgent === true) this.isCompleted = true;
     if (event.actions.agentState === undefined) return;
     this.agentState = event.actions.agentState;
     this.position = index;

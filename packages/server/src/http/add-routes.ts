@@ -3,7 +3,7 @@ import { cors } from 'hono/cors';
 import { MethodNotAllowedError, RouteNotFoundError } from '../errors.ts';
 import type { FrontContext } from '../server-context.ts';
 import type { AuthenticatedUser, ServerOptions } from '../server-options.ts';
-import { Call } from './call.ts';
+import { ServerRequest } from './server-request.ts';
 import { errorResponse } from './error-response.ts';
 import { guardOf, guardRequest, isAllowedOrigin } from './request-guard.ts';
 import { jsonResponse, INVOCATION_ID_HEADER, NEXT_CURSOR } from './responses.ts';
@@ -96,7 +96,7 @@ function addPath<Server extends FrontContext>(
       return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
     }
     const user = route.isPublic ? undefined : await identify?.(req.raw);
-    const call = new Call(server, context, user);
+    const call = new ServerRequest(server, context, user);
     try {
       return await route.handle(call);
     } finally {

@@ -1,7 +1,7 @@
 import type { OpenApiSchemaName } from '@eventloom/core/wire';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { RunOwner } from '../protocol.ts';
-import type { Call } from './call.ts';
+import type { ServerRequest } from './server-request.ts';
 
 /** The name of a schema among the components of the OpenAPI document. */
 export type ComponentName = OpenApiSchemaName;
@@ -61,6 +61,6 @@ export interface RouteSpec {
 /** One address and what it does. */
 export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
   /** Says which user and app a request is for, where the path does not. On Workers the object of that user answers the request. */
-  owner?(call: Call<FrontContext>): RunOwner | Promise<RunOwner>;
-  handle(call: Call<Server>): Response | Promise<Response>;
+  owner?(call: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;
+  handle(call: ServerRequest<Server>): Response | Promise<Response>;
 }

@@ -5,13 +5,13 @@ import {
   type SessionKey,
   type StreamingMode,
 } from '@eventloom/core';
-import { isRecord, runConfigOver } from '@eventloom/core/internal';
+import { isRecord, mergeRunConfigs } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { within } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import type { FrontContext } from '../server-context.ts';
-import type { Call } from './call.ts';
+import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkId, runnerOf } from './check-names.ts';
 import { checkCounts } from './request-body.ts';
@@ -21,7 +21,7 @@ import { decideRunConfig } from './run-policy.ts';
  * Reads and checks the body of a request for a run: the request's user may start it.
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
-export async function readRunBody<Server extends FrontContext>(call: Call<Server>): Promise<RunBody> {
+export async function readRunBody<Server extends FrontContext>(call: ServerRequest<Server>): Promise<RunBody> {
   const json = await call.json();
   if (json === undefined) throw new InvalidRequestError('body: is missing');
   checkCounts(json, call.server.limits);
@@ -37,7 +37,7 @@ const NOT_IN_BODIES = [
 ] as const;
 
 /** Checks a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app. */
-export function checkRunRequest<Server extends FrontContext>(call: Call<Server>, body: RunBody): RunBody {
+export function checkRunRequest<Server extends FrontContext>(call: ServerRequest<Server>, body: RunBody): RunBody {
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
@@ -56,7 +56,7 @@ export function checkRunRequest<Server extends FrontContext>(call: Call<Server>,
  * runner decides, once it has the session; the run that is looked up here is only the expected one.
  * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
-export async function startRun(call: Call, body: RunBody, streamingMode: StreamingMode): Promise<RunLog> {
+export async function startRun(call: ServerRequest, body: RunBody, streamingMode: StreamingMode): Promise<RunLog> {
   const { server, quota } = call;
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
@@ -65,7 +65,7 @@ export async function startRun(call: Call, body: RunBody, streamingMode: Streami
   quota.take('queued');
   const policy = server.runConfig && (await decideRunConfig(server.runConfig, call.request, call.user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
-  const runConfig = policy ? runConfigOver(policy, asked) : asked;
+  const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
   const isAnswer = newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
   if (invocationId === undefined && !isAnswer) return server.runs.start(runner, params, { quota });
@@ -73,14 +73,14 @@ export async function startRun(call: Call, body: RunBody, streamingMode: Streami
 }
 
 async function resume(
-  { server: { runs, platform }, quota }: Call,
+  { server: { runs, platform }, quota }: ServerRequest,
   runner: Runner,
   params: RunAsyncParams,
   runConfig: RunConfig,
 ): Promise<RunLog> {
   const { userId, sessionId, newMessage, invocationId } = params;
   const key: SessionKey = { appName: runner.appName, userId, sessionId };
-  const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = runConfigOver(
+  const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = mergeRunConfigs(
     runConfig,
     runner.runConfig,
   );

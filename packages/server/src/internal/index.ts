@@ -3,7 +3,7 @@
 export type { FrontContext, ServerContext } from '../server-context.ts';
 export { createServerOn } from '../create-server-on.ts';
 export { addRoutes } from '../http/add-routes.ts';
-export type { Call } from '../http/call.ts';
+export type { ServerRequest } from '../http/server-request.ts';
 export type { CountLimits } from '../http/request-body.ts';
 export { checkCounts, parseJson } from '../http/request-body.ts';
 export { checkAppName, quotedName, runnerOf } from '../http/check-names.ts';
@@ -20,6 +20,6 @@ export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';
 export { serverRoutes } from '../routes/server-routes.ts';
 export { commonRoutes, userRoutes } from '../routes/user-routes.ts';
-export { boundsOf, limitsOver } from '../server-limits.ts';
+export { boundsOf, mergeLimits } from '../server-limits.ts';
 export { checkServerOptions } from '../server-options.ts';
 export { VERSION } from '../version.ts';

@@ -10,7 +10,7 @@ import { RelayDatabase } from './relay-database.ts';
 import { relayStatements } from './relay-statements.ts';
 import { relayTablesOf } from './relay-tables.ts';
 import { RunPublisher } from './run-publisher.ts';
-import { RunTable } from './run-table.ts';
+import { RelayTable } from './run-table.ts';
 
 let database: TestDatabase;
 let pool: Pool;
@@ -91,7 +91,7 @@ beforeEach(() => {
   holding = new HoldingPool();
   const tables = relayTablesOf(undefined);
   const relayDatabase = new RelayDatabase(holding, tables, systemPlatform, SOON.timeout);
-  const table = new RunTable(relayDatabase, relayStatements(tables), crypto.randomUUID(), SOON.timeout, 60_000);
+  const table = new RelayTable(relayDatabase, relayStatements(tables), crypto.randomUUID(), SOON.timeout, 60_000);
   const host = { platform: systemPlatform, report: () => undefined };
   publisher = new RunPublisher(table, host, 1_000_000, () => undefined);
 });

@@ -6,10 +6,10 @@ import { RelayNotifications } from './relay-notifications.ts';
 import { relayStatements } from './relay-statements.ts';
 import { relayTablesOf, type RelayTables } from './relay-tables.ts';
 import { type RelayParts, RelayUpkeep } from './relay-upkeep.ts';
-import { endOf, type RunState } from './run-feed.ts';
+import { endOf, type RelayState } from './run-feed.ts';
 import { RunFeeds } from './run-feeds.ts';
 import { RunPublisher } from './run-publisher.ts';
-import { RunTable } from './run-table.ts';
+import { RelayTable } from './run-table.ts';
 
 /** Options of `PostgresRunRelay`. */
 export interface PostgresRunRelayOptions {
@@ -82,9 +82,9 @@ export class PostgresRunRelay implements RunRelay {
     const statements = relayStatements(this.#tables);
     const timeoutMs = Math.max(this.#leaseMs, MIN_TIMEOUT_MS);
     const database = new RelayDatabase(this.#pool, this.#tables, platform, timeoutMs);
-    const table = new RunTable(database, statements, this.#hostId, this.#leaseMs, host.keepRunsMs);
+    const table = new RelayTable(database, statements, this.#hostId, this.#leaseMs, host.keepRunsMs);
     const publisher = new RunPublisher(table, host, this.#maxBacklogChars, () => void this.#upkeep?.applyStops());
-    const feeds = new RunFeeds({ database, statements, platform, patienceMs: this.#leaseMs });
+    const feeds = new RunFeeds({ database, statements, platform, failAfterMs: this.#leaseMs });
     const notifications = new RelayNotifications(this.#pool, platform, {
       notified: (what, id) => this.#notified(what, id),
       listening: () => this.#catchUp(),
@@ -99,7 +99,7 @@ export class PostgresRunRelay implements RunRelay {
   }
 
   async find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
-    interface Row extends RunState {
+    interface Row extends RelayState {
       readonly attempt: number;
       readonly gone_position: number;
       readonly last_position: number;

@@ -4,7 +4,7 @@ import type { RelayNotifications } from './relay-notifications.ts';
 import type { RelayStatements } from './relay-statements.ts';
 import type { RunFeeds } from './run-feeds.ts';
 import type { RunPublisher } from './run-publisher.ts';
-import type { RunTable } from './run-table.ts';
+import type { RelayTable } from './run-table.ts';
 
 /** Beats between two sweeps of what expired. Each process sweeps for all. */
 const BEATS_PER_SWEEP = 6;
@@ -14,7 +14,7 @@ export interface RelayParts {
   readonly host: RelayHost;
   readonly database: RelayDatabase;
   readonly statements: RelayStatements;
-  readonly table: RunTable;
+  readonly table: RelayTable;
   readonly publisher: RunPublisher;
   readonly feeds: RunFeeds;
   readonly notifications: RelayNotifications;

@@ -9,12 +9,12 @@ import type { RelayStatements } from './relay-statements.ts';
 const PAGE = 16;
 
 /** The end of a run in its row. */
-export interface RunState {
+export interface RelayState {
   readonly state: unknown;
   readonly is_alive: boolean;
 }
 
-interface FeedRow extends RunState {
+interface FeedRow extends RelayState {
   readonly last_position: number;
   /** The position behind which the frames of a chunk are; null when there is no chunk. */
   readonly after_position: number | null;
@@ -27,7 +27,7 @@ export interface FeedSource {
   readonly statements: RelayStatements;
   readonly platform: Platform;
   /** The time for which the database may fail before the mirror is ended. */
-  readonly patienceMs: number;
+  readonly failAfterMs: number;
 }
 
 /**
@@ -42,7 +42,7 @@ export class RunFeed {
   #isAsked = false;
   #isReading = false;
   #isWoken = false;
-  #isOver = false;
+  #isEnded = false;
   #failures = 0;
   #failingSinceMs = 0;
 
@@ -60,19 +60,19 @@ export class RunFeed {
     this.#mirror = mirror;
   }
 
-  get isOver(): boolean {
-    return this.#isOver;
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** There may be more. */
   wake(): void {
     this.#isWoken = true;
-    if (!this.#isReading && !this.#isOver) void this.#read();
+    if (!this.#isReading && !this.#isEnded) void this.#read();
   }
 
   /** The mirror is told nothing more. */
   leave(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
   }
 
   async #read(): Promise<void> {
@@ -80,7 +80,7 @@ export class RunFeed {
     try {
       if (!this.#isAsked) await this.#source.database.query(this.#source.statements.follow, [...this.#run]);
       this.#isAsked = true;
-      while (this.#isWoken && !this.#isOver) {
+      while (this.#isWoken && !this.#isEnded) {
         this.#isWoken = false;
         await this.#readPage();
         this.#failures = 0;
@@ -95,7 +95,7 @@ export class RunFeed {
   async #readPage(): Promise<void> {
     const { database, statements } = this.#source;
     const rows = await database.query<FeedRow>(statements.read, [...this.#run, this.#position, PAGE]);
-    if (this.#isOver) return;
+    if (this.#isEnded) return;
     const [run] = rows;
     if (!run) {
       this.#end(lost(this.#run[3]));
@@ -121,15 +121,15 @@ export class RunFeed {
   }
 
   #end(end: RelayEnd): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     this.#mirror.mirrorEnded(end);
   }
 
   #retry(error: unknown): void {
-    if (this.#isOver) return;
-    const { platform, patienceMs } = this.#source;
+    if (this.#isEnded) return;
+    const { platform, failAfterMs } = this.#source;
     if (++this.#failures === 1) this.#failingSinceMs = platform.now();
-    if (platform.now() - this.#failingSinceMs < patienceMs) {
+    if (platform.now() - this.#failingSinceMs < failAfterMs) {
       platform.schedule(backoffMs(this.#failures), () => this.wake());
       return;
     }
@@ -139,7 +139,7 @@ export class RunFeed {
 }
 
 /** Returns the end of a run from its row; undefined while the run is in flight. */
-export function endOf({ state, is_alive }: RunState, invocationId: string): RelayEnd | undefined {
+export function endOf({ state, is_alive }: RelayState, invocationId: string): RelayEnd | undefined {
   if (state === 'ended') return { kind: 'ended' };
   if (state !== 'dropped' && is_alive) return undefined;
   return lost(invocationId);

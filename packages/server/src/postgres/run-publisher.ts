@@ -3,7 +3,7 @@ import type { RelayedLog, RelayHost, RunPublication } from '../runs/run-relay.ts
 import { formatPosition } from '../runs/frame-position.ts';
 import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';
-import type { RunTable } from './run-table.ts';
+import type { RelayTable } from './run-table.ts';
 
 /** The time for which events are batched while no other server follows the run. */
 const UNFOLLOWED_MS = 200;
@@ -19,7 +19,7 @@ const CHARS_OF_A_RUN = 1000;
  * more is gathered when the database is slow. While it fails nothing is lost that the runs themselves keep.
  */
 export class RunPublisher {
-  readonly #table: RunTable;
+  readonly #table: RelayTable;
   readonly #host: Pick<RelayHost, 'platform' | 'report'>;
   readonly #maxBacklogChars: number;
   readonly #onStopped: () => void;
@@ -42,7 +42,7 @@ export class RunPublisher {
    * @param onStopped told when the tables ask for the end of a run
    */
   constructor(
-    table: RunTable,
+    table: RelayTable,
     host: Pick<RelayHost, 'platform' | 'report'>,
     maxBacklogChars: number,
     onStopped: () => void,

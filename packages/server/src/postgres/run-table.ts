@@ -13,7 +13,7 @@ export interface WrittenRun {
 const MAX_KEEP_MS = 1e12;
 
 /** Writes the runs of this process into the tables. Every method throws RunRelayError. */
-export class RunTable {
+export class RelayTable {
   readonly #database: RelayDatabase;
   readonly #statements: RelayStatements;
   readonly #hostId: string;

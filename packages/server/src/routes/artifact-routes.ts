@@ -1,6 +1,6 @@
 import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/core';
 import { ArtifactNotFoundError } from '../errors.ts';
-import { type Call, parseCount } from '../http/call.ts';
+import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import { quotedName } from '../http/check-names.ts';
 import type { Route } from '../http/route.ts';
@@ -9,32 +9,32 @@ import { readWithoutState } from '../http/session-response.ts';
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
 
-async function list(call: Call): Promise<Response> {
+async function list(call: ServerRequest): Promise<Response> {
   const key = await existingSession(call);
   return jsonResponse((await call.runner().artifactService?.listArtifactKeys(key)) ?? []);
 }
 
-async function load(call: Call): Promise<Response> {
+async function load(call: ServerRequest): Promise<Response> {
   return jsonResponse(await loadPart(call, call.queryInteger('version')));
 }
 
-async function loadVersion(call: Call): Promise<Response> {
+async function loadVersion(call: ServerRequest): Promise<Response> {
   return jsonResponse(await loadPart(call, parseCount('version', call.param('version'))));
 }
 
-async function listVersions(call: Call): Promise<Response> {
+async function listVersions(call: ServerRequest): Promise<Response> {
   const key = await existingSession(call);
   const filename = call.param('filename');
   return jsonResponse((await call.runner().artifactService?.listVersions({ ...key, filename })) ?? []);
 }
 
-async function remove(call: Call): Promise<Response> {
+async function remove(call: ServerRequest): Promise<Response> {
   const key = await existingSession(call);
   await call.runner().artifactService?.deleteArtifact({ ...key, filename: call.param('filename') });
   return jsonResponse(null);
 }
 
-async function loadPart(call: Call, version: number | undefined): Promise<Part> {
+async function loadPart(call: ServerRequest, version: number | undefined): Promise<Part> {
   const key = await existingSession(call);
   const filename = call.param('filename');
   const part = await call.runner().artifactService?.loadArtifact({ ...key, filename, version });
@@ -44,7 +44,7 @@ async function loadPart(call: Call, version: number | undefined): Promise<Part> 
 }
 
 /** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
-async function existingSession(call: Call): Promise<SessionKey> {
+async function existingSession(call: ServerRequest): Promise<SessionKey> {
   const key = call.sessionKey();
   const session = await readWithoutState(call.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
   if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);

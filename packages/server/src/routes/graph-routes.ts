@@ -1,7 +1,7 @@
 import type { BaseAgent } from '@eventloom/core';
 import { hasBeginOfRun, readNewest } from '@eventloom/core/internal';
 import { RunNotFoundError } from '../errors.ts';
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 
@@ -35,7 +35,7 @@ const DESCRIPTION = {
   required: ['graph', 'runs', 'mermaid'],
 };
 
-async function describeGraphs(call: Call): Promise<Response> {
+async function describeGraphs(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const invocationId = call.param('invocationId');
   const { agent, sessionService } = call.runner();
@@ -47,7 +47,7 @@ async function describeGraphs(call: Call): Promise<Response> {
 }
 
 /** The graphs of an app as they are, before anything ran. Under a user, because in a Worker that is who has the agents. */
-function listGraphs(call: Call): Response {
+function listGraphs(call: ServerRequest): Response {
   call.userId();
   const { agent } = call.runner();
   const nothing = { events: [], invocationId: '' };

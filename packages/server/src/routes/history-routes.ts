@@ -1,13 +1,13 @@
 import { InvalidRequestError, serializeEvent } from '@eventloom/core';
 import { readRewindSessionRequest } from '@eventloom/core/wire';
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import { jsonTextResponse, NEXT_CURSOR } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
 
-async function listEvents(call: Call): Promise<Response> {
+async function listEvents(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const order = call.query('order');
   if (order !== undefined && order !== 'asc' && order !== 'desc') {
@@ -23,7 +23,7 @@ async function listEvents(call: Call): Promise<Response> {
   return jsonTextResponse(`[${events.map((event) => serializeEvent(event)).join(',')}]`, headers);
 }
 
-async function rewind(call: Call): Promise<Response> {
+async function rewind(call: ServerRequest): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
   const { rewindBeforeInvocationId, onBusy } = await call.body(REWIND);
   call.quota.take('queued');

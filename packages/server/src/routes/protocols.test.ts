@@ -5,7 +5,7 @@ import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 import type { RunItem } from '../http/hosted-run.ts';
-import type { Protocol, ProtocolCall, ProtocolRoute } from '../protocol.ts';
+import type { Protocol, ProtocolRequest, ProtocolRoute } from '../protocol.ts';
 import type { ServerOptions } from '../server-options.ts';
 
 const OWNER = '/p/{appName}/{userId}';
@@ -13,7 +13,7 @@ const OWNER = '/p/{appName}/{userId}';
 /** Starts a run, follows one, cancels one, and collects one. */
 function testProtocol(more: Partial<Protocol> = {}): Protocol {
   const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, answer: { schema: {} } } as const;
-  const keyOf = (call: ProtocolCall) => ({
+  const keyOf = (call: ProtocolRequest) => ({
     appName: call.param('appName'),
     userId: call.param('userId'),
     sessionId: 's',
@@ -23,7 +23,7 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
       `data: ${id ?? '-'} ${error?.code ?? event?.content?.parts?.map(({ text }) => text).join('')}\n\n`,
     end: 'data: end\n\n',
   };
-  const start = async (call: ProtocolCall) => {
+  const start = async (call: ProtocolRequest) => {
     const request = (await call.json()) as { readonly text: string };
     return call.startRun({ ...keyOf(call), newMessage: { parts: [{ text: request.text }] }, streaming: true });
   };

@@ -1,4 +1,4 @@
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 import { parsePosition } from '../runs/frame-position.ts';
@@ -6,7 +6,7 @@ import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
 
-async function follow(call: Call): Promise<Response> {
+async function follow(call: ServerRequest): Promise<Response> {
   const { runs } = call.server;
   const key = call.sessionKey();
   if (acceptsJson(call.request)) {
@@ -28,7 +28,7 @@ async function follow(call: Call): Promise<Response> {
   return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
 }
 
-async function cancel(call: Call): Promise<Response> {
+async function cancel(call: ServerRequest): Promise<Response> {
   const { live, runs } = call.server;
   const key = call.sessionKey();
   const invocationId = call.param('invocationId');
@@ -37,7 +37,7 @@ async function cancel(call: Call): Promise<Response> {
 }
 
 /** The header is what a browser sends by itself when it connects again; the query is for clients that cannot set one. */
-function lastEventId(call: Call): number {
+function lastEventId(call: ServerRequest): number {
   const header = call.request.headers.get('last-event-id');
   if (header) return parsePosition('Last-Event-ID', header);
   const text = call.query('lastEventId');

@@ -10,7 +10,7 @@ import {
 } from '@eventloom/core';
 import { type ErrorBody, readRunRequest, type RunBody } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
 import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
@@ -46,7 +46,7 @@ const START_BODY = {
   },
 };
 
-async function run(call: Call): Promise<Response> {
+async function run(call: ServerRequest): Promise<Response> {
   const { limits, platform } = call.server;
   const body = await readRunBody(call);
   const log = await startRun(call, body, StreamingMode.NONE);
@@ -60,7 +60,7 @@ async function run(call: Call): Promise<Response> {
   return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
 }
 
-async function runSse(call: Call): Promise<Response> {
+async function runSse(call: ServerRequest): Promise<Response> {
   const { runs } = call.server;
   const { headers } = call.request;
   const body = await readRunBody(call);
@@ -94,7 +94,7 @@ function isChunk(json: string): boolean {
 
 /** The run that a request is answered with, because its id is known. A run that was left is taken up first where the client asks for that. */
 async function knownRun(
-  call: Call,
+  call: ServerRequest,
   { ifKnown }: RunBody,
   { failure, key }: RunLog,
 ): Promise<RequestKnownError | undefined> {
@@ -105,7 +105,7 @@ async function knownRun(
 
 /** Answers the events of a run behind the message of a request, once it is over. */
 async function knownEvents(
-  call: Call,
+  call: ServerRequest,
   { key }: RunLog,
   { invocationId, position }: RequestKnownError,
 ): Promise<Response> {
@@ -137,7 +137,7 @@ const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'se
  * Starts a run and answers as soon as its message is stored: from then on the run has an end, whoever reads it. A request id that is known
  * is answered with its run. A run that does not get its session in the time that the client waits is not begun: nothing is stored.
  */
-async function begin(call: Call): Promise<Response> {
+async function begin(call: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = call.server;
   const { pathname } = new URL(call.request.url);
   const key = call.sessionKey();
@@ -199,7 +199,7 @@ function withoutWebhook(invocationId: string, error: unknown): unknown {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws StorageError */
-async function readWebhook(call: Call, key: SessionKey, json: object): Promise<string | undefined> {
+async function readWebhook(call: ServerRequest, key: SessionKey, json: object): Promise<string | undefined> {
   if (!('webhook' in json) || json.webhook === undefined || json.webhook === null) return undefined;
   const { webhooks } = call.server;
   if (webhooks) return webhooks.check(json.webhook, call.runner().sessionService, key);

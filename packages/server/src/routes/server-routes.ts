@@ -1,7 +1,7 @@
 import type { Platform } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import { jsonResponse } from '../http/responses.ts';
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import type { Route } from '../http/route.ts';
 import type { FrontContext } from '../server-context.ts';
 
@@ -12,7 +12,7 @@ function answerOk(): Response {
   return jsonResponse({ status: 'ok' });
 }
 
-async function answerReadiness({ server }: Call<FrontContext>): Promise<Response> {
+async function answerReadiness({ server }: ServerRequest<FrontContext>): Promise<Response> {
   const isReachable = server.runs.isDraining || (await server.isStorageReachable?.());
   if (isReachable !== false && !server.runs.isDraining) return answerOk();
   const status = server.runs.isDraining ? 'shutting down' : 'storage unavailable';

@@ -13,7 +13,7 @@ import {
 import { checkStateDelta, isRecord, isUserArtifact } from '@eventloom/core/internal';
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
-import type { Call } from '../http/call.ts';
+import type { ServerRequest } from '../http/server-request.ts';
 import { checkId } from '../http/check-names.ts';
 import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
@@ -35,7 +35,7 @@ const PATCH = { component: 'PatchSessionBody', read: readPatchSessionRequest } s
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
 const SESSION = `${SESSIONS}/{sessionId}`;
 
-async function create(call: Call): Promise<Response> {
+async function create(call: ServerRequest): Promise<Response> {
   const { server } = call;
   const userId = call.userId();
   const runner = call.runner();
@@ -46,7 +46,7 @@ async function create(call: Call): Promise<Response> {
   return partsResponse(sessionParts(session));
 }
 
-async function createWithId(call: Call): Promise<Response> {
+async function createWithId(call: ServerRequest): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
   const body = readCreateSessionRequest(call.counted(toCreateBody(await call.json())));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
@@ -61,7 +61,7 @@ async function createWithId(call: Call): Promise<Response> {
 }
 
 /** Checks the state that a session starts with like any other state that is written. @throws ForbiddenError */
-function checkStartAccess(call: Call, state: object = {}, events: readonly Event[] = []): void {
+function checkStartAccess(call: ServerRequest, state: object = {}, events: readonly Event[] = []): void {
   call.checkStateAccess('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
     const { stateDelta, removedState = [] } = actions;
@@ -77,7 +77,7 @@ function toCreateBody(body: unknown): unknown {
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
 }
 
-async function list(call: Call): Promise<Response> {
+async function list(call: ServerRequest): Promise<Response> {
   const userId = call.userId();
   const { appName, sessionService } = call.runner();
   const request: ListSessionsRequest = {
@@ -91,7 +91,7 @@ async function list(call: Call): Promise<Response> {
   return partsResponse(sessionListParts(sessions), headers);
 }
 
-async function get(call: Call): Promise<Response> {
+async function get(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const config: GetSessionConfig = {
     numRecentEvents: call.queryInteger('numRecentEvents'),
@@ -100,7 +100,7 @@ async function get(call: Call): Promise<Response> {
   return sessionResponse(sourceOf(call, key), config);
 }
 
-async function patch(call: Call): Promise<Response> {
+async function patch(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const { stateDelta } = await call.body(PATCH);
   call.checkStateAccess('stateDelta', Object.keys(stateDelta));
@@ -109,7 +109,7 @@ async function patch(call: Call): Promise<Response> {
   return sessionResponse(sourceOf(call, key));
 }
 
-async function remove(call: Call): Promise<Response> {
+async function remove(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const { sessionService, artifactService } = call.runner();
   const { live, runs } = call.server;
@@ -126,7 +126,7 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
   }
 }
 
-function sourceOf(call: Call, key: SessionKey): SessionSource {
+function sourceOf(call: ServerRequest, key: SessionKey): SessionSource {
   const { sessionService } = call.runner();
   const present = async (found: MaybePromise<Session | undefined>): Promise<Session> => {
     const session = await found;

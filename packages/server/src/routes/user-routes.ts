@@ -1,5 +1,5 @@
 import type { Route } from '../http/route.ts';
-import { checkProtocols, type Protocol, type ProtocolCall, type ProtocolRoute, specOf } from '../protocol.ts';
+import { checkProtocols, type Protocol, type ProtocolRequest, type ProtocolRoute, specOf } from '../protocol.ts';
 import type { FrontContext } from '../server-context.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { graphRoutes } from './graph-routes.ts';
@@ -36,7 +36,7 @@ export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontCo
 }
 
 function toRoute(route: ProtocolRoute): Route {
-  const handle = (call: ProtocolCall): Response | Promise<Response> => route.handle(call);
+  const handle = (call: ProtocolRequest): Response | Promise<Response> => route.handle(call);
   const owner = route.owner?.bind(route);
   return { ...specOf(route), handle, ...(owner ? { owner } : {}) };
 }

@@ -21,7 +21,7 @@ const MAX_ERROR_CHARS = 10_000;
 const PAGE_CHARS = 1024 * 1024;
 
 /** Consecutive events of a session. */
-interface EventPage {
+interface FramePage {
   /** The sequence number of the first. */
   readonly seq: number;
   readonly events: readonly Event[];
@@ -38,7 +38,7 @@ export async function* eventPages(
   key: SessionKey,
   afterSeq: number,
   untilSeq: number,
-): AsyncGenerator<EventPage, void, undefined> {
+): AsyncGenerator<FramePage, void, undefined> {
   let count = FIRST_EVENTS;
   let incarnation: string | undefined;
   let lastSeq = untilSeq;
@@ -52,7 +52,7 @@ export async function* eventPages(
     }
     incarnation = session.incarnation;
     lastSeq = Math.min(lastSeq, session.lastSeq);
-    const page: EventPage = { seq: seq + 1, events: session.events, chars: 1 };
+    const page: FramePage = { seq: seq + 1, events: session.events, chars: 1 };
     seq += count;
     if (page.events.length > 0) yield page;
     count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / page.chars)));

@@ -13,7 +13,7 @@ import {
 } from '@eventloom/core';
 import {
   beginsResumableRun,
-  type Call,
+  type RecordedCall,
   Calls,
   checkArtifactName,
   newestEntries,
@@ -142,7 +142,7 @@ function complete(event: Event, platform: Platform): Event {
  */
 function asHistory(events: readonly Event[]): Event[] {
   const calls = new Calls(events);
-  const isOpen = (call: Call): boolean =>
+  const isOpen = (call: RecordedCall): boolean =>
     call.responses.length === 0 && calls.newest(call.id, call.event.branch) === call;
   const open = calls.all.find(isOpen);
   if (open) refuse(open.position, `the call ${quotedName(open.id)} without its response`);

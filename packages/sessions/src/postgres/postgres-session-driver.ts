@@ -55,7 +55,7 @@ import { StoredRows } from './stored-rows.ts';
 import { webhookStatements, type WebhookRow, type WebhookStatements } from './webhook-statements.ts';
 import { WriterPositions } from './writer-positions.ts';
 
-type RunOutcome = ClaimRefusal | RunRefusal | RunTaken;
+type RunRowOutcome = ClaimRefusal | RunRefusal | RunTaken;
 
 /**
  * Sessions in PostgreSQL. Every method is one statement, but those that delete and import, an append that has to wait, and a run that
@@ -335,7 +335,7 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   /** Claims the lease for a run, like `#claim`. */
-  async #claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunOutcome | undefined> {
+  async #claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunRowOutcome | undefined> {
     const values = [...claimValues(begin), ...runValues(begin), isLocked];
     const [row] = (await run(this.#leases.claimForRun, values)) as readonly RunClaimRow[];
     return this.#toRunOutcome(begin, row, Number(row?.seq) + 1);
@@ -356,7 +356,7 @@ export class PostgresSessionDriver implements SessionDriver {
   }
 
   /** @param nextSeq the number of the session's next event */
-  #toRunOutcome(begin: RunBegin, row: RunClaimRow | undefined, nextSeq: number | undefined): RunOutcome | undefined {
+  #toRunOutcome(begin: RunBegin, row: RunClaimRow | undefined, nextSeq: number | undefined): RunRowOutcome | undefined {
     const { appName, userId, sessionId, invocationId, continues } = begin;
     const outcome = this.#toOutcome(begin, row);
     if (!row || outcome?.status === 'missing') return { status: 'missing' };

@@ -1,12 +1,12 @@
 import type { SessionKey } from '@eventloom/core';
 import { newerTablesError, SCHEMA_VERSION } from './schema.ts';
-import type { SessionRow, Statements } from './statements.ts';
+import type { SessionRow, SqlStatements } from './statements.ts';
 
 /**
  * The session's row; undefined when it is not there.
  * @throws ConfigurationError when a newer program changed the tables since this one started
  */
-export function findSession(sql: Statements, { appName, userId, sessionId }: SessionKey): SessionRow | undefined {
+export function findSession(sql: SqlStatements, { appName, userId, sessionId }: SessionKey): SessionRow | undefined {
   const row = sql.session.get(appName, userId, sessionId) as SessionRow | undefined;
   if (!row) checkVersion(sql);
   else if (row.version !== SCHEMA_VERSION) throw newerTablesError(row.version);
@@ -14,7 +14,7 @@ export function findSession(sql: Statements, { appName, userId, sessionId }: Ses
 }
 
 /** @throws ConfigurationError when a newer program changed the tables since this one started */
-export function checkVersion(sql: Statements): void {
+export function checkVersion(sql: SqlStatements): void {
   const version = Number(sql.version.get()?.['version']);
   if (version !== SCHEMA_VERSION) throw newerTablesError(version);
 }

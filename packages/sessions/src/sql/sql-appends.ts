@@ -6,7 +6,7 @@ import { type EventPlace, nextHighTimestamp, type SqlEvents } from './sql-events
 import type { SessionWriter, SqlLeases } from './sql-leases.ts';
 import type { SqlListing } from './sql-listing.ts';
 import type { SqlState } from './sql-state.ts';
-import type { SessionRow, Statements } from './statements.ts';
+import type { SessionRow, SqlStatements } from './statements.ts';
 
 /** The tables that an append writes to. */
 export interface AppendParts {
@@ -19,10 +19,10 @@ export interface AppendParts {
 /** Appends events: in one statement where the lease's owner knows the place and nothing else changes, else in one transaction. */
 export class SqlAppends {
   readonly #connection: SqlConnection;
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #parts: AppendParts;
 
-  constructor(connection: SqlConnection, sql: Statements, parts: AppendParts) {
+  constructor(connection: SqlConnection, sql: SqlStatements, parts: AppendParts) {
     this.#connection = connection;
     this.#sql = sql;
     this.#parts = parts;

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '@eventloom/core';
 import type { StateEntry } from '../session-driver.ts';
 
-type StateScope = StateEntry['scope'];
+export type StoredScope = StateEntry['scope'];
 
 /**
  * A value that can be bound to a parameter. Numbers may arrive as REAL in any case: SQL that needs an integer uses bit
@@ -39,7 +39,7 @@ export interface RowTexts {
    * Maximum size of the state of an app, a user and a session, each by itself, in bytes: all of it is read at once.
    * Undefined: any.
    */
-  readonly maxState?: Readonly<Record<StateScope, number>>;
+  readonly maxState?: Readonly<Record<StoredScope, number>>;
 }
 
 /** A database in the dialect of SQLite, as `SqlSessionDriver` needs it. A statement outside `read` and `write` is a transaction by itself. */

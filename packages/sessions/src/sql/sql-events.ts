@@ -2,7 +2,7 @@ import type { Event } from '@eventloom/core';
 import { eventToJson } from '../event-json.ts';
 import type { EventWindow } from '../session-driver.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
-import type { SessionRow, Statements } from './statements.ts';
+import type { SessionRow, SqlStatements } from './statements.ts';
 
 /** Rows that are read at once. */
 const RANGE = 1000;
@@ -31,10 +31,10 @@ interface Times {
  * from there on by an index. Called inside a transaction.
  */
 export class SqlEvents {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
 
-  constructor(sql: Statements, texts: RowTexts) {
+  constructor(sql: SqlStatements, texts: RowTexts) {
     this.#sql = sql;
     this.#texts = texts;
   }

@@ -3,7 +3,7 @@ import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lea
 import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal } from '../session-driver.ts';
 import { type RunTaken, toEnd } from '../session-hold.ts';
 import { findSession } from './find-session.ts';
-import type { SessionRow, Statements } from './statements.ts';
+import type { SessionRow, SqlStatements } from './statements.ts';
 
 /** Knowledge of a lease's holder about its session, which stays true because nobody else can write to it. */
 export interface SessionWriter {
@@ -18,11 +18,11 @@ const LAST_PLACE = { sinceMs: Infinity, id: '' } as const;
 
 /** The leases, waiters and open runs of sessions. */
 export class SqlLeases {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   /** Spares an append under a lease given here from looking up where the session ends. */
   readonly #writers = new WeakMap<SessionLease, SessionWriter>();
 
-  constructor(sql: Statements) {
+  constructor(sql: SqlStatements) {
     this.#sql = sql;
   }
 

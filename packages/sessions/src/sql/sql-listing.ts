@@ -1,6 +1,6 @@
 import type { SessionPage } from '../session-driver.ts';
 import type { SqlStatement, SqlValue } from './sql-connection.ts';
-import type { SessionRow, Statements } from './statements.ts';
+import type { SessionRow, SqlStatements } from './statements.ts';
 
 /** Maximum time by which a session's last update may be later than in the index of the listing, in milliseconds. */
 const LAG_MS = 60_000;
@@ -13,9 +13,9 @@ const ROUNDING_MS = 1;
  * looked for among the sessions that may belong to it by the index, and put in order by the events.
  */
 export class SqlListing {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
 
-  constructor(sql: Statements) {
+  constructor(sql: SqlStatements) {
     this.#sql = sql;
   }
 

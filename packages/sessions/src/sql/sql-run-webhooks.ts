@@ -1,12 +1,12 @@
 import type { PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
 import type { RunWebhookPage } from '../session-driver.ts';
-import type { Statements } from './statements.ts';
+import type { SqlStatements } from './statements.ts';
 
 /** The webhooks of runs. */
 export class SqlRunWebhooks {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
 
-  constructor(sql: Statements) {
+  constructor(sql: SqlStatements) {
     this.#sql = sql;
   }
 

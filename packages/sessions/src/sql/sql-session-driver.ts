@@ -41,7 +41,7 @@ import { SqlListing } from './sql-listing.ts';
 import { SqlRunWebhooks } from './sql-run-webhooks.ts';
 import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
-import { prepareStatements, type SessionRow, type Statements } from './statements.ts';
+import { prepareStatements, type SessionRow, type SqlStatements } from './statements.ts';
 
 /** At most so much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
 const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
@@ -54,7 +54,7 @@ export class SqlSessionDriver implements SessionDriver {
   readonly shared: boolean;
   readonly #connection: SqlConnection;
   readonly #work: SqlWork;
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #state: SqlState;
   readonly #events: SqlEvents;
   readonly #listing: SqlListing;

@@ -4,7 +4,7 @@ import type { StateEntry } from '../session-driver.ts';
 import { withinLimit } from './size-limit.ts';
 import { StateRoom } from './state-room.ts';
 import type { RowTexts, SqlRow, SqlStatement } from './sql-connection.ts';
-import type { Statements } from './statements.ts';
+import type { SqlStatements } from './statements.ts';
 
 type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
 
@@ -12,7 +12,7 @@ const SCOPES = ['app', 'user', 'session'] as const;
 
 /** State in its three tables, a key a row. Called inside a transaction. */
 export class SqlState {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
   readonly #set: ByScope;
   readonly #remove: ByScope;
@@ -20,7 +20,7 @@ export class SqlState {
   readonly #add: ByScope;
   readonly #room: StateRoom;
 
-  constructor(sql: Statements, texts: RowTexts) {
+  constructor(sql: SqlStatements, texts: RowTexts) {
     this.#sql = sql;
     this.#texts = texts;
     this.#room = new StateRoom(sql, texts);

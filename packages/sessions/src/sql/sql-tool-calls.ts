@@ -1,17 +1,17 @@
 import type { SessionKey, SessionLease, ToolLedgerEntry } from '@eventloom/core';
 import { readOutcome, storedOutcome } from '../tool-outcome.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
-import type { Statements } from './statements.ts';
+import type { SqlStatements } from './statements.ts';
 
 /** The response and the actions of a call, null for none. */
 type OutcomeTexts = readonly [response: string | null, actions: string | null];
 
 /** The ledger of tool calls. */
 export class SqlToolCalls {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
 
-  constructor(sql: Statements, texts: RowTexts) {
+  constructor(sql: SqlStatements, texts: RowTexts) {
     this.#sql = sql;
     this.#texts = texts;
   }

@@ -1,9 +1,6 @@
 import { SizeLimitError } from '@eventloom/core';
-import type { StateEntry } from '../session-driver.ts';
-import type { RowTexts } from './sql-connection.ts';
-import type { Statements } from './statements.ts';
-
-type StateScope = StateEntry['scope'];
+import type { RowTexts, StoredScope } from './sql-connection.ts';
+import type { SqlStatements } from './statements.ts';
 
 /** Maximum number of states whose size is remembered. */
 const MAX_REMEMBERED = 1000;
@@ -20,12 +17,12 @@ export type StateOwner = readonly [appName: string, userId: string, pk: number];
  * might have become too large since it was measured last, and not at every write.
  */
 export class StateRoom {
-  readonly #sql: Statements;
+  readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
   /** At least how much may be written to a state before it has to be measured again. What is rolled back counts as well. */
   readonly #rooms = new Map<string, number>();
 
-  constructor(sql: Statements, texts: RowTexts) {
+  constructor(sql: SqlStatements, texts: RowTexts) {
     this.#sql = sql;
     this.#texts = texts;
   }
@@ -35,7 +32,7 @@ export class StateRoom {
    * @param texts what is set, as it lies in rows
    * @throws SizeLimitError when the state is too large then
    */
-  keep(scope: StateScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
+  keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     const most = this.#texts.maxState?.[scope];
     if (most === undefined) return write();
     const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);

@@ -72,7 +72,7 @@ export interface SessionRow {
 }
 
 /** Every statement of the driver, prepared once. */
-export type Statements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
+export type SqlStatements = Readonly<Record<keyof typeof SQL, SqlStatement>>;
 
 const SQL = {
   insertSession: `
@@ -284,8 +284,8 @@ const SQL = {
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 } as const;
 
-export function prepareStatements(connection: SqlConnection): Statements {
+export function prepareStatements(connection: SqlConnection): SqlStatements {
   const prepared: Partial<Record<keyof typeof SQL, SqlStatement>> = {};
   for (const [name, sql] of Object.entries(SQL)) prepared[name as keyof typeof SQL] = connection.prepare(sql);
-  return prepared as Statements;
+  return prepared as SqlStatements;
 }

@@ -1,3 +1,4 @@
+import type { ApiClient } from './draft-request.ts';
 // Stands in for ../create-genai-client.ts wherever there is no node: see `imports` in the manifest.
 import { ConfigurationError } from '@eventloom/core';
 import { Models } from '@google/genai';
@@ -6,9 +7,6 @@ import type { OwnGenAiClient } from '../genai-client.ts';
 import { KeyedApi } from './keyed-api.ts';
 import { WebCaches } from './web-caches.ts';
 import { createWebLive } from './web-live.ts';
-
-/** The constructor argument of `Models`. It accepts any object of this shape; its class is not exported. */
-type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /**
  * Makes a client of those parts of @google/genai that are used: `GoogleGenAI` has all of them, and more than doubles what a Worker

@@ -1,7 +1,8 @@
 import { type GenerateContentParameters, Models } from '@google/genai';
 import type { ApiRequest, KeyedApi } from './keyed-api.ts';
 
-type ApiClient = ConstructorParameters<typeof Models>[0];
+/** The client that the API classes of @google/genai are constructed with. */
+export type ApiClient = ConstructorParameters<typeof Models>[0];
 
 /** The request that `Models` of @google/genai would send. */
 export interface DraftedRequest {

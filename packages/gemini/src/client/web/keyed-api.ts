@@ -155,14 +155,14 @@ function readPiece(text: string): unknown {
   return piece;
 }
 
-type JsonRecord = Record<string, unknown>;
+type JsonBody = Record<string, unknown>;
 
 /** A body of JSON with further fields; objects that are in both are merged, and else the further field wins. */
-function mergeBody(body: string, extra: JsonRecord): string {
-  return Object.keys(extra).length === 0 ? body : JSON.stringify(merge(JSON.parse(body) as JsonRecord, extra));
+function mergeBody(body: string, extra: JsonBody): string {
+  return Object.keys(extra).length === 0 ? body : JSON.stringify(merge(JSON.parse(body) as JsonBody, extra));
 }
 
-function merge(own: JsonRecord, extra: JsonRecord): JsonRecord {
+function merge(own: JsonBody, extra: JsonBody): JsonBody {
   const merged = { ...own };
   for (const [name, value] of Object.entries(extra)) {
     const known = Object.hasOwn(own, name) ? own[name] : undefined;

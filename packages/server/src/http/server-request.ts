@@ -22,7 +22,7 @@ import { checkRunRequest, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
-export class Call<Server extends FrontContext = ServerContext> {
+export class ServerRequest<Server extends FrontContext = ServerContext> {
   readonly server: Server;
   /** The request itself. Its body is read here. */
   readonly request: Request;
@@ -96,7 +96,7 @@ export class Call<Server extends FrontContext = ServerContext> {
   }
 
   /** The runner of an app, by default of the one in the path. @throws AppNotFoundError */
-  runner(this: Call, appName: string = this.param('appName')): Runner {
+  runner(this: ServerRequest, appName: string = this.param('appName')): Runner {
     return runnerOf(this.server, appName);
   }
 
@@ -125,8 +125,8 @@ export class Call<Server extends FrontContext = ServerContext> {
     return this.server.limits;
   }
 
-  /** See `ProtocolCall.startRun`. */
-  async startRun(this: Call, request: RunBody): Promise<HostedRun> {
+  /** See `ProtocolRequest.startRun`. */
+  async startRun(this: ServerRequest, request: RunBody): Promise<HostedRun> {
     const body = checkRunRequest(this, readRunRequest(this.counted(request)));
     const log = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
     const { runs } = this.server;
@@ -136,8 +136,8 @@ export class Call<Server extends FrontContext = ServerContext> {
     return new HostedRun(invocationId, (frames) => ({ invocationId, body: runs.readers.read(log, undefined, frames) }));
   }
 
-  /** See `ProtocolCall.followRun`. */
-  followRun(this: Call, { lastEventId, ...request }: FollowRunRequest): HostedRun {
+  /** See `ProtocolRequest.followRun`. */
+  followRun(this: ServerRequest, { lastEventId, ...request }: FollowRunRequest): HostedRun {
     const { key, invocationId } = this.#runOf(request);
     const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
     const runner = this.runner(key.appName);
@@ -146,8 +146,8 @@ export class Call<Server extends FrontContext = ServerContext> {
     );
   }
 
-  /** See `ProtocolCall.cancelRun`. */
-  async cancelRun(this: Call, request: FollowRunRequest): Promise<void> {
+  /** See `ProtocolRequest.cancelRun`. */
+  async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<void> {
     const { key, invocationId } = this.#runOf(request);
     await this.server.runs.cancel(this.runner(key.appName), key, invocationId);
   }
@@ -160,13 +160,13 @@ export class Call<Server extends FrontContext = ServerContext> {
     return { key: { appName, userId, sessionId }, invocationId: checkInvocationId(invocationId) };
   }
 
-  /** See `ProtocolCall.sessions`. */
-  sessions(this: Call, appName: string): BaseSessionService {
+  /** See `ProtocolRequest.sessions`. */
+  sessions(this: ServerRequest, appName: string): BaseSessionService {
     return this.runner(appName).sessionService;
   }
 
-  /** See `ProtocolCall.artifacts`. */
-  artifacts(this: Call, appName: string): BaseArtifactService | undefined {
+  /** See `ProtocolRequest.artifacts`. */
+  artifacts(this: ServerRequest, appName: string): BaseArtifactService | undefined {
     return this.runner(appName).artifactService;
   }
 

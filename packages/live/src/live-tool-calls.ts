@@ -17,7 +17,7 @@ import { Semaphore } from '@eventloom/core/internal';
 import type { ServiceSession } from './service-session.ts';
 import { STOP_STREAMING } from './stop-streaming-tool.ts';
 
-export interface LiveCallsParams {
+export interface LiveToolCallsParams {
   readonly run: QueueLiveRun;
   readonly context: InvocationContext;
   readonly session: ServiceSession;
@@ -44,8 +44,8 @@ export interface CallsToStart {
 }
 
 /** The running tool calls of a live run. Each runs by itself and gets its response when it is done, while the conversation continues. */
-export class LiveCalls {
-  readonly #params: LiveCallsParams;
+export class LiveToolCalls {
+  readonly #params: LiveToolCallsParams;
   readonly #slots: Semaphore;
   readonly #running = new Set<Running>();
   readonly #work = new Set<Promise<void>>();
@@ -53,7 +53,7 @@ export class LiveCalls {
   /** True once a call that gives control away is about to get its response. */
   #isGivingControl = false;
 
-  constructor(params: LiveCallsParams) {
+  constructor(params: LiveToolCallsParams) {
     this.#params = params;
     const { maxParallelToolCalls } = params.context.runConfig;
     this.#slots = new Semaphore(maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls);
