@@ -119,16 +119,17 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
-  /** True: in a live run, the live support of the runner speaks with the agent's model. */
   override isDoneAfter(event: Event): boolean {
     if (this.afterAgentCallback.length > 0 || this.codeExecutor !== undefined) return false;
     // The agent handed over to the one below it.
     if (event.author !== this.name) return true;
     const isError = event.errorCode !== undefined && event.errorCode !== event.finishReason;
     const isOfTools = event.content?.parts?.some((part) => part.functionCall ?? part.functionResponse) === true;
-    return isFinalResponse(event) && !isError && !isOfTools;
+    // Replies in a live run have no finish reason: the conversation may continue after any of them.
+    return event.finishReason !== undefined && isFinalResponse(event) && !isError && !isOfTools;
   }
 
+  /** True: in a live run, the live support of the runner speaks with the agent's model. */
   override get canRunLive(): boolean {
     return true;
   }

@@ -286,6 +286,6 @@ test('who runs an agent in a session that is not there is told how to make it', 
   const { text } = await send(createApp().server, '/run', { method: 'POST', body: run('ann') });
   expect(JSON.parse(text)).toMatchObject({
     code: 'SESSION_NOT_FOUND',
-    error: expect.stringContaining('POST /apps/{appName}/users/{userId}/sessions/{sessionId}'),
+    error: expect.stringContaining('POST /apps/app/users/ann/sessions/s'),
   });
 });

@@ -100,8 +100,8 @@ export abstract class BaseAgent {
   }
 
   /**
-   * True if the agent does nothing more once this stored event of it, or of an agent below it, is there: that a run which cannot be resumed came
-   * to its end is known by it, if its process ended right then. Default: false, which says that it may have more to do.
+   * True if the agent has completed once this event of it, or of an agent below it, is stored. If the process of a run that cannot be resumed ends
+   * right after its last event, the run is recorded as completed because of it. Default: false, the agent may have more to do.
    */
   isDoneAfter(_event: Event): boolean {
     return false;

@@ -311,7 +311,8 @@ test.each([
     const run = { invocationId: 'e-1', executionId: 'e-1' };
     const message = createEvent({ ...run, id: 'm', author: 'user', content: { parts: [{ text: 'hi' }] } });
     const { lease, session } = await sessionService.beginRun({ ...KEY, invocationId: 'e-1', message });
-    const reply = createEvent({ ...run, id: 'r', author: 'bot', content: { role: 'model', parts: [part] } });
+    const content = { role: 'model', parts: [part] };
+    const reply = createEvent({ ...run, id: 'r', author: 'bot', finishReason: 'STOP', content });
     await sessionService.appendEvent({ session, lease, event: reply });
     await sessionService.releaseLease(lease, { leaveOpen: true });
     const told = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });

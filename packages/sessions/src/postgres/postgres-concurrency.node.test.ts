@@ -124,7 +124,7 @@ test('of two who claim a free session at once one gets it, and the other is told
   await client.query('BEGIN');
   const lease = await other.acquireLease(KEY);
   const claim = service.acquireLease({ ...KEY, onBusy: 'reject' });
-  const refused = expect(claim).rejects.toThrow(/held/);
+  const refused = expect(claim).rejects.toThrow(/is busy/);
   await untilWaiting(pool);
   await client.query('COMMIT');
   await refused;

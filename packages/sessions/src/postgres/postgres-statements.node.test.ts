@@ -235,7 +235,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     const key = { ...KEY, userId: 'user 3', sessionId: 'session 3' };
     const lease = await service.acquireLease(key);
     sent = [];
-    await expect(service.acquireLease({ ...key, waitMs: 0 })).rejects.toThrow(/held/);
+    await expect(service.acquireLease({ ...key, waitMs: 0 })).rejects.toThrow(/is busy/);
     await service.releaseLease(lease);
     const { blocks, scans } = await costs();
     expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
