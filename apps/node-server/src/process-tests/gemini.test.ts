@@ -58,7 +58,7 @@ test(
     expect(await ask()).toMatch(/"one "[^]*"two"[^]*"one two"/);
     const failed = await ask();
     expect(failed).toMatch(/"errorCode":"INVALID_ARGUMENT"/);
-    expect(failed).toMatch(/data: \{"error":".*","code":"MODEL"\}\n\n$/);
+    expect(failed).toMatch(/data: \{"error":".*","code":"INVALID_ARGUMENT"\}\n\n$/);
     const { stderr } = await server.end('SIGTERM');
     expect(failed + stderr).not.toContain(KEY);
   },

@@ -70,6 +70,8 @@ test('calls run beside the conversation, one is taken back and not answered, and
     'bot: {"sky":"grey"}',
     'bot: Grey.',
     'bot: end',
+    // The call that the model took back, too, has a response once its run has ended.
+    'bot: {"error":"interrupted","message":"The call was cut off when its run was ended. It may have had its effect or not."}',
   ]);
   const functionResponses = [{ id: 'c2', name: 'quick', response: { sky: 'grey' } }];
   expect((await stopGemini())[0]?.received.slice(1)).toEqual([{ toolResponse: { functionResponses } }]);
