@@ -20,15 +20,15 @@ export type ToolExecuteArgument<P extends ToolInputParameters> = P extends Schem
   : Record<string, unknown>;
 
 /**
- * The function behind a tool. Sync or async; work that keeps the processor busy blocks everything else meanwhile. A generator
- * function, async or not, is a streaming tool: see `ToolOptions.execute`.
+ * The function of a tool, sync or async. CPU-bound work in it blocks the whole process. A generator function, sync or async,
+ * makes a streaming tool: see `ToolOptions.execute`.
  */
 export type ToolExecuteFunction<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
 ) => unknown;
 
-/** Says whether a person has to confirm a call. Asked with arguments that the schema let through, before each run of the tool. */
+/** Returns true if a person has to confirm a call. Called with checked arguments before each run of the tool. */
 export type ConfirmationPredicate<P extends ToolInputParameters> = (
   args: ToolExecuteArgument<P>,
   toolContext: ToolContext,
@@ -36,43 +36,48 @@ export type ConfirmationPredicate<P extends ToolInputParameters> = (
 
 /** Options of a function tool. */
 export interface ToolOptions<P extends ToolInputParameters = undefined> {
-  /** Default: the function's own name. */
+  /** Name that the model calls: see `BaseToolParams.name`. Default: the name of the function given as `execute`. */
   readonly name?: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
-  /** The arguments, an object: zod 4, any Standard Schema with a JSON schema, or JSON Schema. */
+  /** Schema of the arguments, an object: zod 4, any Standard Schema with a JSON schema, or JSON Schema. Default: no arguments are declared or checked. */
   readonly parameters?: P;
   /**
-   * Each chunk that a generator yields, JSON, is streamed as it comes in a partial `tool.response` event, and the generator goes on
-   * when it was taken. The result is what the generator returns; else a `FinalToolResult` that it yielded last; else all texts
-   * joined, or the list of chunks when not all are texts. What it throws is told to the model with what came before as `output`.
+   * Runs the call with checked arguments and returns the result, as JSON: see `BaseTool.runAsync`. An error that it throws is
+   * given to the model as `{error}`.
+   *
+   * A generator streams: each chunk that it yields (JSON) is sent at once in a partial `tool.response` event, and the
+   * generator continues once the reader has taken the event. Its result is the value that it returns; else a
+   * `FinalToolResult` that it yielded last; else the joined text of all chunks, or the list of chunks if not all are strings.
+   * If it throws, the model gets the earlier chunks as `output` together with the error.
    */
   readonly execute: ToolExecuteFunction<P>;
+  /** True if the result comes later, in a message: see `LongRunningFunctionTool`. Default false. */
   readonly isLongRunning?: boolean;
   /**
-   * To run a call twice does no more than to run it once. In a run that is resumed, a call that was cut off is run again; one of a
-   * tool that is not idempotent is answered with `{error: 'interrupted'}`. Default false.
+   * True if running a call twice has the same effect as running it once. A resumed run then runs an interrupted call again,
+   * and otherwise answers it with `{error: 'interrupted'}`. Default false.
    */
   readonly idempotent?: boolean;
   /**
-   * The tool listens to the client of a live run by `toolContext.inputStream`. Its model does not wait: it is told that the call is under
-   * way, each chunk as it is yielded, and at last what the tool failed with, or what it returned beside its chunks; nothing more when the
-   * run ends or the model calls `stop_streaming`. Default false.
+   * True if the tool reads the client's input in a live run (`toolContext.inputStream`). The model does not wait for it: it is
+   * told that the call is under way, then each chunk, and finally the error or the returned value. It gets nothing more after
+   * the run ends or the model calls `stop_streaming`. Default false.
    */
   readonly inputStream?: boolean;
   /**
-   * In a live run the model goes on with the conversation while the call runs (`Behavior.NON_BLOCKING`), and hears each chunk that a
-   * generator yields as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
+   * True lets the model of a live run continue the conversation while the call runs (`Behavior.NON_BLOCKING`); it gets each
+   * chunk at once. Only for models that support such calls. Default false, or true with `responseScheduling`.
    */
   readonly nonBlocking?: boolean;
   /**
-   * Tells the model of a live run how to take the responses. A single call can differ:
-   * `toolContext.responseScheduling`.
+   * Tells the model of a live run how to treat the responses. A single call can override it with
+   * `toolContext.responseScheduling`. Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling;
   /**
-   * True, or a function that says so: the call waits until a person has confirmed it, and is answered as rejected when they do
-   * not. Default false. What the tool does is done once for each confirmed call.
+   * True, or a function that returns true: the call waits until a person confirms it, and runs once after that. If the person
+   * rejects it, the model gets a rejection and the tool does not run. Default false.
    */
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
@@ -105,8 +110,19 @@ const HINTS = {
 };
 
 /**
- * A function that a model can call. Arguments are checked against the schema before the function runs; what is wrong with them is
- * told to the model, which can then call again.
+ * A function that a model can call. The arguments are checked against the schema before the function runs. If they are invalid,
+ * the model gets the problems as `{error}` and can call again.
+ *
+ * @example
+ * const getWeather = new FunctionTool({
+ *   name: 'get_weather',
+ *   description: 'Returns the weather of a city.',
+ *   parameters: z.object({ city: z.string() }),
+ *   execute: async ({ city }, toolContext) => {
+ *     toolContext.state.set('lastCity', city);
+ *     return { city, temperature: 21 };
+ *   },
+ * });
  */
 export class FunctionTool<P extends ToolInputParameters = undefined> extends BaseTool {
   readonly #execute: ToolExecuteFunction<P>;
@@ -114,12 +130,12 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   readonly #requireConfirmation: boolean | ConfirmationPredicate<P>;
   #declaration: FunctionDeclaration | undefined;
 
-  /** @throws ConfigurationError for a missing name or function, a schema of no known kind, or an option this version does not have */
+  /** @throws ConfigurationError for a missing name, description or function, an unsupported schema, and an unknown option */
   constructor(options: ToolOptions<P>) {
     const name = options?.name ?? options?.execute?.name;
     const owner = name ? `tool "${name}"` : new.target.name;
     checkKnown(owner, OPTIONS, options, HINTS);
-    // The name that a function gets from its option.
+    // A function without a name of its own is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
       throw new ConfigurationError(
         `${new.target.name}: name is missing; write name: 'get_weather', by which the model calls the tool, or give execute a named function`,
@@ -180,7 +196,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
       if (isPromiseLike(result)) return readLater(result, toolContext);
       return isGenerator(result) ? streamResult(result, toolContext) : result;
     } catch (error) {
-      // A failure rejects, whether the function is asynchronous or not.
+      // An error of a synchronous function rejects as well, like that of an asynchronous one.
       return Promise.reject(error);
     }
   }
@@ -191,15 +207,15 @@ async function readLater(pending: PromiseLike<unknown>, toolContext: ToolContext
   return isGenerator(result) ? streamResult(result, toolContext) : result;
 }
 
-/** True for function tools, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for function tools, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputParameters> {
   return typeof value === 'object' && value !== null && '~eventloom.function-tool' in value;
 }
 
-/** Types of a tool's `requireConfirmation`. A function is called with checked arguments before each run of the tool. */
+/** Type of a tool's `requireConfirmation`. A function is called with checked arguments before each run of the tool. */
 export type ConfirmationRule<A> = boolean | ((args: A, toolContext: ToolContext) => boolean | Promise<boolean>);
 
-/** True when a call may run now: nobody has to confirm it, or somebody did. Otherwise a person is asked, and the call waits. */
+/** Resolves to true if a call needs no confirmation or is confirmed. Otherwise requests a confirmation, and the tool should return. */
 export async function isConfirmed<A>(
   rule: ConfirmationRule<A>,
   args: A,
@@ -216,8 +232,15 @@ const NOTE =
   'The result comes later. After one call, also when its answer is a pending status, do not call this tool again for the same thing.';
 
 /**
- * A tool whose result comes later. Its function starts the work and may return a first status, or undefined for none yet; the
- * result is sent to the agent as a function response, with the call's id, in a later message. Until then the agent waits.
+ * A tool whose result comes later. Its function starts the work and may return a first status, or undefined for none. The
+ * client sends the result in a later message, as a function response with the call's id. The agent waits until then.
+ *
+ * @example
+ * const requestRefund = new LongRunningFunctionTool({
+ *   name: 'request_refund',
+ *   description: 'Requests a refund, which a person decides on.',
+ *   execute: (_args, { functionCallId }) => ({ status: 'pending', ticket: functionCallId }),
+ * });
  */
 export class LongRunningFunctionTool<P extends ToolInputParameters = undefined> extends FunctionTool<P> {
   #declaration: FunctionDeclaration | undefined;

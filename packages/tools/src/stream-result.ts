@@ -3,7 +3,7 @@ import { copyJson } from '@eventloom/core/internal';
 
 type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 
-/** True for what a generator function returns. */
+/** True for the generator object that a generator function returns, sync or async. */
 export function isGenerator(value: unknown): value is Chunks {
   if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
     return false;
@@ -11,11 +11,13 @@ export function isGenerator(value: unknown): value is Chunks {
 }
 
 /**
- * Passes each chunk on as it comes and gives the result of all of them: what the generator returns; else a final result that it
- * yielded last; else the text of the chunks when all are texts, the list of them when not, and nothing when there were none.
+ * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns; else a final result
+ * that it yielded last; else the joined text of the chunks, the list of chunks if not all are strings, or undefined if there
+ * were none.
  *
- * The generator goes on when its chunk was taken. When nobody takes it any more, it is closed, so that its finally blocks run.
- * What it throws is thrown; what came until then is the context's `partialOutput`.
+ * The generator continues once the reader has taken its chunk. If the run has no reader any more, the generator is closed, so
+ * that its finally blocks run. An error of the generator is rethrown, with the earlier chunks in the context's `partialOutput`.
+ * @throws RunAbortedError if the run has no reader any more
  */
 export async function streamResult(generator: Chunks, toolContext: ToolContext): Promise<unknown> {
   const chunks: unknown[] = [];
@@ -41,7 +43,7 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
   throw new RunAbortedError('the tool call has ended: its chunks are not read any more');
 }
 
-/** The tool may go on writing to what it yielded. */
+/** Copies a chunk, because the tool may change the object after it yielded it. */
 function copyOf(value: unknown): unknown {
   const copied = copyJson(value, { toJson: true });
   return 'value' in copied ? copied.value : value;
@@ -52,7 +54,15 @@ function joined(chunks: readonly unknown[]): unknown {
   return chunks.every((chunk) => typeof chunk === 'string') ? chunks.join('') : chunks;
 }
 
-/** Yielded last by a streaming tool: the tool's result, in place of what its chunks make together. It is no chunk itself. */
+/**
+ * The result of a streaming tool, yielded last, in place of its joined chunks. It is not streamed as a chunk.
+ *
+ * @example
+ * async function* countTo3() {
+ *   for (const count of [1, 2, 3]) yield `${count} `;
+ *   yield new FinalToolResult({ total: 3 });
+ * }
+ */
 export class FinalToolResult {
   readonly value: unknown;
 
@@ -65,7 +75,7 @@ export class FinalToolResult {
   }
 }
 
-/** True for final results, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for final results, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isFinalToolResult(value: unknown): value is FinalToolResult {
   return typeof value === 'object' && value !== null && '~eventloom.final-tool-result' in value;
 }

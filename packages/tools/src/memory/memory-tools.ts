@@ -12,17 +12,17 @@ import {
 } from '@eventloom/core';
 import { reportTo, type OptionNames, checkKnown } from '@eventloom/core/internal';
 
-/** Bounds of what a model reads from memory. */
+/** Limits of the memories that a model gets. */
 export interface MemoryToolOptions {
-  /** At most so many memories; default 10. */
+  /** Maximum number of memories. Default 10. */
   readonly limit?: number;
-  /** At most so many characters of all of them together; default 20,000. What is over is cut. */
+  /** Maximum size of all memories together, in characters; the rest is cut off. Default 20,000. */
   readonly maxCharacters?: number;
 }
 
 const OPTIONS: OptionNames<MemoryToolOptions> = { limit: true, maxCharacters: true };
 
-/** @throws ConfigurationError for a number that is no positive integer, and for an option this version does not have */
+/** Checks the options and fills in defaults. @throws ConfigurationError for a limit that is not a positive integer, and for an unknown option */
 function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<MemoryToolOptions> {
   checkKnown(owner, OPTIONS, options);
   const { limit = 10, maxCharacters = 20_000 } = options;
@@ -45,8 +45,12 @@ const DECLARATION: FunctionDeclaration = {
 };
 
 /**
- * By this tool, `load_memory`, a model looks up what is remembered of the user: `{ memories: [{ content, author, timestamp }] }`, best
- * first, the content as text. When the search fails the model is told why, as with any tool.
+ * The tool `load_memory`, with which a model searches the memories of the user. Its result is `{ memories: [{ content, author,
+ * timestamp }] }`: the best match first, `content` as text, `timestamp` as RFC 3339. If the search fails, the model gets
+ * `{error}`.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'helper', model: 'gemini-2.5-flash', tools: [new LoadMemoryTool({ limit: 5 })] });
  */
 export class LoadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
@@ -70,7 +74,7 @@ export class LoadMemoryTool extends BaseTool {
   }
 }
 
-/** A `load_memory` tool with the usual limits, for any number of agents. */
+/** A `load_memory` tool with the default limits. Any number of agents can share it. */
 export const LOAD_MEMORY: LoadMemoryTool = /* @__PURE__ */ new LoadMemoryTool();
 
 /** The search of one invocation. */
@@ -81,12 +85,12 @@ interface Preload {
 }
 
 /**
- * Not a function for a model: looks up what is remembered of the user with the words of their message, and adds it to the
- * instruction as `<PAST_CONVERSATIONS>`. It searches once in an invocation, so that all of its requests begin alike. What was said in
- * the session itself is left out: the model has it.
+ * Searches memory with the words of the user's message before the model is called, and adds the result to the instruction as
+ * `<PAST_CONVERSATIONS>`. The model cannot call it. It searches once an invocation, so that all requests begin with the same
+ * text. Memories of the current session are left out, because the model has its events.
  *
- * A search that fails leaves the request as it is and is reported to the platform, as background work is. Without a memory service
- * the run fails with a ConfigurationError.
+ * A failed search leaves the request unchanged and is reported through `platform.background`. Without a memory service the run
+ * fails with a ConfigurationError.
  */
 export class PreloadMemoryTool extends BaseTool {
   readonly #options: Required<MemoryToolOptions>;
@@ -98,7 +102,7 @@ export class PreloadMemoryTool extends BaseTool {
     this.#options = memoryToolOptions('PreloadMemoryTool', options);
   }
 
-  /** @throws ConfigurationError: no model is offered this tool */
+  /** Rejects. @throws ConfigurationError always: the tool is not offered to models */
   override runAsync(): Promise<never> {
     return Promise.reject(new ConfigurationError('preload_memory: is not a function that the model can call'));
   }
@@ -121,7 +125,7 @@ export class PreloadMemoryTool extends BaseTool {
     try {
       const search = toolContext.searchMemory(query, { limit, exceptSessionId: sessionId });
       const { memories } = await invocationContext.untilAborted(search);
-      // A service need not know of `exceptSessionId`.
+      // A memory service may ignore `exceptSessionId`.
       const earlier = memories.filter((memory) => memory.sessionId !== sessionId);
       const lines = memoryTexts(earlier, maxCharacters).map(({ content, author, timestamp }) => {
         const said = author === undefined ? content : `${author}: ${content}`;
@@ -145,7 +149,7 @@ ${record}
 </PAST_CONVERSATIONS>`;
 }
 
-/** A tool that preloads memory with the usual limits, for any number of agents. */
+/** A tool that preloads memory with the default limits. Any number of agents can share it. */
 export const PRELOAD_MEMORY: PreloadMemoryTool = /* @__PURE__ */ new PreloadMemoryTool();
 
 /** A memory as a model reads it. */
@@ -155,7 +159,7 @@ interface MemoryText {
   readonly timestamp?: string;
 }
 
-/** The texts of memories in their order, as many characters of them as there is room for; the last one may end in `…`. */
+/** Returns the texts of memories in order, with at most `maxCharacters` together. A text that is cut off ends in `…`. */
 export function memoryTexts(memories: readonly MemoryEntry[], maxCharacters: number): MemoryText[] {
   const texts: MemoryText[] = [];
   let room = maxCharacters;

@@ -4,7 +4,7 @@ import { copyJson } from '@eventloom/core/internal';
 import { toValidatingSchema } from './json-schema.ts';
 import type { JsonSchema } from './standard-schema.ts';
 
-/** Keywords that only say that a schema below them failed: what failed there is reported at its own path. */
+/** Keywords whose errors only repeat that a nested schema failed. The nested errors are reported at their own paths. */
 const SUMMARIES: ReadonlySet<string> = new Set([
   '$ref',
   '$recursiveRef',
@@ -22,15 +22,15 @@ const SUMMARIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks values against JSON Schema, draft 2020-12. The schema is interpreted and no code is evaluated, so it works where `eval`
- * is forbidden.
+ * Checks values against JSON Schema, draft 2020-12. Interprets the schema without generating code, so it works where `eval` is
+ * forbidden.
  */
 export class JsonSchemaValidator {
   readonly #owner: string;
   readonly #schema: JsonSchema;
   #validator: Validator | undefined;
 
-  /** @param owner whose schema it is, for messages: `tool "x"` */
+  /** @param owner start of error messages, e.g. `tool "x"` */
   constructor(schema: JsonSchema, owner: string) {
     this.#owner = owner;
     this.#schema = schema;
@@ -44,11 +44,11 @@ export class JsonSchemaValidator {
     const copied = copyJson(value);
     if ('fault' in copied) return [`${copied.fault.path || 'value'}: ${copied.fault.reason}`];
     try {
-      // It marks the schemas that it is given, so it gets a copy.
+      // The validator modifies its schema, so it gets a copy.
       this.#validator ??= new Validator(toValidatingSchema(this.#schema), '2020-12', false);
       return this.#validator.validate(copied.value).errors.flatMap(issueOf);
     } catch (cause) {
-      // The paths of errors are URIs, which cannot hold half a character.
+      // Error paths are URIs, which cannot contain a lone surrogate.
       if (cause instanceof URIError) return ['value: has a name that is not well-formed text'];
       const [reason] = toError(cause).message.split('\n', 1);
       throw new ConfigurationError(`${this.#owner}: the schema cannot be used: ${reason}`, { cause });
@@ -62,7 +62,7 @@ function issueOf({ instanceLocation, keyword, error }: OutputUnit): string[] {
   return [`${keys.join('.') || 'value'}: ${keyword === 'false' ? 'is not allowed' : error}`];
 }
 
-/** A key from a JSON pointer in a URI. */
+/** Decodes one key of a JSON pointer in a URI. */
 function unescapeKey(segment: string): string {
   return decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~');
 }

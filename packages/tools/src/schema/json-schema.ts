@@ -1,7 +1,7 @@
 import { isRecord, setOwn } from '@eventloom/core/internal';
 import type { JsonSchema } from './standard-schema.ts';
 
-/** Keywords whose values are schemas by name. */
+/** Keywords whose values are records of schemas. */
 const SCHEMA_MAPS = new Set([
   'properties',
   '$defs',
@@ -34,17 +34,17 @@ const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minPr
 const DATA = new Set(['const', 'enum', 'default', 'type', 'required', 'dependentRequired']);
 
 /**
- * JSON Schema from JSON Schema or from the @google/genai dialect of it, which writes types in upper case, counts as text and
- * null as `nullable`. What is JSON Schema already comes out equal.
+ * Converts the @google/genai dialect (types in upper case, counts as strings, `nullable`) to JSON Schema. Returns an equal copy
+ * of a schema that is JSON Schema already.
  */
 export function toJsonSchema(schema: JsonSchema): Record<string, unknown> {
   return convert(schema, () => true);
 }
 
 /**
- * A schema's own copy of what the validator checks. Left out are annotations that it would read: objects (`example`, `x-…`), in which
- * it would look for schemas, and `id`, which named a schema in draft 4. Left out is also the format `url`, which is no format of
- * JSON Schema: its pattern there takes a time exponential in the length of the value.
+ * Returns a copy of a schema for the validator. It leaves out annotations that the validator would misread: objects (`example`,
+ * `x-…`), in which it would look for schemas, and `id`, which named a schema in draft 4. It also leaves out the format `url`,
+ * which is not part of JSON Schema and whose pattern in the validator takes exponential time.
  */
 export function toValidatingSchema(schema: JsonSchema): Record<string, unknown> {
   return convert(schema, (keyword, value) => {
@@ -70,7 +70,7 @@ function convert(schema: JsonSchema, keeps: Keeps): Record<string, unknown> {
   return converted;
 }
 
-/** A missing `type` allows null already, unless other keywords say what there may be. */
+/** Makes a schema accept null. A schema without `type` accepts null already, unless `enum` or `anyOf` restricts it. */
 function allowNull(schema: Record<string, unknown>): void {
   const { type, enum: values, anyOf } = schema;
   if (typeof type === 'string' && type !== 'null') schema['type'] = [type, 'null'];

@@ -1,6 +1,6 @@
 /**
- * The part of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev, version 1) that is used here, so that
- * zod, valibot, arktype and others are taken without depending on any of them.
+ * The part of the Standard Schema and Standard JSON Schema interfaces (standardschema.dev, version 1) that is used here. It lets
+ * tools accept schemas of zod, valibot, arktype and others without a dependency on them.
  */
 export interface StandardSchemaWithJson<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -30,7 +30,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** A schema of a value: a Standard Schema with a JSON schema (zod 4, …), or JSON Schema itself. */
 export type SchemaLike = StandardSchemaWithJson | JsonSchema;
 
-/** The type of a value that the schema lets through. */
+/** Type of a value that passes the schema. */
 export type InferSchema<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer Output }
     ? Output

@@ -10,7 +10,7 @@ import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standa
  */
 export type SchemaCheck = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** A schema of any accepted kind, behind one face. Nothing is converted or compiled before it is first asked for. */
+/** Checks values against a schema of any supported kind, and converts it to JSON Schema. Both happen lazily. */
 export class ValueSchema {
   readonly #schema: SchemaLike;
   readonly #owner: string;
@@ -18,8 +18,8 @@ export class ValueSchema {
   #validator: JsonSchemaValidator | undefined;
 
   /**
-   * @param owner whose schema it is, for messages: `tool "x"`
-   * @throws ConfigurationError for a Standard Schema that cannot say itself as JSON Schema
+   * @param owner start of error messages, e.g. `tool "x"`
+   * @throws ConfigurationError for a value that is not a schema, and for a Standard Schema without a JSON schema
    */
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
@@ -32,14 +32,14 @@ export class ValueSchema {
     this.#owner = owner;
   }
 
-  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for what JSON Schema cannot say */
+  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for a Standard Schema that JSON Schema cannot express */
   get json(): Record<string, unknown> {
     return (this.#json ??= isStandard(this.#schema)
       ? standardToJson(this.#owner, this.#schema)
       : toJsonSchema(this.#schema));
   }
 
-  /** Checks a value. @throws ConfigurationError for JSON Schema that is not valid itself */
+  /** Checks a value. Returns a promise only if the schema checks asynchronously. @throws ConfigurationError for an invalid JSON Schema */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
     if (!isStandard(this.#schema)) return this.#checkJson(value);
     const result = this.#schema['~standard'].validate(value);
@@ -53,13 +53,13 @@ export class ValueSchema {
   }
 }
 
-/** Keywords of which a JSON Schema has one at least, unless it takes everything. */
+/** A JSON Schema has at least one of these keywords, unless it is empty. */
 const KEYWORDS =
   'type properties $ref $schema $defs definitions anyOf oneOf allOf not enum const items required additionalProperties patternProperties if format description title default'.split(
     ' ',
   );
 
-/** @throws ConfigurationError for an object that is a list of properties, and no schema */
+/** Refuses a record of properties given in place of a schema. @throws ConfigurationError */
 function checkKeywords(schema: object, owner: string): void {
   const [property] = Object.keys(schema);
   const holdsSchemas = Object.values(schema).some(
