@@ -15,12 +15,13 @@ export class AgentAnswer {
   readonly #actions: EventActions;
   #last: Event | undefined;
 
-  /** @param actions those of the tool's response: the artifacts are added to them */
+  /** @param actions actions of the tool's response, which the artifacts are added to */
   constructor(agentName: string, actions: EventActions) {
     this.#agentName = agentName;
     this.#actions = actions;
   }
 
+  /** Reads one event of the agent. Ignores partial events. */
   add(event: Event): void {
     if (event.partial === true) return;
     for (const [name, version] of Object.entries(event.actions.artifactDelta))
@@ -29,8 +30,8 @@ export class AgentAnswer {
   }
 
   /**
-   * The value of the last answer, its text, or what is to be told in place of one. An answer that was cut off is an error, with
-   * what there is of it as `output`.
+   * Returns the tool's result: the value or the text of the agent's last answer, an empty string without an answer, or `{error}`.
+   * A truncated answer is an error with the received part as `output`.
    */
   result(): unknown {
     const event = this.#last;
@@ -38,7 +39,7 @@ export class AgentAnswer {
     const open = getFunctionCalls(event).find((call) => event.longRunningToolIds?.includes(call.id ?? ''));
     if (open) {
       return {
-        error: `${this.#agentName} waits for the result of ${open.name}, which comes later; an agent that is called as a tool can wait in a resumable run only`,
+        error: `${this.#agentName} waits for the result of ${open.name}, which comes later; an agent that is called as a tool can wait only in a resumable run`,
       };
     }
     const said = outputOf(event);

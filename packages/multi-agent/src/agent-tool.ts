@@ -24,18 +24,18 @@ import { InnerStream } from './inner-stream.ts';
 
 /** Config of an agent tool. */
 export interface AgentToolConfig {
-  /** The agent that is called. Its name and description are the tool's; what is above it in a tree does not exist for it. */
+  /** The agent that is called. The tool has its name and description. It cannot transfer to agents above it in its tree. */
   readonly agent: BaseAgent;
-  /** The agent's answer is the answer: the calling model does not put it into words. Default false. */
+  /** True makes the agent's answer the caller's answer: the calling model is not called to summarise it. Default false. */
   readonly skipSummarization?: boolean;
   /**
-   * True to pass the agent's events on as they come, so that a reader sees it work. The whole event of an answer that came in chunks is left
-   * out. Default false: only the events of graph nodes are passed on.
+   * True yields the agent's events from the run as they come. The final event of an answer that was streamed in chunks is left
+   * out. Default false: only the events of graph nodes, and in resumable runs those with long-running calls, are yielded.
    */
   readonly streamInner?: boolean;
   /**
-   * True, or a function that says so: the agent is run when a person has confirmed the call, and the calling model is told when they
-   * reject it. Default false.
+   * True, or a function that returns true: the agent runs after a person confirmed the call. If the person rejects it, the
+   * calling model gets a rejection. Default false.
    */
   readonly requireConfirmation?: ConfirmationRule<unknown>;
 }
@@ -54,18 +54,24 @@ const REQUEST_SCHEMA: SchemaLike = {
 };
 
 /**
- * An agent that another agent's model calls like a function and that hands back its answer; the caller keeps the conversation.
+ * A tool that runs an agent and returns its answer. The calling agent keeps control of the conversation.
  *
- * Each call is a world of its own: the agent sees the arguments and what it does itself, and nobody else sees its events. They
- * are stored in the same session, on the branch `…agent@callId`, and its state changes with them. The actions of the tool's response repeat
- * these changes and the artifacts that the agent saved for readers of the run, except for keys that another agent changed since. Its answer is the value by its
- * `outputSchema`, or else the text of its last answer; thoughts are left out. An agent that throws, or whose answer was cut off, is
- * an error that the calling model is told of.
+ * Calls are isolated: the agent sees only its arguments and its own events, and no other agent sees its events. They are stored in
+ * the same session, on the branch `…agent@callId`, together with the agent's state changes. For readers of the run, the actions of
+ * the tool's response repeat these changes and the saved artifacts, except for keys that another agent changed since.
  *
- * In a run that can be resumed the agent may ask people and wait for results that come later: its questions are passed on, the run
- * pauses, and with the answer the call goes on where it was. In other runs the caller is told that it would have to wait.
+ * The result is the value of the agent's last answer by its `outputSchema`, or else its text without thoughts. If the agent throws,
+ * or its answer is truncated, the calling model gets `{error}`.
  *
- * The arguments are those of the agent's `inputSchema`, passed on as JSON, or one text, `request`.
+ * In a resumable run the agent may ask people and wait for later results: its requests are yielded from the run, the run pauses, and
+ * after the answer the call continues. In other runs the calling model gets an error in place of the wait.
+ *
+ * The arguments follow the agent's `inputSchema` and are passed to the agent as JSON. Without a schema there is one string,
+ * `request`.
+ *
+ * @example
+ * const researcher = new LlmAgent({ name: 'researcher', model: 'gemini-2.5-flash', description: 'Answers questions of fact.' });
+ * const writer = new LlmAgent({ name: 'writer', model: 'gemini-2.5-flash', tools: [new AgentTool({ agent: researcher })] });
  */
 export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
@@ -76,7 +82,7 @@ export class AgentTool extends BaseTool {
   readonly #requireConfirmation: ConfirmationRule<unknown>;
   #declaration: FunctionDeclaration | undefined;
 
-  /** @throws ConfigurationError for what is no agent, a name that models do not accept, and an option this version does not have */
+  /** @throws ConfigurationError for a value that is not an agent, a name that models do not accept, and an unknown option */
   constructor(config: AgentToolConfig) {
     if (isBaseAgent(config))
       throw new ConfigurationError(
@@ -98,11 +104,11 @@ export class AgentTool extends BaseTool {
     this.streamInner = config.streamInner ?? false;
     this.#requireConfirmation = requireConfirmation;
     this.#takesText = agent.inputSchema === undefined;
-    // The constructor of ValueSchema checks what the contract of agents leaves open.
+    // `BaseAgent.inputSchema` is unknown; the constructor of ValueSchema checks it.
     this.#parameters = new ValueSchema((agent.inputSchema ?? REQUEST_SCHEMA) as SchemaLike, owner);
   }
 
-  /** The agent continues from its own events. */
+  /** True: in a resumed run the agent continues from its own events. */
   override get resumesCalls(): boolean {
     return true;
   }
@@ -140,7 +146,7 @@ export class AgentTool extends BaseTool {
     });
     try {
       for await (const event of events) {
-        // What agents further in say is between them and who called them.
+        // Events of agents that this agent calls as tools are not part of its answer.
         if (!enclosureOf(event.branch).startsWith(`${enclosure}.`)) answer.add(event);
         if (stream) await stream.pass(event);
         else if (event.nodeEvent || (invocationContext.isResumable && event.longRunningToolIds?.length))
@@ -156,7 +162,7 @@ export class AgentTool extends BaseTool {
     return answer.result();
   }
 
-  /** A stored answer with its value, which only its text is stored of. */
+  /** Restores the structured output of a stored answer from its text, because only the text is stored. */
   #withValue(event: Event): Event {
     const { agent } = this;
     const isValue = 'outputSchema' in agent && agent.outputSchema !== undefined && event.author === agent.name;

@@ -1,7 +1,7 @@
 import { type BaseAgent, type Event, type InvocationContext, RunAbortedError } from '@eventloom/core';
 import { type AbortGuard, type AgentPlace, reportUnlessStopped } from '@eventloom/core/internal';
 
-/** Time that agents have to end after they were aborted. */
+/** Time that aborted agents have to end, in milliseconds. */
 const GRACE_MS = 5000;
 
 type BranchEvents = AsyncGenerator<Event, void, void>;
@@ -22,7 +22,7 @@ export class BranchMerger {
   #failure: { readonly error: unknown } | undefined;
   #waiting: { resolve(arrival: BranchEvent): void; reject(error: unknown): void } | undefined;
 
-  /** @param abort aborts these agents and nothing else */
+  /** @param abort abort guard of these agents only */
   constructor(context: InvocationContext, abort: AbortGuard) {
     this.#context = context;
     this.#abort = abort;
@@ -40,7 +40,7 @@ export class BranchMerger {
     this.resume(source);
   }
 
-  /** Asks an agent for its next event, after the one before was committed. */
+  /** Requests the next event of an agent. Call it after the agent's previous event is committed. */
   resume(source: BranchEvents): void {
     source.next().then(
       (step) => {
@@ -88,7 +88,7 @@ export class BranchMerger {
     this.#waiting = undefined;
   }
 
-  /** Aborts and closes the agents that have not ended, and waits for them for at most `GRACE_MS`. */
+  /** Aborts and closes the agents that have not ended, and waits at most `GRACE_MS` for them. */
   async stop(): Promise<void> {
     if (this.#open.size === 0) return;
     const { platform } = this.#context;
@@ -96,7 +96,7 @@ export class BranchMerger {
     this.#abort.abort(new RunAbortedError('the parallel agent was stopped'));
     const closing = Array.from(this.#open, (source) =>
       source.return().then(undefined, (error: unknown) => {
-        // What stops says that it was stopped; anything else is news.
+        // Errors that only report the abort are expected; all others are reported.
         reportUnlessStopped(platform, error);
       }),
     );

@@ -1,11 +1,11 @@
 import { type BaseAgent, ConfigurationError, type InvocationContext } from '@eventloom/core';
 
-/** The key of a checkpoint that names the sub-agent that has its turn. */
+/** Key in a checkpoint for the name of the sub-agent that runs. */
 export const CURRENT_SUB_AGENT = 'currentSubAgent';
 
 /**
- * The place of the sub-agent that has its turn, by the agent's last checkpoint; the first one's for an agent that begins.
- * @throws ConfigurationError when the agent has no sub-agent of that name any more
+ * Returns the index of the sub-agent to run next, from the agent's last checkpoint; 0 without a checkpoint.
+ * @throws ConfigurationError if the agent no longer has a sub-agent of the recorded name
  */
 export function currentSubAgent({ agentState, agent }: InvocationContext, subAgents: readonly BaseAgent[]): number {
   const name = agentState?.[CURRENT_SUB_AGENT];

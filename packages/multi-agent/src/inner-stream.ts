@@ -1,20 +1,21 @@
 import { type Event, isFinalResponse } from '@eventloom/core';
 
 /**
- * Passes on the events of an agent that is called as a tool, each as it is stored. The text of its answer is passed on once: when it came
- * chunk by chunk, the whole event of it is left out, and the text is in the tool's response as well. Which answer is the last one is known at
- * the end, so an answer that came in chunks is held back until then, or until the agent says something else.
+ * Yields the stored events of an agent that is called as a tool. Leaves out the final event of its answer if the answer was
+ * streamed in chunks, because the tool's response repeats the text. Only at the end is it known which answer is the last one. So
+ * the final event of a streamed answer is held back until the agent ends or yields another event with content.
  */
 export class InnerStream {
   readonly #pass: (event: Event) => Promise<void>;
   readonly #chunked = new Set<string>();
-  /** An answer, and events without content behind it. */
+  /** The final event of an answer, followed by events without content. */
   #held: Event[] = [];
 
   constructor(pass: (event: Event) => Promise<void>) {
     this.#pass = pass;
   }
 
+  /** Yields an event, or holds it back if it may be the final event of the last answer. */
   async pass(event: Event): Promise<void> {
     // Node events are never held back.
     if (this.#held.length > 0 && !event.nodeEvent) {
@@ -30,13 +31,13 @@ export class InnerStream {
     else await this.#pass(event);
   }
 
-  /** Ends the stream: the agent has completed, and the event that is held back is its answer. */
+  /** Ends the stream after the agent completed: drops the held answer and yields the events held after it. */
   async end(): Promise<void> {
     this.#held.shift();
     await this.release();
   }
 
-  /** Passes on the events that are held back. */
+  /** Yields all events that are held back. */
   async release(): Promise<void> {
     const held = this.#held;
     this.#held = [];
@@ -44,7 +45,7 @@ export class InnerStream {
   }
 }
 
-/** True for the last event of an answer. An event with an error is never held back. */
+/** True for the final event of an answer without an error. */
 function isAnswer(event: Event): boolean {
   return event.partial !== true && event.errorCode === undefined && isFinalResponse(event);
 }

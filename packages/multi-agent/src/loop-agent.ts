@@ -14,26 +14,30 @@ import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 /** Config of a loop agent. */
 export interface LoopAgentConfig extends BaseAgentConfig {
   /**
-   * Rounds through the sub-agents, at most. Default: until one escalates. A loop that never does goes on until its run is aborted
-   * or `maxLlmCalls` are used up; the process serves others meanwhile.
+   * Maximum number of rounds through the sub-agents. Default: no limit; the loop ends when a sub-agent escalates, when the run
+   * is aborted, or when `maxLlmCalls` is reached.
    */
   readonly maxIterations?: number;
 }
 
 const OPTIONS: OptionNames<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: true };
 
-/** Events whose escalation ended a loop already: it is the innermost loop around an agent that the agent leaves. */
+/** Events whose escalation already ended a loop. An escalation ends only the innermost loop. */
 const ANSWERED = new WeakSet<Event>();
 
 /**
- * Runs its sub-agents one after the other, round after round, until an event below it says `escalate` (the `exitLoop` tool makes
- * one) or there were `maxIterations` rounds. The agent that escalates finishes; the rest of the round is skipped. Of loops in
- * loops the innermost one ends.
+ * Runs its sub-agents one after the other, round after round, until an event of an agent below it has `actions.escalate` (the
+ * `exitLoop` tool sets it) or `maxIterations` rounds are complete. The agent that escalates runs to its end; the rest of the
+ * round is skipped. In nested loops only the innermost one ends.
+ *
+ * @example
+ * const critic = new LlmAgent({ name: 'critic', model: 'gemini-2.5-flash', tools: [exitLoop] });
+ * const refine = new LoopAgent({ name: 'refine', subAgents: [writer, critic], maxIterations: 5 });
  */
 export class LoopAgent extends BaseAgent {
   readonly maxIterations: number | undefined;
 
-  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: LoopAgentConfig) {
     checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxIterations', config.maxIterations);
@@ -65,7 +69,7 @@ export class LoopAgent extends BaseAgent {
         }
         isResumed = false;
         for await (const event of context.runAgent(child)) {
-          // Before it is yielded: an outer loop sees it next, and it is this one that ends.
+          // Checked before the yield, because an outer loop sees the event next, and only this loop may end.
           isLeft = escalates(event, enclosure) || isLeft;
           yield event;
         }
@@ -76,13 +80,13 @@ export class LoopAgent extends BaseAgent {
   }
 }
 
-/** The round that has its turn, by the loop's last checkpoint; the first one for what is no count of rounds. */
+/** Returns the round to run, from 0, by the loop's last checkpoint; 0 without a valid count. */
 function roundOf(agentState: Readonly<Record<string, unknown>> | undefined): number {
   const round = agentState?.[LOOP_COUNT];
   return typeof round === 'number' && Number.isSafeInteger(round) && round > 0 ? round : 0;
 }
 
-/** True for an event that ends the loop, once. What an agent tool shows of its agent is not the loop's concern. */
+/** True for an event that ends this loop; true only once an event. Ignores events of agents that are called as tools. */
 function escalates(event: Event, enclosure: string): boolean {
   if (event.actions?.escalate !== true || event.partial === true || ANSWERED.has(event)) return false;
   if (enclosureOf(event.branch) !== enclosure) return false;
@@ -110,5 +114,8 @@ class ExitLoopTool extends BaseTool {
   }
 }
 
-/** By this tool an agent inside a LoopAgent ends the loop. The model is not asked again afterwards. Also exported as `EXIT_LOOP`, its ADK name. */
+/**
+ * The tool `exit_loop`, with which a model ends the innermost LoopAgent around its agent. The model is not called again
+ * afterwards. Also exported as `EXIT_LOOP`, its ADK name.
+ */
 export const exitLoop: BaseTool = /* @__PURE__ */ new ExitLoopTool();

@@ -5,23 +5,27 @@ import { BranchMerger } from './branch-merger.ts';
 
 /** Config of a parallel agent. */
 export interface ParallelAgentConfig extends BaseAgentConfig {
-  /** Sub-agents that run at the same time, at most; the others begin as these end. Default: all of them. */
+  /** Maximum number of sub-agents that run at the same time; the others start as these end. Default: no limit. */
   readonly maxConcurrency?: number;
 }
 
 const OPTIONS: OptionNames<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: true };
 
 /**
- * Runs its sub-agents at the same time, each on a branch of its own (`parallel.child`): it sees what was said before, and nothing
- * of its siblings. Their events are yielded as they come, and a sub-agent goes on when its own event is committed.
+ * Runs its sub-agents at the same time, each on its own branch (`parallel.child`). A sub-agent sees the earlier events but not
+ * those of its siblings. Events are yielded in the order in which they come, and a sub-agent continues once its own event is
+ * committed.
  *
- * The first failure aborts the siblings, waits for them to close, and is thrown. A sub-agent that does not listen to its abort
- * signal is waited for at most 5 seconds.
+ * If a sub-agent fails, its siblings are aborted and closed, and its error is thrown. The agent waits at most 5 seconds for
+ * siblings that ignore their abort signal.
+ *
+ * @example
+ * const research = new ParallelAgent({ name: 'research', subAgents: [prices, reviews, news], maxConcurrency: 2 });
  */
 export class ParallelAgent extends BaseAgent {
   readonly maxConcurrency: number | undefined;
 
-  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: ParallelAgentConfig) {
     checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxConcurrency', config.maxConcurrency);

@@ -14,11 +14,14 @@ import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 export type SequentialAgentConfig = BaseAgentConfig;
 
 /**
- * Runs its sub-agents one after the other, each on what the ones before it said and stored. When one hands over to another agent,
- * that one goes on in its place, and the sequence after it.
+ * Runs its sub-agents one after the other. Each sub-agent sees the events and the state of those before it. If a sub-agent
+ * transfers to another agent, that agent runs in its place, and then the sequence continues.
+ *
+ * @example
+ * const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [researcher, writer, editor] });
  */
 export class SequentialAgent extends BaseAgent {
-  /** @throws ConfigurationError as every agent does, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: SequentialAgentConfig) {
     checkKnown(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
     super(config);
@@ -44,7 +47,7 @@ export class SequentialAgent extends BaseAgent {
     }
   }
 
-  /** Each sub-agent goes on until it calls `task_completed`, which it is given for this run of it. */
+  /** Runs the sub-agents live, one after the other. Each gets the tool `task_completed`, and runs until its model calls it. */
   protected override async *runLiveImpl(
     context: InvocationContext,
     queue: BaseLiveRequestQueue,
@@ -79,8 +82,8 @@ class TaskCompletedTool extends BaseTool {
   }
 }
 
-/** By this tool an agent of a SequentialAgent ends its part of a live run, which has no end of its own. */
+/** The tool with which an agent of a SequentialAgent ends its part of a live run. */
 const taskCompleted: BaseTool = /* @__PURE__ */ new TaskCompletedTool();
 
-/** The instruction of an agent that has the tool. */
+/** Instruction for an agent that has the tool `task_completed`. */
 const TASK_COMPLETED_INSTRUCTION = `When your part of the task is done, call ${TASK_COMPLETED}, and say nothing beside the call: the next agent takes over.`;

@@ -1,9 +1,9 @@
 import { type BaseAgent, TRANSFER_TO_AGENT } from '@eventloom/core';
 
 /**
- * Lists the agents that an agent's model may transfer to: its sub-agents, its parent, then its peers, as far as its
- * transfer rules allow. A parent without a model of its own (a workflow agent, which keeps its order) is left out.
- * @param root the top of the tree that runs; agents above it are ignored
+ * Lists the agents that an agent's model may transfer to: its sub-agents, then its parent and its peers if its transfer
+ * rules allow them. Leaves out parent and peers if the parent has no model (a workflow agent, which decides on its order itself).
+ * @param root root of the tree that runs; agents above it are ignored
  */
 export function transferTargets(agent: BaseAgent, root: BaseAgent): BaseAgent[] {
   const rules = agent.transferRules;
@@ -16,7 +16,7 @@ export function transferTargets(agent: BaseAgent, root: BaseAgent): BaseAgent[] 
   return targets;
 }
 
-/** Makes the instruction that describes the agents that the model may transfer to. */
+/** Returns the instruction that describes the agents that the model may transfer to. */
 export function transferInstruction(agent: BaseAgent, targets: readonly BaseAgent[]): string {
   const list = targets.map(({ name, description }) => `- ${name}${description === '' ? '' : `: ${description}`}`);
   const parent = targets.find((target) => target === agent.parentAgent);

@@ -8,12 +8,12 @@ import {
 
 const AGENT_NAME = 'agent_name';
 
-/** By this tool a model hands the conversation over to another agent. */
+/** The tool `transfer_to_agent`, with which a model transfers the conversation to another agent. */
 export class TransferToAgentTool extends BaseTool {
   readonly #names: readonly string[];
   readonly #declaration: FunctionDeclaration;
 
-  /** @param targets whom the model may hand over to; another name is answered with an error */
+  /** @param targets agents that the model may transfer to; a call with another name returns an error */
   constructor(targets: readonly BaseAgent[]) {
     super({
       name: TRANSFER_TO_AGENT,
