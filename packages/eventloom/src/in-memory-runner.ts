@@ -8,11 +8,11 @@ import type { RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Runner } from './runner.ts';
 
-/** Config of an in-memory runner: the agent, and options that differ from the defaults. */
+/** Config of an in-memory runner. Only `agent` is required. */
 export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'sessionService' | 'artifactService'> {
   /** Default `InMemoryRunner`. */
   readonly appName?: string | undefined;
-  /** The key, and all else that agents need whose model is the name of a Gemini model. Not used when `models` is given. */
+  /** Options for agents whose `model` is the name of a Gemini model, such as `apiKey`. Ignored with `models`. Default: none. */
   readonly gemini?: Omit<GeminiOptions, 'model'> | undefined;
 }
 
@@ -37,19 +37,20 @@ const OPTIONS: OptionNames<InMemoryRunnerConfig> = {
   resumable: true,
   getSessionConfig: true,
 };
-const USE_RUNNER = 'it keeps them in memory; for another service write new Runner({ appName, agent, sessionService })';
+const USE_RUNNER =
+  'InMemoryRunner keeps them in memory; for another service write new Runner({ appName, agent, sessionService })';
 const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, artifactService: USE_RUNNER };
 
 /**
- * A runner whose sessions, artifacts and, unless services for them are given, memories and credentials live in memory and end with the process: for
- * tests, tools and first steps. A model's name is looked up at Gemini.
+ * A runner with in-memory services, for tests, scripts and first steps: sessions and artifacts are lost when the process ends, and so
+ * are memories and credentials unless services for them are given. A model given by name is a Gemini model.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
  * for await (const event of runner.runAsync({ userId, sessionId, newMessage })) console.log(event);
  */
 export class InMemoryRunner extends Runner {
-  /** @throws ConfigurationError as `Runner` does; a missing Gemini key shows when a run first asks for a Gemini model */
+  /** @throws ConfigurationError for an invalid or unknown option. A missing Gemini key fails the first call of a Gemini model. */
   constructor(options: InMemoryRunnerConfig) {
     checkKnown('InMemoryRunner', OPTIONS, options, HINTS);
     const { gemini, appName = 'InMemoryRunner', models, ...config } = options;

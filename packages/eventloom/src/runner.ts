@@ -1,9 +1,9 @@
 import { live } from '@eventloom/live';
 import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';
 
-/** The runner of `@eventloom/runner`, with live runs. */
+/** The runner of `@eventloom/runner` with support for live runs (voice and video). */
 export class Runner extends TextRunner {
-  /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
+  /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: RunnerConfig) {
     super({ ...config, live: config.live ?? live() });
   }
