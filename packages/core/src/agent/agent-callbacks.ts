@@ -6,13 +6,13 @@ import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
 
-/** Runs before or after an agent. A content it returns becomes the agent's answer. */
+/** Runs before or after an agent. Content that it returns is the agent's answer (before) or one more event (after). */
 export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
 /** One or several callbacks that run before an agent. Content that one returns is the agent's answer, and the agent does not run. */
 export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /** One or several callbacks that run after an agent. Content that one returns is one more event of the agent. */
 export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
-/** Told of an agent that threw. A content it returns is the agent's answer, and the run goes on. */
+/** Runs after an agent threw. Content that it returns is the agent's answer, and the run continues; undefined rethrows the error. */
 export type SingleAgentErrorCallback = (params: {
   readonly context: CallbackContext;
   readonly error: unknown;
@@ -20,13 +20,13 @@ export type SingleAgentErrorCallback = (params: {
 /** One or several callbacks for errors of an agent. Content that one returns is the agent's answer, and the run continues. */
 export type OnAgentErrorCallback = SingleAgentErrorCallback | readonly SingleAgentErrorCallback[];
 
-/** The agent's work with the callbacks around it. `work` is begun when nobody answers instead. */
+/** Runs the agent's work with the callbacks around it. Does not start `work` if a callback answers for the agent. */
 export async function* runWithCallbacks(
   agent: BaseAgent,
   context: InvocationContext,
   work: () => AsyncGenerator<Event, void, void>,
 ): AsyncGenerator<Event, void, void> {
-  // An agent that goes on had its callbacks before.
+  // The callbacks of a resumed agent ran when it started.
   if (!context.resumedFrom) {
     const before = new CallbackContext({ invocationContext: context });
     const instead =
@@ -60,7 +60,7 @@ export async function* runWithCallbacks(
   yield* callbackEvent(after, added);
 }
 
-/** The event says that the agent is done, together with what its last callback said. */
+/** Marks the agent as done in the event of its last callback. */
 function markEnd({ actions, invocationContext }: CallbackContext): void {
   if (invocationContext.isResumable) actions.endOfAgent = true;
 }

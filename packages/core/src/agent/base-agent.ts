@@ -15,20 +15,23 @@ import type { OptionNames } from './options.ts';
 import { runResumable } from './run-resumable.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 
-/** Config that every agent has. */
+/** Options of every agent. */
 export interface BaseAgentConfig {
-  /** An identifier, unique in its tree, not `user`. */
+  /** An identifier: letters, digits, `_` and `$`, not starting with a digit. Unique in the agent tree. `user` is reserved. */
   readonly name: string;
-  /** The purpose of the agent in a line or two. Models of other agents read it to decide about transfers and calls. */
+  /** The agent's purpose in a line or two. Models of other agents read it to decide on transfers and calls. Default: empty. */
   readonly description?: string;
-  /** The agents below this one. Each has one place in one tree. */
+  /** Child agents. An agent object can be the child of one agent only. Default: none. */
   readonly subAgents?: readonly BaseAgent[];
+  /** Runs before the agent. Content that a callback returns becomes the agent's answer, and the agent does not run. */
   readonly beforeAgentCallback?: BeforeAgentCallback;
+  /** Runs after the agent. Content that a callback returns is added as one more event of the agent. */
   readonly afterAgentCallback?: AfterAgentCallback;
+  /** Runs if the agent throws. Content that a callback returns becomes the agent's answer, and the run continues. */
   readonly onAgentErrorCallback?: OnAgentErrorCallback;
 }
 
-/** The option names of every agent, for the check of an agent class that has more. */
+/** The option names of every agent, for agent classes that check their own options together with these. */
 export const BASE_AGENT_OPTIONS: OptionNames<BaseAgentConfig> = {
   name: true,
   description: true,
@@ -42,15 +45,25 @@ const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
 const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 
 /**
- * An agent: given an invocation, it yields events. The runner commits each one before it asks for the next, so what follows a
- * `yield` sees the committed state. An agent object is never changed by a run; one serves any number of them at once.
+ * Base of all agents. An agent yields events; the runner commits each event before it requests the next one, so the code after
+ * a `yield` sees the committed state. A run never changes an agent object, so one object can serve any number of runs at the
+ * same time.
  *
- * Agents stand in a tree, which is complete when its top is constructed. An agent runs others with `yield* other.runAsync(context)`.
+ * Agents form a tree, which cannot be changed after its root is constructed. A custom agent extends this class, implements
+ * `runAsyncImpl`, and runs other agents with `yield* other.runAsync(context)`.
+ *
+ * @example
+ * class Greeter extends BaseAgent {
+ *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+ *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Hello, ${context.userId}.` }] } });
+ *   }
+ * }
+ * const greeter = new Greeter({ name: 'greeter', description: 'Greets the user.' });
  */
 export abstract class BaseAgent {
   readonly name: string;
   readonly description: string;
-  /** In the order they were given. */
+  /** Child agents, in the order in which they were given. */
   readonly subAgents: readonly BaseAgent[];
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
   readonly afterAgentCallback: readonly SingleAgentCallback[];
@@ -59,9 +72,9 @@ export abstract class BaseAgent {
   #parent: BaseAgent | undefined;
 
   /**
-   * Makes an agent.
+   * Checks the options and becomes the parent of the sub-agents.
    * @throws ConfigurationError for a name that is not an identifier or is `user`, for a sub-agent that is not an agent
-   * or has a parent already, and for a name that two agents of the tree have
+   * or has a parent already, and for a name that two agents of the tree share
    */
   constructor(config: BaseAgentConfig) {
     if (!isRecord(config))
@@ -89,80 +102,81 @@ export abstract class BaseAgent {
     return true;
   }
 
-  /** Called by the parent that the agent is given to, which may be of another loaded copy of this package. */
+  /** Sets the parent. Called by the parent, which may come from another loaded copy of this package. */
   '~eventloom.agent.adopt'(parent: BaseAgent): void {
     this.#parent = parent;
   }
 
-  /** The agent that this one is a sub-agent of; undefined at the top of a tree. */
+  /** The parent agent; undefined for the root of a tree. */
   get parentAgent(): BaseAgent | undefined {
     return this.#parent;
   }
 
   /**
-   * True if the agent has completed once this event of it, or of an agent below it, is stored. If the process of a run that cannot be resumed ends
-   * right after its last event, the run is recorded as completed because of it. Default: false, the agent may have more to do.
+   * True if the agent has completed once this event, of itself or of an agent below it, is stored. If the process ends right
+   * after such an event, a run that is not resumable is recorded as completed. Default: false, the agent may have more to do.
    */
   isDoneAfter(_event: Event): boolean {
     return false;
   }
 
-  /** The top of the agent's tree; itself when it has no parent. */
+  /** The root of the agent's tree; the agent itself if it has no parent. */
   get rootAgent(): BaseAgent {
     return this.#parent ? this.#parent.rootAgent : this;
   }
 
-  /** This agent or the one below it that has the name; undefined when there is none. */
+  /** Finds an agent by name: this one or one below it, at any depth. Undefined if there is none. */
   findAgent(name: string): BaseAgent | undefined {
     return name === this.name ? this : this.#below.get(name);
   }
 
-  /** The agent below this one that has the name, at any depth; undefined when there is none. */
+  /** Finds an agent by name below this one, at any depth. Undefined if there is none. */
   findSubAgent(name: string): BaseAgent | undefined {
     return this.#below.get(name);
   }
 
-  /** The transfers that the agent's own model may make; undefined for an agent without a model. */
+  /** Transfers that the agent's model may make besides those to its sub-agents; undefined for an agent without a model. */
   get transferRules(): TransferRules | undefined {
     return undefined;
   }
 
   /**
-   * Schema of the arguments when the agent is called as a tool, of any kind that tools accept. Undefined: it takes a
-   * text.
+   * Schema of the arguments when the agent is called as a tool, of any kind that tools accept. Undefined: the agent takes
+   * one text.
    */
   get inputSchema(): unknown {
     return undefined;
   }
 
   /**
-   * True for an agent that makes all of its events with `context.createEvent`, or hands on those of others. Events of an agent
-   * that does not say so get what they lack (author, execution, branch) on their way, which costs them a generator.
+   * True for an agent that creates all of its events with `context.createEvent`, or passes on events of other agents.
+   * Default: false, and missing fields (author, branch, execution ids) are filled in, which costs one generator more.
    */
   protected get makesCompleteEvents(): boolean {
     return false;
   }
 
-  /** True for an agent that stores by itself how far it comes, when a run can be resumed. For others it is stored that they began. */
+  /** True for an agent that stores its own checkpoints in resumable runs. Default: false, and only its start is stored. */
   protected get storesProgress(): boolean {
     return false;
   }
 
-  /** The agent's work: yields events until it is done. */
+  /** Does the agent's work: yields events until the agent is done. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
   /**
-   * The agent's work in a live run, for an agent that has a way of its own: converses with the client of the queue until it is done, or
-   * the queue is closed and read. Agents that it runs with `runAsync` run live as well.
+   * Does the agent's work in a live run: reads the client's requests from `queue` and yields events until the agent is done,
+   * or until the queue is closed and empty. Agents that it runs with `runAsync` run live as well. Absent: the run's live
+   * support runs the agent's model, if it has one.
    */
   protected runLiveImpl?(context: InvocationContext, queue: BaseLiveRequestQueue): AsyncGenerator<Event, void, void>;
 
-  /** True for an agent that can run live: one with `runLiveImpl`, or one whose model the run's live support speaks with. */
+  /** True for an agent that can run live: with `runLiveImpl`, or with a model that the run's live support can run. */
   get canRunLive(): boolean {
     return this.runLiveImpl !== undefined;
   }
 
-  /** Agents that it runs in worlds of their own, as nodes or as tools. They are not in its tree. */
+  /** Agents that this agent runs in isolation, as graph nodes or as tools. They are not part of its tree. */
   get calledAgents(): readonly BaseAgent[] {
     return [];
   }
@@ -172,24 +186,24 @@ export abstract class BaseAgent {
     return undefined;
   }
 
-  /** Releases what the agent and those below it hold open, all that can be when some of it fails. Nothing runs them any more afterwards. */
+  /** Releases the resources of the agent and of the agents below it, even if closing some of them fails. They cannot run afterwards. */
   close(): Promise<void> | void {
     return closeAll(this.subAgents);
   }
 
   /**
-   * Runs the agent within the run of another agent, and then each agent that control is transferred to. The same as
+   * Runs the agent as part of another agent's work, and then each agent that control is transferred to. Shorthand for
    * `parentContext.runAgent(this, place)`.
    *
-   * @param place what differs from the parent's position in the run
+   * @param place the values that differ from the parent's position in the run
    */
   runAsync(parentContext: InvocationContext, place?: AgentPlace): AsyncGenerator<Event, void, void> {
     return parentContext.runAgent(this, place);
   }
 
   /**
-   * Runs the agent in a context of its own: callbacks before, its work, callbacks after. For the runner's agent driver;
-   * an agent runs another one with `runAsync`.
+   * Runs the agent in its own context: the callbacks before it, its work, the callbacks after it. For the runner's agent
+   * driver; an agent runs another agent with `runAsync`.
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plugins } = context;
@@ -198,7 +212,7 @@ export abstract class BaseAgent {
       plugins.has('beforeAgentCallback') ||
       plugins.has('afterAgentCallback') ||
       plugins.has('onAgentErrorCallback');
-    // Every generator between the model and the caller costs each chunk about 100 ns, so there is none without a reason.
+    // Each generator between the model and the caller costs about 100 ns a chunk, so none is added without a reason.
     if (!hasCallbacks && !context.isResumable) return this.#work(context);
     const work = (): AsyncGenerator<Event, void, void> => this.#work(context);
     if (!context.isResumable) return runWithCallbacks(this, context, work);
@@ -211,7 +225,7 @@ export abstract class BaseAgent {
     const events = live
       ? (this.runLiveImpl?.(context, live.queue) ?? live.runAgent(this, context))
       : this.runAsyncImpl(context);
-    // The runner completes the events of the agent that a run begins with.
+    // The runner completes the events of the first agent of a run.
     const isFirst = context.parentExecutionId === undefined && context.branch === undefined;
     return isFirst || this.makesCompleteEvents ? events : completed(events, context);
   }
@@ -224,7 +238,7 @@ async function* completed(
   for await (const event of events) yield completedEvent(event, context);
 }
 
-/** An event that does not say whose it is, with all that it lacks. Others, and what is no event, are the runner's to look at. */
+/** Fills in the missing fields of an event without an execution id. The runner checks all other values. */
 function completedEvent(event: Event, context: InvocationContext): Event {
   if (typeof event !== 'object' || event === null || event.executionId !== undefined) return event;
   const { id, author, timestamp, ...said } = event;
@@ -236,14 +250,14 @@ function completedEvent(event: Event, context: InvocationContext): Event {
   });
 }
 
-/** True for agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for agents, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseAgent(value: unknown): value is BaseAgent {
   return typeof value === 'object' && value !== null && '~eventloom.agent' in value;
 }
 
 /**
  * Indexes all descendants of an agent, given its sub-agents, by name.
- * @throws ConfigurationError for a sub-agent that is no agent or has a parent already, and for a name that two agents have
+ * @throws ConfigurationError for a sub-agent that is not an agent or has a parent already, and for a name that two agents share
  */
 export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): ReadonlyMap<string, BaseAgent> {
   const owner = `agent "${name}"`;
@@ -270,9 +284,11 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
   return byName;
 }
 
-/** The agents to which an agent's model and tools may transfer, besides its sub-agents. */
+/** Agents to which an agent's model may transfer besides its sub-agents. */
 export interface TransferRules {
+  /** True if it may transfer to its parent. */
   readonly toParent: boolean;
+  /** True if it may transfer to the other sub-agents of its parent. */
   readonly toPeers: boolean;
 }
 
@@ -296,7 +312,7 @@ export interface RunDescription {
   readonly mermaid: string;
 }
 
-/** Closes all, one after the other, even if some throw. @throws the first error */
+/** Closes all items one after the other, even if some throw. @throws the first error, after all were closed */
 export async function closeAll(all: Iterable<{ close(): Promise<void> | void }>): Promise<void> {
   const failures: unknown[] = [];
   for (const each of all) {

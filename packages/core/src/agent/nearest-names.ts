@@ -1,6 +1,7 @@
 /**
- * The names that a misspelt one may stand for, best first: the same in another notation (`sub_agents`), else the one that differs by the
- * fewest characters if they are few, else at most three that contain it or are contained in it. Empty when nothing is close.
+ * Suggests names for a misspelt one, best first: the same name in another notation (`sub_agents`); else the name that
+ * differs by the fewest characters, if they are few; else at most three names that contain the typed one or are contained in
+ * it. Empty if no name is close.
  */
 export function nearestNames(typed: string, names: readonly string[]): readonly string[] {
   const plain = toPlain(typed);
@@ -15,11 +16,11 @@ export function nearestNames(typed: string, names: readonly string[]): readonly 
 }
 
 function toPlain(name: string): string {
-  // Longer texts are no misspelt names, and would take long to compare.
+  // Longer texts are not misspelt names, and comparing them would take long.
   return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '');
 }
 
-/** Characters to insert, remove or replace, and neighbours to exchange, to get from one text to the other. */
+/** Returns the number of single-character edits (insert, remove, replace, swap of neighbours) between two texts. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   let before: number[] = [];

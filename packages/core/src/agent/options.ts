@@ -12,7 +12,7 @@ export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
 /**
  * Checks the names of given options. The message for an unknown one suggests the option that was probably meant.
  * @param owner starts the message of the error, e.g. `agent "helper"`
- * @param hints what to write instead of names that other libraries have, by name, e.g. `write instruction`
+ * @param hints advice for option names of other libraries, by name, e.g. `write instruction`
  * @throws ConfigurationError for an option that is not in `known`, and for options that are not an object
  */
 export function checkKnown(
@@ -43,13 +43,15 @@ function unknownOptionError(
 /** Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. */
 type OptionCheck = (value: unknown) => string | undefined;
 
-/** A check for each option of `T`. */
+/** Checks of the values of all options of `T`. */
 export type Checks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
 
+/** Accepts only these strings. */
 export function oneOf(...allowed: string[]): OptionCheck {
   return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
 }
 
+/** Accepts integers from `minimum` to `maximum`. */
 export function integer(minimum: number, maximum = Infinity): OptionCheck {
   const most = maximum < Infinity ? ` and at most ${maximum}` : '';
   const wanted = minimum >= 0 ? `an integer of at least ${minimum}${most}` : 'an integer';
@@ -57,21 +59,24 @@ export function integer(minimum: number, maximum = Infinity): OptionCheck {
     Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum ? undefined : wanted;
 }
 
+/** Accepts values of this `typeof`. */
 export function ofType(type: 'boolean' | 'string'): OptionCheck {
   return (value) => (typeof value === type ? undefined : `a ${type}`);
 }
 
+/** Accepts finite numbers. */
 export function number(value: unknown): string | undefined {
   return Number.isFinite(value) ? undefined : 'a number';
 }
 
+/** Accepts objects that are not arrays. */
 export function record(value: unknown): string | undefined {
   return isRecord(value) ? undefined : 'an object';
 }
 
 /**
  * Checks the names and values of given options; undefined values pass.
- * @param path names the options in messages
+ * @param path start of the error messages, e.g. `runConfig`
  * @throws ConfigurationError for an unknown option, and for an invalid value
  */
 export function checkOptions(path: string, checks: Readonly<Record<string, OptionCheck>>, options: object): void {

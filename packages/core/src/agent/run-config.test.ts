@@ -104,10 +104,10 @@ test.each(['volume', 'toString', '__proto__'])(
 );
 
 test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_request_confirmation'])(
-  'a client cannot declare %s, which is a function of the runtime',
+  'refuses a client tool with the reserved name %s',
   (name) => {
     expect(() => checkRunConfig({ clientTools: [{ name }] })).toThrow(
-      `runConfig.clientTools[0].name: "${name}" is a function of the runtime`,
+      `runConfig.clientTools[0].name: "${name}" is reserved for a function of the runtime; choose another name`,
     );
   },
 );

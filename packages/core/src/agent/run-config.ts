@@ -18,47 +18,56 @@ export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
 /** The treatment of an unfinished run when the next message comes: see `RunConfig.onOpenRun`. */
 export type OnOpenRun = 'finish' | 'close' | 'reject';
 
-/** Options of one run. */
+/**
+ * Options of one run. Undefined options have the defaults of the runner's `runConfig`, then the defaults stated here.
+ *
+ * @example
+ * const runConfig: RunConfig = { streamingMode: StreamingMode.SSE, maxLlmCalls: 50, onBusy: 'reject' };
+ */
 export interface RunConfig extends LiveRunConfig {
   /** Default `none`: only whole events are yielded. */
   readonly streamingMode?: StreamingMode | undefined;
   /**
-   * Model calls allowed in this run, exactly, and hand-overs in a row without one. Default 500; 0 and below mean no limit.
+   * Number of model calls that the run may make, including those of agents called as tools. It is also the number of
+   * transfers between agents that may follow each other without a model call. Default 500; 0 or below means no limit.
    */
   readonly maxLlmCalls?: number | undefined;
-  /** Behaviour when the session is busy. Default `queue`. */
+  /** Behaviour when another run holds the session: `queue` (default) waits for it, `reject` throws SessionBusyError, `interrupt` stops the other run. */
   readonly onBusy?: OnBusy | undefined;
-  /** Time that `queue` waits for the session, in milliseconds; default 60,000, at most a day. */
+  /** Time that `queue` waits for the session before it throws SessionBusyError, in milliseconds. Default 60,000; at most one day. */
   readonly busyWaitMs?: number | undefined;
   /**
-   * Decides what happens to an unfinished run of the session, one whose process was lost. `finish` (default) resumes that run to its end
-   * first, without yielding its events; a run that cannot be resumed is closed with the code `RUN_ABANDONED`. `close` closes the run
-   * without resuming it. `reject` throws UnfinishedRunError. With `onBusy: 'interrupt'` the run is always closed.
+   * Treatment of an unfinished run of the session, whose process ended before the run did. `finish` (default) first resumes
+   * that run to its end, without yielding its events; a run that is not resumable is closed with the code `RUN_ABANDONED`.
+   * `close` closes the run without resuming it. `reject` throws UnfinishedRunError. With `onBusy: 'interrupt'` the run is
+   * always closed.
    */
   readonly onOpenRun?: OnOpenRun | undefined;
-  /** Tool calls of one model reply that run at the same time. Default 16. */
+  /** Maximum number of tool calls of one model reply that run at the same time. Default 16. */
   readonly maxParallelToolCalls?: number | undefined;
-  /** Saves the user's inline data as artifacts and leaves a text in its place. Default false. */
+  /** True saves inline data of the user's message as artifacts and replaces it with a text. Needs an artifact service. Default false. */
   readonly saveInputBlobsAsArtifacts?: boolean | undefined;
-  /** Put under `customMetadata` of every event of the run; an event's own keys win. */
+  /** Added to `customMetadata` of every event of the run. Keys that an event sets itself win. Default: nothing. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Selects the events of the session that the run reads. Default: all of them. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
-  /** Ends the stream with a `runner.completion` event. Default false. */
+  /** True ends the stream with a `runner.completion` event. Default false. */
   readonly completionEvent?: boolean | undefined;
-  /** The caller's own id for this request, put on every event. */
+  /** The caller's own id for this request, set as `requestId` on every event. Default: the invocation id. */
   readonly requestId?: string | undefined;
   /**
-   * Agents store how far they come, in events of their own (`actions.agentState`, `actions.endOfAgent`), so that the run can be
-   * resumed when its process was lost. An agent that waits for an answer then pauses those that run it. Default: the runner's.
+   * True lets agents store their progress in events (`actions.agentState`, `actions.endOfAgent`), so that the run can be
+   * resumed after its process is lost. An agent that waits for an answer then pauses the agents that run it. Default: the
+   * runner's `resumable`.
    */
   readonly resumable?: boolean | undefined;
   /**
-   * Functions that the client runs, at most 128 with 256 KiB of JSON. The LLM agents of the run offer them to their models beside their own
-   * tools; agents that are called as tools, and agents in graphs, do not. A call to one is a long-running call: its id is in
-   * `longRunningToolIds`, the run ends (a resumable run pauses), and the client's next message has the function response. They are
-   * declared for one run: a later run has them only if they are given again, a run that is resumed has those it began with unless
-   * others are given. The run fails with a ConfigurationError when an agent has a tool with the name of one.
+   * Functions that the client runs: at most 128, with at most 262,144 characters of JSON together. The LLM agents of the run
+   * offer them to their models beside their own tools; agents that are called as tools, and agents in graphs, do not. A call
+   * to a client function is long-running: its id is in `longRunningToolIds`, the run ends (a resumable run pauses), and the
+   * client's next message contains the function response. The declarations apply to one run: a later run needs them again,
+   * and a resumed run keeps those it began with unless others are given. The run fails with a ConfigurationError if an agent
+   * has a tool of the same name. Default: none.
    */
   readonly clientTools?: readonly FunctionDeclaration[] | undefined;
 }
@@ -69,19 +78,20 @@ export interface RunConfig extends LiveRunConfig {
  */
 export type RunConfigDefaults = Omit<RunConfig, 'requestId'>;
 
-/** Upper bounds of a run's config, for those who let others decide about it. A bound is an integer of at least 1. */
+/** Upper bounds of a run's config, for servers whose clients send the config. A bound is an integer of at least 1. Absent: no bound. */
 export interface RunBounds {
   /** A run with a higher `maxLlmCalls`, or without a limit, gets this one. */
   readonly maxLlmCalls?: number | undefined;
+  /** A run with a higher `maxParallelToolCalls` gets this one. */
   readonly maxParallelToolCalls?: number | undefined;
-  /** Attempts at an unfinished run that a message finishes first; after as many it is closed. Default 3. */
+  /** Number of attempts at an unfinished run, the first one included, after which a new message closes it. Default 3. */
   readonly maxRunAttempts?: number | undefined;
 }
 
-/** Attempts at a run, the first one included, after which it is not resumed any more. */
+/** Number of attempts at a run, the first one included, after which it is no longer resumed. */
 export const MAX_RUN_ATTEMPTS = 3;
 
-/** The defaults of what is not given. */
+/** Defaults of the options. */
 export const RUN_CONFIG_DEFAULTS = {
   streamingMode: StreamingMode.NONE,
   maxLlmCalls: 500,
@@ -129,14 +139,14 @@ const SESSION_CHECKS: Checks<GetSessionConfig> = {
   sinceCompaction: ofType('boolean'),
 };
 
-/** @throws ConfigurationError for a value that makes no sense, and for an option that this version does not have. */
+/** Checks a run config. @throws ConfigurationError for an invalid value and for an unknown option */
 export function checkRunConfig(config: RunConfig): void {
   checkOptions('runConfig', CHECKS, config);
   if (config.clientTools !== undefined) checkClientTools(config.clientTools);
   if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
 }
 
-/** Checks what is to hold for many runs, live or not. @throws ConfigurationError */
+/** Checks options that are set once for many runs, live or not. @throws ConfigurationError */
 export function checkRunConfigDefaults(config: RunConfigDefaults): void {
   if (!isPlainObject(config))
     throw new ConfigurationError(`runConfig: must be a plain object, is ${describeKind(config)}`);
@@ -147,10 +157,10 @@ export function checkRunConfigDefaults(config: RunConfigDefaults): void {
 }
 
 /**
- * One config over another, within bounds: options that are undefined are taken from `under`, and of `customMetadata` each key. Without
- * anything under it and without bounds, a config is returned as it is.
+ * Merges two configs and applies bounds. Options that are undefined in `over` are taken from `under`; `customMetadata` is
+ * merged by key. Returns `over` itself if `under` is empty and there are no bounds.
  *
- * @throws ConfigurationError for a bound that is no integer of at least 1
+ * @throws ConfigurationError for a bound that is not an integer of at least 1
  */
 export function mergeRunConfigs(over: RunConfig, under: RunConfig, bounds?: RunBounds): RunConfig {
   let isAlone = bounds === undefined;

@@ -7,8 +7,9 @@ import type { BaseAgent } from './base-agent.ts';
 type Work = () => AsyncGenerator<Event, void, void>;
 
 /**
- * Runs an agent in a resumable run. An agent that completed before does nothing. Events mark where the agent begins (unless its own
- * events do) and ends. An agent that does not store its progress itself pauses while a long-running call of its own has no result.
+ * Runs an agent in a resumable run. An agent that completed before the resume does nothing. Adds events that mark the start
+ * of the agent (unless it stores its own progress) and its end. An agent that does not store its own progress pauses while one
+ * of its long-running calls has no result.
  */
 export async function* runResumable(
   agent: BaseAgent,
@@ -39,7 +40,7 @@ async function* watched(context: InvocationContext, work: Work): AsyncGenerator<
   if (calls.waiting.length > 0) context.pause();
 }
 
-/** The calls that the agent made before a resume, with what users answered on its branch. */
+/** Returns the calls that the agent made before the resume, with the user's answers on its branch. */
 function ownCalls({ executionId, branch, resumedFrom, session }: InvocationContext): Calls {
   const isOwn = (event: Event): boolean =>
     event.author === 'user' ? event.branch === branch : event.executionId === executionId;

@@ -12,10 +12,11 @@ import { ReadonlyContext } from './readonly-context.ts';
 /** Parameters of a callback context. */
 export interface CallbackContextParams {
   readonly invocationContext: InvocationContext;
-  /** The actions of the event to come; new ones when absent. */
+  /** Actions of the next event. Default: new, empty actions. */
   readonly eventActions?: EventActions;
   /**
-   * The `state` of the context, over the same actions and the session's state. Default: one that can always be written.
+   * State of the context. It must write to `eventActions` and read the session's state. Default: a `State` of both that
+   * can always be written.
    */
   readonly state?: State;
 }
@@ -23,7 +24,15 @@ export interface CallbackContextParams {
 /** Options of a memory search. */
 export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
 
-/** The context of a callback: reads and writes state and artifacts. The changes go into the next event. */
+/**
+ * The context of a callback: reads and writes state and artifacts. The changes are stored with the next event of the agent.
+ *
+ * @example
+ * const countTurns: SingleAgentCallback = (context) => {
+ *   context.state.set('turns', context.state.get('turns', 0) + 1);
+ *   return undefined;
+ * };
+ */
 export class CallbackContext extends ReadonlyContext {
   /** Side effects and signals of the next event. */
   readonly actions: EventActions;
@@ -35,7 +44,7 @@ export class CallbackContext extends ReadonlyContext {
     this.actions = eventActions ?? createEventActions();
   }
 
-  /** The same as `actions`, by its ADK name. */
+  /** The same object as `actions`, under its ADK name. */
   get eventActions(): EventActions {
     return this.actions;
   }
@@ -44,12 +53,16 @@ export class CallbackContext extends ReadonlyContext {
     return (this.#state ??= new State(this.invocationContext.session.state, this.actions));
   }
 
-  /** Fires when the run is aborted, or nobody wants its result any more. */
+  /** Fires when the run is aborted, or when its caller stops reading events. */
   get abortSignal(): AbortSignal {
     return this.invocationContext.abortSignal;
   }
 
-  /** Saves a new version; the next event's `artifactDelta` tells. @throws InvalidArtifactNameError @throws ConfigurationError without an artifact service */
+  /**
+   * Saves a new version of an artifact and returns its number, from 0. The next event reports it in `artifactDelta`.
+   * @throws InvalidArtifactNameError for a name that cannot be stored
+   * @throws ConfigurationError if the runner has no artifact service
+   */
   async saveArtifact(filename: string, artifact: Part): Promise<number> {
     const version = await this.#artifacts().saveArtifact({
       ...sessionKeyOf(this.invocationContext.session),
@@ -60,19 +73,23 @@ export class CallbackContext extends ReadonlyContext {
     return version;
   }
 
-  /** The latest version or the one named; undefined when it is not there. @throws as saveArtifact */
+  /**
+   * Loads one version of an artifact; the latest without `version`. Resolves to undefined if it does not exist.
+   * @throws InvalidArtifactNameError for a name that cannot be stored
+   * @throws ConfigurationError if the runner has no artifact service
+   */
   loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
     return this.#artifacts().loadArtifact({ ...sessionKeyOf(this.invocationContext.session), filename, version });
   }
 
-  /** Names that this session can load. @throws ConfigurationError without an artifact service */
+  /** Lists the names of the artifacts that this session can load. @throws ConfigurationError if the runner has no artifact service */
   listArtifacts(): Promise<string[]> {
     return this.#artifacts().listArtifactKeys(sessionKeyOf(this.invocationContext.session));
   }
 
   /**
-   * Searches the memories of this user, best first.
-   * @throws ConfigurationError without a memory service
+   * Searches the memories of this user. The best match comes first.
+   * @throws ConfigurationError if the runner has no memory service
    * @throws InvalidRequestError for a limit that is not a positive integer
    */
   async searchMemory(query: string, options: MemorySearchOptions = {}): Promise<SearchMemoryResponse> {
@@ -81,8 +98,9 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   /**
-   * Remembers what this session holds so far, or what of it is new: made to be called after each turn.
-   * @throws ConfigurationError without a memory service
+   * Adds the events of this session to memory. Events that memory has already are not added twice, so it can be called
+   * after each turn.
+   * @throws ConfigurationError if the runner has no memory service
    */
   async addSessionToMemory(): Promise<void> {
     await this.#memory('addSessionToMemory').addSessionToMemory(this.invocationContext.session);

@@ -34,7 +34,7 @@ export interface AgentPlace {
   readonly instructions?: readonly string[] | undefined;
 }
 
-/** Parameters of a context. */
+/** Parameters of the private constructor. */
 interface Place extends AgentPlace {
   readonly invocation: Invocation;
   readonly progress: InvocationProgress;
@@ -49,7 +49,17 @@ interface Place extends AgentPlace {
 
 const NONE: readonly never[] = [];
 
-/** One agent's place in one invocation: what it may read, and the services it works with. */
+/**
+ * The context of one agent in one invocation: the session, the run's config, the services, and ways to run other agents.
+ * Passed to `runAsyncImpl` of a custom agent.
+ *
+ * @example
+ * class Greeter extends BaseAgent {
+ *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+ *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Hello, ${context.userId}.` }] } });
+ *   }
+ * }
+ */
 export class InvocationContext {
   readonly invocation: Invocation;
   readonly invocationId: string;
@@ -57,11 +67,15 @@ export class InvocationContext {
   readonly runConfig: RunConfig;
   readonly platform: Platform;
   readonly plugins: PluginManager;
-  /** The agent that this context is for; the root agent where none has started yet. */
+  /** The agent that this context belongs to; the root agent before any agent has started. */
   readonly agent: BaseAgent;
-  /** Fires when the run is aborted, abandoned or loses its session, and when the part of it ends that the agent belongs to. */
+  /**
+   * Fires when the run is aborted, when its caller stops reading, or when the run loses its session's lease. Fires as
+   * well when the part of the run that the agent belongs to is stopped, for example by a failed sibling in a
+   * ParallelAgent.
+   */
   readonly abortSignal: AbortSignal;
-  /** True when the agents of this run store how far they come, so that it can be resumed. */
+  /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
   readonly isResumable: boolean;
   readonly branch: string | undefined;
   readonly executionId: string;
@@ -76,16 +90,16 @@ export class InvocationContext {
    */
   readonly progress: InvocationProgress;
   /**
-   * The recorded work of the agent before the run was interrupted or paused; undefined for an agent that starts. For
-   * code that drives agents.
+   * The agent's stored events from before the run was interrupted or paused; undefined for an agent that starts fresh.
+   * For code that drives agents.
    */
   readonly resumedFrom: RecordedExecution | undefined;
-  /** False where no agent has started yet. */
+  /** False before any agent has started. */
   readonly #hasAgent: boolean;
   readonly #abort: AbortGuard;
   readonly #parent: InvocationContext | undefined;
   #isPaused: boolean;
-  /** True when some event is of this execution. */
+  /** True once this execution has an event. */
   #isHeard: boolean;
 
   private constructor(place: Place) {
@@ -113,7 +127,7 @@ export class InvocationContext {
     this.#isHeard = place.isHeard;
   }
 
-  /** The context in which an invocation starts: no agent runs yet. */
+  /** Creates the context in which an invocation starts, before any agent runs. */
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
@@ -128,7 +142,7 @@ export class InvocationContext {
     });
   }
 
-  /** The context of an agent that is started from this one. The first agent's execution is the invocation's own. */
+  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
@@ -150,9 +164,9 @@ export class InvocationContext {
   }
 
   /**
-   * Makes the context in which a sub-invocation starts: a tree of its own, in an enclosure of its own. A sub-invocation
-   * ends by itself; its model calls count with those of the run, and while it waits for a person, so does the agent
-   * that called it.
+   * Creates the context in which a sub-invocation starts: a separate agent tree on an enclosed branch. Ending the
+   * sub-invocation does not end the run. Its model calls count towards the run's limit. While it waits for a person, the
+   * agent that called it waits as well.
    */
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
@@ -173,16 +187,16 @@ export class InvocationContext {
   }
 
   /**
-   * The execution id that agents started from here name as their parent. An execution without events of its own, as of
-   * a workflow agent, appears in no event; the one above it is named, so that the call tree in the events is connected.
+   * The `parentExecutionId` of agents that are started from here. An execution without events, such as that of a workflow
+   * agent, appears in no event. Its parent's id is used instead, so that the call tree in the events stays connected.
    */
   get #heardExecutionId(): string {
     return this.#isHeard ? this.executionId : (this.parentExecutionId ?? this.executionId);
   }
 
   /**
-   * Returns the recorded work of an agent that is started here, in a run that is resumed. Restores its transfer as
-   * well.
+   * Returns the stored execution of an agent that is started here in a resumed run; undefined if it has none. Restores
+   * the agent's transfer as well.
    */
   #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
     const { resumedFrom: recorded } = this.invocation;
@@ -198,7 +212,7 @@ export class InvocationContext {
     return resumedFrom;
   }
 
-  /** Behind which place those begin who are started from here. Of an agent that begins nothing is stored. */
+  /** Position after which the stored executions of child agents begin. Infinity for an agent that starts fresh: it has none. */
   get #position(): number {
     return this.resumedFrom?.position ?? Infinity;
   }
@@ -208,22 +222,22 @@ export class InvocationContext {
   }
 
   /**
-   * Runs an agent, live in a live run, and then each agent that control is transferred to, until one ends without a transfer. A failure
-   * is recorded as that of the innermost agent that threw.
+   * Runs an agent, and then each agent that control is transferred to, until one ends without a transfer. In a live run
+   * the agents run live. A failure is attributed to the innermost agent that threw.
    *
-   * @param place what differs from this context's own position in the run
+   * @param place the values that differ from this context's position in the run
    */
   runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
     return this.invocation.runAgent(this.forAgent(agent, place));
   }
 
   /**
-   * Runs an agent as a world of its own: it sees what it is told and what it says itself, and nobody else sees its events, which
-   * are stored in this session. Services, plugins, the abort, the lease and the limit of model calls are those of this run; state
-   * is shared. Yields each event once it is stored, and goes on when it is asked for the next. In a run that is resumed, a call that
-   * was cut off goes on from its own events.
+   * Runs an agent in isolation: it sees only the message it gets and its own events, and no other agent sees its events.
+   * The events are stored in this session. The agent uses this run's services, plugins, abort signal, lease and limit of
+   * model calls, and shares its state. Yields each event after it is stored; the agent continues when the next event is
+   * requested. In a resumed run, an interrupted call continues from its own stored events.
    *
-   * What the agent throws is thrown. Closing the generator stops the agent.
+   * Errors of the agent are thrown. Closing the generator stops the agent.
    * @throws ConfigurationError outside a runner
    */
   runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
@@ -263,64 +277,69 @@ export class InvocationContext {
     return this.progress.ended;
   }
 
-  /** Ends the whole invocation after the current event: no further step, agent or model call. Within a sub-invocation, that. */
+  /**
+   * Ends the invocation after the current event: no further step, agent or model call runs. Within a sub-invocation it
+   * ends only the sub-invocation.
+   */
   endInvocation(): void {
     this.progress.ended = true;
   }
 
   /**
-   * The agent's last checkpoint, in a run that is resumed: the last `actions.agentState` of its own events. Undefined for an agent
-   * that begins. What the agent ran after the checkpoint goes on where it was; what it ran before is not run again.
+   * The agent's last checkpoint in a resumed run: the last `actions.agentState` of its own events. Undefined for an agent
+   * that starts fresh. Agents that it started after the checkpoint continue where they were; agents that it started before
+   * the checkpoint are not run again.
    */
   get agentState(): Readonly<Record<string, unknown>> | undefined {
     return this.resumedFrom?.agentState;
   }
 
-  /** True when the agent, or one that it ran, waits for an answer that comes in a later message, so that it is not done. */
+  /** True if the agent, or an agent that it ran, waits for an answer that comes in a later message. Such an agent is not done. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** Says that the agent waits, and so all that run it. Of no effect in a run that cannot be resumed. */
+  /** Marks the agent, and every agent that runs it, as waiting for a later message. No effect in a run that is not resumable. */
   pause(): void {
     if (!this.isResumable || this.#isPaused) return;
     this.#isPaused = true;
     this.#parent?.pause();
   }
 
-  /** Counts a model call. @throws LlmCallLimitError when it is one more than `runConfig.maxLlmCalls` */
+  /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already */
   countLlmCall(): void {
     this.progress.countLlmCall(this.runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls);
   }
 
   /**
-   * The work, or RunAbortedError as soon as the run is aborted. What the work does afterwards is nobody's concern any more: work
-   * that listens to `abortSignal` ends, other work is left to itself.
+   * Resolves or rejects as `work` does, or rejects with RunAbortedError as soon as the run is aborted. The abort does not
+   * stop the work itself: pass `abortSignal` to it for that. Its later result or error is ignored.
    */
   untilAborted<T>(work: Promise<T>): Promise<T> {
     return this.#abort.until(work);
   }
 
-  /** Waits for application code as `untilAborted` does; in a live run whose client has left, for a minute at most. */
+  /** Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most one minute. */
   whileConnected<T>(work: Promise<T>): Promise<T> {
     return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
   }
 
-  /** An abort for a part of what this agent does, to be given to the agents of that part. `dropAbort` it when the part is over. */
+  /** Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort` when the part is complete. */
   forkAbort(): AbortGuard {
     return this.#abort.fork();
   }
 
+  /** Releases a guard of `forkAbort`: it no longer fires with the run. */
   dropAbort(fork: AbortGuard): void {
     this.#abort.drop(fork);
   }
 
-  /** This place with an abort of its own, a fork: for one call that can be stopped while the agent goes on. */
+  /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. */
   withAbort(abort: AbortGuard): InvocationContext {
     return this.#with({ abort });
   }
 
-  /** This place in an invocation that differs from its own: for those who run agents beside each other, each with a session of its own. */
+  /** Returns a copy of this context in another invocation, for code that runs agents at the same time, each with its own session object. */
   withInvocation(invocation: Invocation): InvocationContext {
     return this.#with({ invocation, parent: this });
   }
@@ -343,12 +362,12 @@ export class InvocationContext {
     });
   }
 
-  /** Says that an event which tells of this error was yielded, so that the runner adds none. */
+  /** Notes that an event for this error was yielded, so that the runner adds none. */
   markReported(error: unknown): void {
     this.progress.reportedError = error;
   }
 
-  /** True when an event already tells of this error. */
+  /** True if an event for this error was yielded already. */
   isReported(error: unknown): boolean {
     return error !== undefined && this.progress.reportedError === error;
   }
@@ -358,7 +377,10 @@ export class InvocationContext {
     this.#abort.check();
   }
 
-  /** An event of this context's agent, with its ids and the time. */
+  /**
+   * Creates an event of this context's agent. Fills in the id, invocation id, author, timestamp, branch and execution ids.
+   * Ignores the actions of a partial event.
+   */
   createEvent(params: EventParams = {}): Event {
     const { platform, branch, parentExecutionId } = this;
     const nowMs = platform.now();

@@ -2,20 +2,20 @@ import { HandOverLimitError, LlmCallLimitError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
-/** Agents that are started in a row, without a model call, before the event loop has its turn. */
+/** Number of agents that start without a model call between them before the run yields to the event loop. */
 const STARTS_PER_TURN = 64;
 
 /** Progress of an invocation, or of a sub-invocation in it: one object that all of its contexts share. */
 export class InvocationProgress {
   ended = false;
-  /** True while something runs that ends by itself once the invocation is ended: a live agent, whose calls come to their ends first. */
+  /** True while a live agent runs. After the invocation is ended it stops by itself, once its tool calls have settled. */
   endsItself = false;
-  /** The error that an event of the stream already tells of. */
+  /** The error that an event of the stream reports already. */
   reportedError: unknown = undefined;
-  /** The progress of the run, which counts for its sub-invocations too. */
+  /** The progress of the whole run. It counts the model calls of sub-invocations as well. */
   readonly #run: InvocationProgress;
   #llmCalls: number;
-  /** Agents that were started since a model was asked. */
+  /** Number of agents that were started since the last model call. */
   #starts = 0;
   #committed: WeakSet<Event> | undefined;
   #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
@@ -23,20 +23,20 @@ export class InvocationProgress {
   #transfers: Map<string, string> | undefined;
 
   /**
-   * @param llmCalls those that were made before, when the invocation is resumed
-   * @param run of which the invocation is a part, for a sub-invocation
+   * @param llmCalls number of model calls that were made before the invocation was resumed
+   * @param run progress of the run that a sub-invocation belongs to
    */
   constructor(llmCalls = 0, run?: InvocationProgress) {
     this.#llmCalls = llmCalls;
     this.#run = run ? run.#run : this;
   }
 
-  /** Model calls so far, those of sub-invocations included. */
+  /** Number of model calls so far, including those of sub-invocations. */
   get llmCalls(): number {
     return this.#run.#llmCalls;
   }
 
-  /** Counts a model call; a limit of 0 and below is none. @throws LlmCallLimitError when it is one too many */
+  /** Counts a model call. A limit of 0 or below means no limit. @throws LlmCallLimitError if `limit` calls were made already */
   countLlmCall(limit: number): void {
     const run = this.#run;
     if (limit > 0 && run.#llmCalls >= limit) {
@@ -49,9 +49,9 @@ export class InvocationProgress {
   }
 
   /**
-   * Checks how often agents handed over in a row and asked no model: as often as there may be model calls; a limit of 0 and below
-   * is none.
-   * @throws HandOverLimitError when it is once too often
+   * Checks the number of transfers between agents since the last model call. The limit is the one of model calls; 0 or
+   * below means no limit.
+   * @throws HandOverLimitError if `count` exceeds the limit
    */
   checkHandOvers(count: number, limit: number): void {
     if (limit <= 0 || count <= limit) return;
@@ -61,8 +61,8 @@ export class InvocationProgress {
   }
 
   /**
-   * Counts an agent that is started; true when the event loop is to have a turn first. Work that waits for nothing in the world
-   * outside would let nothing else of the process go on, an abort included. Work that asks models waits often enough.
+   * Counts the start of an agent. Returns true if the run should yield to the event loop first: a run that never waits for
+   * I/O would block the process, and no abort could reach it. Runs with model calls wait often enough.
    */
   isTurnDue(): boolean {
     const run = this.#run;
@@ -71,17 +71,17 @@ export class InvocationProgress {
     return true;
   }
 
-  /** Notes whose error this is. Those who run an agent that fails all hear of it, the innermost first: it is that one's. */
+  /** Notes the agent that failed with an error. Each agent around it reports the same error; the first report, from the innermost agent, counts. */
   noteFailure(error: unknown, context: InvocationContext): void {
     if (this.#failure?.error !== error) this.#failure = { error, context };
   }
 
-  /** The context of the agent that failed with this error, as far as it is known. */
+  /** Returns the context of the agent that failed with this error; undefined if it is not known. */
   failedAt(error: unknown): InvocationContext | undefined {
     return this.#failure?.error === error ? this.#failure?.context : undefined;
   }
 
-  /** Notes an event of a sub-invocation that is complete and committed, or made of one. */
+  /** Notes a committed event of a sub-invocation, or an event derived from one. */
   noteCommitted(event: Event): void {
     (this.#run.#committed ??= new WeakSet()).add(event);
   }
@@ -91,7 +91,7 @@ export class InvocationProgress {
     return this.#run.#committed?.has(event) === true;
   }
 
-  /** Notes whom an execution hands over to, when its event is committed. */
+  /** Notes the transfer target of an execution when its event is committed. */
   noteTransfer({ actions, executionId }: Event): void {
     if (actions.transferToAgent === undefined || executionId === undefined) return;
     (this.#transfers ??= new Map()).set(executionId, actions.transferToAgent);

@@ -21,30 +21,31 @@ import type { InTurn, SubInvocation } from './sub-invocation.ts';
 
 /** Answers in a user message to requests that tools made (confirmation, credential, input). */
 export interface MessageAnswers {
-  /** Keeps the credentials among them, which are not in the message that is stored. */
+  /** Saves the credentials among the answers in the credential service. The stored message does not contain them. */
   keepCredentials(session: SessionKey): Promise<void>;
 }
 
-/** A message as it is stored. */
+/** A message in its stored form, and the answers in it; undefined if it has none. */
 export interface MessageWithAnswers {
   readonly message: Content;
   readonly answers: MessageAnswers | undefined;
 }
 
-/** State and services that all agents of one invocation share. Made by the runner. */
+/** State and services that all agents of one invocation share. Created by the runner. */
 export interface Invocation {
   readonly invocationId: string;
   /** The top of the tree that is run: the runner's agent, or the agent of a sub-invocation. */
   readonly rootAgent: BaseAgent;
   readonly session: Session;
   readonly runConfig: RunConfig;
-  /** The message that set the invocation off. */
+  /** The message that started the invocation; undefined for a run without one. */
   readonly userContent: Content | undefined;
   /** The live side of a live run; absent in other runs and in the sub-invocations of a live run. */
   readonly live?: LiveRun | undefined;
   /**
-   * Checks what the client says in a live run as a message that begins a run is checked, and matches its answers with their calls.
-   * @param before of the message that this one takes the place of
+   * Checks content that the client sends in a live run with the rules for the first message of a run, and matches its
+   * answers with their calls.
+   * @param before answers of the message that this one replaces
    * @throws InvalidMessageError
    */
   readMessage?(content: Content, before?: MessageAnswers): Promise<MessageWithAnswers>;
@@ -52,13 +53,13 @@ export interface Invocation {
   readonly abort: AbortGuard;
   readonly platform: Platform;
   readonly plugins: PluginManager;
-  /** Observes the run; absent when nothing does. */
+  /** Observes the run. Absent: the run is not observed. */
   readonly instrumentation?: Instrumentation | undefined;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
   /** Without one, tools cannot ask for credentials. */
   readonly credentialService?: BaseCredentialService | undefined;
-  /** Finds the model that a string names. */
+  /** Resolves a model name to a model. Undefined: agents need model objects. */
   readonly models: ModelResolver | undefined;
   /** Options of the context cache of model services; undefined: no cache. */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
@@ -71,11 +72,11 @@ export interface Invocation {
   /** Returns the entries of an invocation in the session's tool ledger. */
   readonly listToolCalls?: ((invocationId: string) => MaybePromise<readonly ToolLedgerEntry[]>) | undefined;
   /**
-   * Puts the commits of agents that run at the same time in an order that does not depend on how fast they are. Absent where no
-   * order is kept.
+   * Commits events of agents that run at the same time in an order that does not depend on their speed. Absent: in the
+   * order in which they come.
    */
   readonly inTurn?: InTurn | undefined;
-  /** Told of each event that is stored of an agent that is run as a world of its own, before its reader has it. */
+  /** Called with each stored event of a sub-invocation, before its reader gets the event. */
   readonly onStored?: ((event: Event) => void) | undefined;
   /** Runs the agent of a context, and then each agent that control is transferred to. */
   readonly runAgent: (context: InvocationContext) => AsyncGenerator<Event, void, void>;

@@ -2,10 +2,15 @@ import type { Content } from '../content/content.ts';
 import { type State, StateReader } from '../state/state.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
-/** State to read and not to write. */
+/** State that can be read but not written. */
 export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
 
-/** The context of an instruction function: the agent, the user, the session, and its state to read. */
+/**
+ * The context of an instruction function: the agent, the user, the session, and read access to its state.
+ *
+ * @example
+ * const instruction = (context: ReadonlyContext): string => `Answer in ${context.state.get('language', 'English')}.`;
+ */
 export class ReadonlyContext {
   readonly invocationContext: InvocationContext;
 
@@ -33,12 +38,12 @@ export class ReadonlyContext {
     return this.invocationContext.session.id;
   }
 
-  /** The message that set the invocation off. */
+  /** The message that started the invocation; undefined for a run without one. */
   get userContent(): Content | undefined {
     return this.invocationContext.userContent;
   }
 
-  /** The session's state as this invocation sees it, writes not yet committed included. */
+  /** The session's state as this invocation sees it, including writes that are not committed yet. */
   get state(): ReadonlyState {
     return new StateReader(this.invocationContext.session.state);
   }

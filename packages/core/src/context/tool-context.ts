@@ -18,14 +18,14 @@ import { CallbackContext, type CallbackContextParams } from './callback-context.
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
-  /** The tool begins to listen to the client. Settles when the model is told; undefined where that is not told. */
+  /** Reports that the tool now reads the client's input. Settles once the model has been told; undefined if the model is not told. */
   began?(): Promise<void> | undefined;
 }
 
 /** Parameters of a tool context. */
 export interface ToolContextParams extends CallbackContextParams {
   readonly functionCallId: string;
-  /** Without one, nobody is told how a tool gets on. */
+  /** Receives progress and events of the tool. Without it they are discarded. */
   readonly listener?: ToolListener | undefined;
   /** The answer of the person who was asked to confirm this call. */
   readonly toolConfirmation?: ToolConfirmation | undefined;
@@ -37,9 +37,22 @@ export interface ToolContextParams extends CallbackContextParams {
 
 const NO_REQUESTS: readonly ToolRequest[] = [];
 
-/** The context of a tool, one for each call. */
+/**
+ * The context of one tool call.
+ *
+ * @example
+ * const tool = new FunctionTool({
+ *   name: 'count',
+ *   description: 'Counts its calls.',
+ *   execute: (_args, toolContext) => {
+ *     const calls = toolContext.state.get('calls', 0) + 1;
+ *     toolContext.state.set('calls', calls);
+ *     return { calls };
+ *   },
+ * });
+ */
 export class ToolContext extends CallbackContext {
-  /** The id of the function call: tells two calls of one reply apart, and names the call when a result comes later. */
+  /** The id of the function call. It distinguishes calls of one reply, and identifies the call when its result comes later. */
   readonly functionCallId: string;
   /**
    * The answer of the person who was asked to confirm this call; undefined if nobody was asked. Rejected calls are not
@@ -52,13 +65,13 @@ export class ToolContext extends CallbackContext {
    */
   partialOutput: unknown = undefined;
   /**
-   * Tells the model of a live run how to take the events and the result from here on; initially as the tool says. Only
-   * for calls that let the model continue to speak (`nonBlocking`).
+   * Tells the model of a live run how to treat the events and the result that follow. Initially the tool's own
+   * `responseScheduling`; undefined leaves it to the model. Only for calls that let the model continue to speak (`nonBlocking`).
    */
   responseScheduling: ResponseScheduling | undefined = undefined;
   /**
-   * The requests that this call made when it was run before, oldest first, as they were stored: empty when it is run for the first time.
-   * A tool reads here which payload it asked a person to confirm.
+   * Requests to a person that earlier runs of this call made, as they were stored, oldest first. Empty in the first run of
+   * the call. A tool reads here the payload that it asked a person to confirm.
    */
   readonly requests: readonly ToolRequest[];
   readonly #listener: ToolListener | undefined;
@@ -75,8 +88,9 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * The audio and video that the client sends in a live run while the tool runs, for a tool with `inputStream`. Undefined for other tools
-   * and in other runs. A tool that reads too slowly misses the oldest pieces. Ends with the call.
+   * The audio and video that the client sends during the call, in a live run, for a tool with `inputStream`. Undefined for
+   * other tools and in other runs. If the tool reads too slowly, the oldest pieces are dropped. The stream ends with the
+   * call.
    */
   get inputStream(): BaseLiveRequestQueue | undefined {
     return this.invocationContext.invocation.live?.inputStream(this.functionCallId);
@@ -84,10 +98,10 @@ export class ToolContext extends CallbackContext {
 
   /**
    * Reports progress in a partial event `tool.response`, which is streamed at once and not stored. Resolves to true
-   * when the reader of the run took the event, and to false if nobody reads the run any more; never rejects. A tool
-   * need not wait for it, as long as no more than 1,000 events of it and the tools beside it are waiting.
-   * @throws InvalidEventError at the call, for a value that is not JSON @throws ConfigurationError if 1,000 events wait
-   * to be read
+   * when the reader of the run took the event, and to false if the run has no reader any more. Never rejects. A tool need
+   * not await it, as long as at most 1,000 events of the tools that run at the same time are waiting.
+   * @throws InvalidEventError synchronously, for a value that is not JSON
+   * @throws ConfigurationError if 1,000 events wait to be read
    */
   emit(progress: unknown): Promise<boolean> {
     const output = toJson('emit', progress);
@@ -95,40 +109,48 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Says that the call is under way: the model of a live run is told so and does not wait for it, where the tool listens to the client
-   * (`inputStream`). Function tools say it themselves, when the arguments are checked and nobody has to confirm the call any more. Settles
-   * when it is told; undefined, and of no effect, for other tools and in other runs. Told once.
+   * Tells the model of a live run that the call is under way, so that the model does not wait for its result. Only for
+   * tools with `inputStream`; for other tools and in other runs it does nothing and returns undefined. Settles once the
+   * model has been told. Further calls do nothing. Function tools call it themselves, after the arguments are checked and
+   * the call is confirmed.
    */
   began(): Promise<void> | undefined {
     return this.#listener?.began?.();
   }
 
   /**
-   * Passes a whole event on while the tool runs. Resolves when the event was committed and its reader asked for the next.
-   * @throws RunAbortedError when nobody listens any more
+   * Yields a whole event from the run while the tool runs. Resolves once the event is committed and the reader of the run
+   * has requested the next one.
+   * @throws RunAbortedError if the run has no reader any more
    */
   async emitEvent(event: Event): Promise<void> {
     const taken = await (this.#listener?.event(event) ?? true);
     if (!taken) throw new RunAbortedError('the tool call has ended: its events are not read any more');
   }
 
-  /** True when the call has no response yet, because what it runs waits. */
+  /** True once `pause` was called: the call has no response yet. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
   /**
-   * Pauses a resumable run until an answer comes in a later message. The call has no response yet, whatever the tool returns; when the
-   * run is resumed, the tool is called again. For tools that continue an interrupted call (`resumesCalls`).
+   * Pauses a resumable run until an answer comes in a later message. The tool's return value is ignored, and the tool is
+   * called again when the run is resumed. For tools that continue an interrupted call (`resumesCalls`).
    */
   pause(): void {
     this.#isPaused = true;
   }
 
   /**
-   * Asks a person to confirm this call. The tool returns what it likes the model to be told meanwhile (nothing: that it waits), the
-   * run pauses, and with the answer the tool is run again, `toolConfirmation` set; when they reject it, it is not.
-   * @throws InvalidEventError for a payload that is not JSON @throws ConfigurationError outside of a call
+   * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
+   * undefined tells the model that the call waits. The run pauses. After a confirmation the tool is run again from its
+   * beginning with `toolConfirmation` set; after a rejection it is not run.
+   *
+   * @example
+   * if (!toolContext.toolConfirmation) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
+   *
+   * @throws InvalidEventError for a payload that is not JSON
+   * @throws ConfigurationError outside a tool call
    */
   requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
     const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
@@ -137,10 +159,16 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Asks a person for input. As with a confirmation the tool returns, the run pauses, and with the answer the tool is run again from
-   * its beginning, where `getInput` has it. A call may ask for several things, each under a key of its own, at once or one after the
-   * other; it is run again when all are answered.
-   * @throws ConfigurationError for a schema that JSON Schema cannot say, for what is not JSON, and outside of a call
+   * Asks a person for input. The tool then returns and the run pauses. After the answer the tool is run again from its
+   * beginning, and `getInput` returns the answer. A call may make several requests, at once or one after the other, each
+   * with its own `key`; the tool is run again after all of them are answered.
+   *
+   * @example
+   * const size = toolContext.getInput('size');
+   * if (size === undefined) return toolContext.requestInput({ key: 'size', message: 'Which size?' });
+   *
+   * @throws ConfigurationError for a schema that JSON Schema cannot express, for a value that is not JSON, and outside a
+   * tool call
    */
   requestInput(request: InputRequestParams = {}): void {
     const asked = toInputRequest('requestInput', request);
@@ -151,18 +179,19 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Returns the answer to this call's request for input with this key, checked by its schema; undefined if there is
-   * none.
+   * Returns the answer to the request for input that this call made with `key`, checked against its schema. Undefined if
+   * it is not answered.
    */
   getInput(key = ''): unknown {
     return this.#inputs?.get(key);
   }
 
   /**
-   * Asks the client for a credential. As with a confirmation the run pauses, and with the answer the tool is run again. What is
-   * secret in the config stays here, and what the client sends goes to the credential service and into no event.
-   * @throws ConfigurationError without a credential service, for a config without a scheme, and outside of a call
-   * @throws InvalidRequestError for a key that cannot be one
+   * Asks the client for a credential. The tool then returns and the run pauses. After the answer the tool is run again from
+   * its beginning. Secrets of the config are not sent to the client. The client's answer is stored in the credential
+   * service and in no event.
+   * @throws ConfigurationError without a credential service, for a config without a scheme, and outside a tool call
+   * @throws InvalidRequestError for a `credentialKey` that cannot be stored
    */
   requestCredential(authConfig: AuthConfig): void {
     const asked = this.#credentials('requestCredential').describe(authConfig);
@@ -170,7 +199,7 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * The credential that this user has under the config's key; undefined when there is none.
+   * Loads the user's credential with the config's `credentialKey`; undefined if there is none.
    * @throws ConfigurationError without a credential service
    */
   async getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
@@ -179,7 +208,8 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Keeps a credential for this user under the config's key: what an authorisation code was exchanged for, say.
+   * Saves a credential of the user under the config's `credentialKey`, for example the tokens that an authorisation code was
+   * exchanged for.
    * @throws ConfigurationError without a credential service
    */
   async saveCredential(

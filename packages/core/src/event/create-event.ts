@@ -1,12 +1,18 @@
 import { type Event, ObjectType } from './event.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
 
-/** Everything an event may have, all of it optional. */
+/** Fields of an event, all of them optional. */
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
 
 /**
- * An event with what is given. A missing id, timestamp, invocation id and author stay empty (`''`, 0) and are filled in by the
- * runner when the event is yielded, from its own clock and id source.
+ * Creates an event from the given fields. A missing id, invocation id and author are `''`, and a missing timestamp is 0; the
+ * runner fills them in when the event is yielded. `context.createEvent` fills them in at once.
+ *
+ * @example
+ * yield createEvent({
+ *   content: { role: 'model', parts: [{ text: 'Done.' }] },
+ *   actions: { stateDelta: { status: 'done' } },
+ * });
  */
 export function createEvent(params: EventParams = {}): Event {
   return {
@@ -19,7 +25,7 @@ export function createEvent(params: EventParams = {}): Event {
   };
 }
 
-/** An error event: `type` is its code, in both the ADK's fields and ours. */
+/** Creates an error event. `type` becomes `errorCode` and `error.type`, `message` becomes `errorMessage` and `error.message`. */
 export function createErrorEvent(params: EventParams, type: string, message: string): Event {
   return createEvent({
     ...params,

@@ -1,25 +1,27 @@
 import { setOwn } from '../content/json.ts';
 
-/** A request to a person to confirm a tool call, and the answer. */
+/** A request to a person to confirm a tool call, and their answer. */
 export interface ToolConfirmation {
+  /** Text to show to the person. */
   hint?: string;
+  /** The answer. Absent or false: not confirmed. */
   confirmed?: boolean;
-  /** Whatever the tool wants to show or get back; JSON. */
+  /** JSON data of the tool for the person, or of the person for the tool. */
   payload?: unknown;
 }
 
 /** A request for input to a person while a tool runs. */
 export interface InputRequest {
-  /** Tells several questions of one call apart; may be empty. */
+  /** Distinguishes the requests of one call. May be empty. */
   key: string;
   message?: string;
-  /** Whatever a client may need to ask; JSON. */
+  /** Further JSON data for the client. */
   payload?: unknown;
-  /** JSON Schema of the answer. */
+  /** JSON Schema of the answer. Absent: any answer. */
   responseSchema?: Record<string, unknown>;
 }
 
-/** A summary that stands for the events of a time range. */
+/** A summary that replaces the events of a time range in model requests. */
 export interface EventCompaction {
   /** Seconds since the epoch, inclusive. */
   startTimestamp: number;
@@ -29,70 +31,72 @@ export interface EventCompaction {
 }
 
 /**
- * Returns a timestamp for an event that is appended after a compaction: later than `endTimestamp`, because the summary stands for
- * every event up to then.
+ * Returns a timestamp, in seconds, for an event that is appended after a compaction: `timestamp`, or a millisecond after
+ * `endTimestamp` if that is later. The summary replaces every event up to `endTimestamp`.
  */
 export function afterCovered(timestamp: number, endTimestamp: number): number {
   return timestamp > endTimestamp ? timestamp : endTimestamp + 0.001;
 }
 
 /**
- * Points to the events before this one that still count, for readers that read a session back from its newest event.
- * The runner writes it beside a compaction or a rewind; without it all events have to be read.
+ * Points to the earlier events that are still in use after a compaction or a rewind, so that a reader that starts at the newest
+ * event can stop early. The runner writes it. Without it, a reader has to read all events.
  */
 export interface HistoryPointer {
-  /** The sequence number of the event itself: with another one it was copied from elsewhere, and says nothing. */
+  /** Sequence number of the event itself. A pointer with another number was copied from another session and is ignored. */
   seq: number;
-  /** A rewind: the sequence number of the first event that it undoes. */
+  /** In a rewind: sequence number of the first event that it undoes. */
   rewoundFrom?: number;
-  /** A compaction: no event before this sequence number counts, but through a summary. */
+  /** In a compaction: events before this sequence number are in use only through a summary. */
   keptFrom?: number;
-  /** A compaction: the ids of the earlier summaries before `keptFrom` that go on counting; absent for none. */
+  /** In a compaction: ids of the summaries before `keptFrom` that stay in use. Absent: none. */
   summaries?: string[];
-  /** A sequence number that none of these summaries is before. */
+  /** Lower bound of the sequence numbers of `summaries`. */
   summariesFrom?: number;
 }
 
 /**
- * Side effects and control signals of one event. They take effect when the event is committed; a partial event's are ignored.
- * Absent and empty mean the same.
+ * Side effects and control signals of one event. They take effect when the event is committed; those of a partial event are
+ * ignored. An absent field and an empty one mean the same.
  */
 export interface EventActions {
-  /** State keys (with their scope prefix) and their new JSON values. Shallow replace; null is a value. */
+  /** State keys, with their scope prefix, and their new JSON values. A value replaces the old one as a whole; null is a value. */
   stateDelta: Record<string, unknown>;
   /** State keys to remove, applied after `stateDelta`. */
   removedState?: string[];
-  /** Artifacts saved since the last event: name (with `user:` where it belongs to the user) to version. */
+  /** Artifacts saved since the agent's last event: version number by name. Names of the user's artifacts start with `user:`. */
   artifactDelta: Record<string, number>;
-  /** Hand control to the agent of this name. */
+  /** Name of the agent that takes over once this agent has ended. */
   transferToAgent?: string;
-  /** Leave the innermost loop around the agent, once its turn is over. */
+  /** True ends the innermost loop around the agent once the agent has ended. */
   escalate?: boolean;
-  /** The function response is the answer: the model is not asked to put it into words. */
+  /** True makes the function response the agent's answer: the model is not called to summarise it. */
   skipSummarization?: boolean;
-  /** The agent is done for this invocation. */
+  /** True if the agent has completed in this invocation. Written in resumable runs. */
   endOfAgent?: boolean;
-  /** A checkpoint of the agent that wrote the event; its keys are the agent's own. */
+  /** Checkpoint of the agent that wrote the event, in resumable runs. The agent's class defines the keys. */
   agentState?: Record<string, unknown>;
-  /** Function call id to what has to be authorised. */
+  /** Requests for credentials (`AuthConfig`), by function call id. */
   requestedAuthConfigs?: Record<string, unknown>;
-  /** Function call id to the confirmation that is asked for. */
+  /** Requests for a confirmation, by function call id. */
   requestedToolConfirmations?: Record<string, ToolConfirmation>;
-  /** Function call id to what a person is asked for. */
+  /** Requests for input, by function call id. */
   requestedInputs?: Record<string, InputRequest[]>;
+  /** A summary of earlier events. */
   compaction?: EventCompaction;
-  /** Everything from this invocation on is as if it had not happened. */
+  /** Id of the first invocation that is undone: readers ignore its events and all later ones up to this event. */
   rewindBeforeInvocationId?: string;
+  /** Earlier events that stay in use after this compaction or rewind. */
   history?: HistoryPointer;
 }
 
-/** Actions with both deltas present, and what is given. */
+/** Creates actions: the given ones, with empty `stateDelta` and `artifactDelta` where they are absent. */
 export function createEventActions(actions?: Partial<EventActions>): EventActions {
   if (!actions) return { stateDelta: {}, artifactDelta: {} };
   return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };
 }
 
-/** True when the actions change or signal nothing. */
+/** True if the actions contain no change and no signal. */
 export function isEmptyActions(actions: Partial<EventActions>): boolean {
   for (const key in actions) {
     const value = actions[key as keyof EventActions];
@@ -106,8 +110,8 @@ export function isEmptyActions(actions: Partial<EventActions>): boolean {
 }
 
 /**
- * Merges from left to right into new actions: of two writes to one key, or two signals of one kind, the later wins; a key that
- * one side removes and a later one sets is set.
+ * Merges actions from left to right into a new object. The later of two writes to one key, or of two signals of one kind, wins.
+ * A key that is removed and later set is set.
  */
 export function mergeEventActions(sources: readonly Partial<EventActions>[]): EventActions {
   const merged = createEventActions();
@@ -140,7 +144,7 @@ function assignOwn<T>(target: Record<string, T>, source: Readonly<Record<string,
   }
 }
 
-/** True when what tools did ends the agent's turn: a result is the answer as it is, or control goes to another agent. */
+/** True if the tools ended the agent's turn, with `skipSummarization` or a transfer to another agent. */
 export function leavesAgent({ skipSummarization, transferToAgent }: EventActions): boolean {
   return skipSummarization === true || transferToAgent !== undefined;
 }

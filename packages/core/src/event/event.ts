@@ -3,61 +3,64 @@ import type { EventActions } from './event-actions.ts';
 import { contentText } from '../content/content.ts';
 
 /**
- * The one thing that flows: user input, model output, tool calls and results, state changes, control signals, errors.
+ * An entry of a session and of a run's stream: user input, model output, tool calls and results, state changes, control
+ * signals, errors.
  *
- * A plain JSON object. It survives JSON, `structuredClone`, a Durable Object call and a WebSocket unchanged; it is never
- * modified once it was yielded. On the wire absent optionals are omitted, and both deltas of `actions` are always there.
+ * A plain JSON object, which passes through JSON, `structuredClone`, a Durable Object call and a WebSocket unchanged. It is
+ * never modified after it was yielded. On the wire, absent fields are omitted, and `actions` always has `stateDelta` and
+ * `artifactDelta`.
  */
 export interface Event extends Readonly<LlmResponse> {
-  /** Unique, of partial events too. Empty until the runner fills it in. */
+  /** Unique id; partial events have their own. Empty until the runner fills it in. */
   readonly id: string;
-  /** One for everything a single user request sets off: `e-` and a uuid. */
+  /** Id of the run, shared by all events of one user request: `e-` and a UUID. */
   readonly invocationId: string;
-  /** `user`, or the agent's name; a graph node's id for node events. Never `model`. */
+  /** `user`, the agent's name, or, for node events, the graph node's id. Never `model`. */
   readonly author: string;
   /** Seconds since the epoch, fractional. */
   readonly timestamp: number;
+  /** Side effects and control signals, applied when the event is committed. */
   readonly actions: EventActions;
-  /** Path of agent names (`parent.child`) for parallel branches: an agent sees its own branch and its ancestors'. */
+  /** Path of agent names (`parent.child`) of a parallel branch. An agent sees the events of its own branch and of its ancestors'. Absent: the main branch. */
   readonly branch?: string;
-  /** Ids of the calls in this event whose result comes later. */
+  /** Ids of the function calls in this event whose result comes in a later message. */
   readonly longRunningToolIds?: readonly string[];
-  /** The caller's own id for the request; absent means the invocation id. */
+  /** The caller's own id for the request. Absent: the same as the invocation id. */
   readonly requestId?: string;
-  /** One per agent execution; the root's equals the invocation id. */
+  /** Id of one execution of an agent. That of the root agent equals the invocation id. */
   readonly executionId?: string;
-  /** The execution that started this one; when that one says nothing itself, the nearest one above it that does. */
+  /** Id of the execution that started this one, or of its nearest ancestor that has events. Absent for the root agent. */
   readonly parentExecutionId?: string;
-  /** The kind of the event, an open set: see `ObjectType`. */
+  /** Kind of the event: a value of `ObjectType`, or one of another program. See `objectTypeOf` for events without it. */
   readonly object?: string;
   readonly tags?: readonly string[];
   readonly nodeEvent?: NodeEvent;
   readonly error?: ErrorInfo;
-  /** A typed value in memory; it never reaches the wire. */
+  /** The answer parsed by `outputSchema`. In memory only: it is neither stored nor serialised. */
   readonly [STRUCTURED_OUTPUT]?: unknown;
 }
 
-/** A graph node speaking while it runs. */
+/** Progress of a graph node while it runs. */
 export interface NodeEvent {
   readonly eventType: string;
   readonly category: 'custom' | 'progress' | 'text';
   readonly nodeId: string;
   readonly payload?: unknown;
-  /** 0 to 100. */
+  /** Percentage, 0 to 100. */
   readonly progress?: number;
   readonly message?: string;
   readonly stepNumber?: number;
 }
 
-/** The key of an event's structured output: a symbol, so that neither JSON nor `structuredClone` carries it. */
+/** Key of an event's structured output. It is a symbol, so JSON and `structuredClone` leave the value out. */
 export const STRUCTURED_OUTPUT: unique symbol = Symbol.for('eventloom.structuredOutput') as never;
 
-/** The value parsed from the model's answer by `outputSchema`, when the event is fresh from the run that made it. */
+/** Returns the value parsed from the model's answer by `outputSchema`. Undefined for events read from a session: the value is not stored. */
 export function getStructuredOutput(event: Event): unknown {
   return event[STRUCTURED_OUTPUT];
 }
 
-/** The values of `event.object` that this project writes. The set is open: others pass through. */
+/** Values of `event.object` that this project writes. Events of other programs may have further values. */
 export const ObjectType = {
   error: 'error',
   chatCompletion: 'chat.completion',
@@ -73,7 +76,7 @@ export const ObjectType = {
   runnerEnd: 'runner.end',
 } as const;
 
-/** The event's kind, derived where the event does not say it. */
+/** Returns the event's kind: `object`, or the kind derived from the event's content if `object` is absent. */
 export function objectTypeOf(event: Event): string {
   if (event.object !== undefined) return event.object;
   if (event.errorCode !== undefined || event.error !== undefined) return ObjectType.error;
@@ -81,7 +84,7 @@ export function objectTypeOf(event: Event): string {
   return event.partial === true ? ObjectType.chatCompletionChunk : ObjectType.chatCompletion;
 }
 
-/** The text of an event without its thoughts, parts joined as they are. Empty when it has none. */
+/** Returns the text parts of an event without thoughts, joined without a separator. Empty if it has none. */
 export function stringifyContent(event: Event): string {
   return contentText(event.content);
 }

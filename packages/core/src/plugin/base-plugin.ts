@@ -13,58 +13,73 @@ import type { BaseTool } from '../tool/base-tool.ts';
 type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
 
 /**
- * Has a say in every run of a runner: loggers, guards, caches. A plugin overrides the callbacks it wants; those it leaves alone
- * cost nothing. Plugins are asked in the order they were given, before an agent's own callbacks; the first value that is not
- * undefined is taken and nobody is asked after it. What a callback throws fails the run.
+ * Base of plugins, which observe and change every run of a runner: loggers, guards, caches. A plugin overrides the callbacks it
+ * needs; the others cost nothing.
+ *
+ * Plugins are called in the order in which they were given, before the agent's own callbacks. A callback that returns undefined
+ * changes nothing. The first other value is used, and later plugins and the agent's own callbacks are not called. An error
+ * that a callback throws fails the run.
+ *
+ * @example
+ * class ToolLog extends BasePlugin {
+ *   constructor() {
+ *     super('tool-log');
+ *   }
+ *
+ *   override beforeToolCallback({ tool, toolArgs }: Parameters<BasePlugin['beforeToolCallback']>[0]): undefined {
+ *     console.log(tool.name, toolArgs);
+ *   }
+ * }
+ * const runner = new Runner({ appName: 'app', agent, sessionService, plugins: [new ToolLog()] });
  */
 export abstract class BasePlugin {
   readonly name: string;
 
-  /** @param name names the plugin in messages @throws ConfigurationError for anything but a text */
+  /** @param name name in error messages, unique in a runner @throws ConfigurationError if it is not a non-empty string */
   constructor(name: string) {
     if (typeof name !== 'string' || name === '')
       throw new ConfigurationError(
-        `${new.target.name}: the name of a plugin must be a text, is ${describeKind(name)}; write super('logging')`,
+        `${new.target.name}: the name of a plugin must be a non-empty string, is ${describeKind(name)}; write super('logging')`,
       );
     this.name = name;
   }
 
-  /** The user's message before it is stored; a value replaces it. */
+  /** Called with the user's message before it is stored. A returned content replaces the message. */
   onUserMessageCallback(_params: { invocationContext: InvocationContext; userMessage: Content }): Answer<Content> {
     return undefined;
   }
 
-  /** Before the agent; a value is the run's only answer. */
+  /** Called before the root agent runs. A returned content is the run's only answer, and no agent runs. */
   beforeRunCallback(_params: { invocationContext: InvocationContext }): Answer<Content> {
     return undefined;
   }
 
-  /** Each event before it is stored and yielded; a value replaces it, all but its id, invocation id and time. */
+  /** Called with each event before it is stored and yielded. A returned event replaces it, except for its id, invocation id and timestamp. */
   onEventCallback(_params: { invocationContext: InvocationContext; event: Event }): Answer<Event> {
     return undefined;
   }
 
-  /** After a run that succeeded. */
+  /** Called after a run that succeeded, for every plugin. */
   afterRunCallback(_params: { invocationContext: InvocationContext }): Promise<void> | void {
     return undefined;
   }
 
-  /** Told of a run that failed, after its error event. Every plugin is told. */
+  /** Called after the error event of a failed run, for every plugin. */
   onRunErrorCallback(_params: { invocationContext: InvocationContext; error: Error }): Promise<void> | void {
     return undefined;
   }
 
-  /** Before each agent; a value is said instead of it. */
+  /** Called before each agent. A returned content is the agent's answer, and the agent does not run. */
   beforeAgentCallback(_params: { agent: BaseAgent; callbackContext: CallbackContext }): Answer<Content> {
     return undefined;
   }
 
-  /** After each agent; a value is said in addition. */
+  /** Called after each agent. A returned content is added as one more event of the agent. */
   afterAgentCallback(_params: { agent: BaseAgent; callbackContext: CallbackContext }): Answer<Content> {
     return undefined;
   }
 
-  /** An agent threw; a value is said instead, and the run goes on. */
+  /** Called after an agent threw. A returned content is the agent's answer, and the run continues. */
   onAgentErrorCallback(_params: {
     agent: BaseAgent;
     callbackContext: CallbackContext;
@@ -73,17 +88,17 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Before each model call, whose request may be changed; a value is used instead of the model's answer. */
+  /** Called before each model call; it may change the request. A returned response is used, and the model is not called. */
   beforeModelCallback(_params: { callbackContext: CallbackContext; llmRequest: LlmRequest }): Answer<LlmResponse> {
     return undefined;
   }
 
-  /** After each model response, chunks included; a value replaces it. */
+  /** Called after each model response, including chunks. A returned response replaces it. */
   afterModelCallback(_params: { callbackContext: CallbackContext; llmResponse: LlmResponse }): Answer<LlmResponse> {
     return undefined;
   }
 
-  /** A model call failed; a value is used as its answer. */
+  /** Called after a model call failed. A returned response is used as the model's answer. */
   onModelErrorCallback(_params: {
     callbackContext: CallbackContext;
     llmRequest: LlmRequest;
@@ -92,7 +107,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** The tools that a model request is about to offer; a value replaces them. */
+  /** Called with the tools, by name, before a model request offers them. A returned record replaces them. */
   beforeToolSelection(_params: {
     callbackContext: CallbackContext;
     tools: Readonly<Record<string, BaseTool>>;
@@ -100,7 +115,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Before each tool call, whose arguments may be changed; a value is used instead of the tool's answer. */
+  /** Called before each tool call; it may change the arguments. A returned record is used as the response, and the tool does not run. */
   beforeToolCallback(_params: {
     tool: BaseTool;
     toolArgs: Record<string, unknown>;
@@ -109,7 +124,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** After each tool call; a value replaces the answer. */
+  /** Called after each tool call. A returned record replaces the response. */
   afterToolCallback(_params: {
     tool: BaseTool;
     toolArgs: Record<string, unknown>;
@@ -119,7 +134,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** A tool threw; a value is its answer. */
+  /** Called after a tool threw. A returned record is used as the response. */
   onToolErrorCallback(_params: {
     tool: BaseTool;
     toolArgs: Record<string, unknown>;
@@ -129,7 +144,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Releases what the plugin holds, when the runner is closed. */
+  /** Releases the plugin's resources. Called when the runner is closed. */
   close(): Promise<void> | void {
     return undefined;
   }

@@ -7,12 +7,12 @@ export type PluginHook = Exclude<keyof BasePlugin, 'name' | 'close'>;
 type Params<H extends PluginHook> = Parameters<BasePlugin[H]>[0];
 type Result<H extends PluginHook> = Exclude<Awaited<ReturnType<BasePlugin[H]>>, void>;
 
-/** The plugins of a runner, asked hook by hook. Only those that override a hook are asked. */
+/** Calls the plugins of a runner. A hook is called only on the plugins that override it. */
 export class PluginManager {
   readonly plugins: readonly BasePlugin[];
   readonly #byHook = new Map<PluginHook, BasePlugin[]>();
 
-  /** @throws ConfigurationError when two plugins have one name */
+  /** @throws ConfigurationError if two plugins have the same name */
   constructor(plugins: readonly BasePlugin[] = []) {
     this.plugins = [...plugins];
     const names = new Set<string>();
@@ -31,12 +31,12 @@ export class PluginManager {
     return askers;
   }
 
-  /** True when some plugin has the hook. */
+  /** True if some plugin overrides the hook. */
   has(hook: PluginHook): boolean {
     return this.plugins.length > 0 && this.#askers(hook).length > 0;
   }
 
-  /** The first value that is not undefined, in registration order. */
+  /** Calls the hook on one plugin after the other, in registration order, and returns the first value that is not undefined or null. */
   async first<H extends PluginHook>(hook: H, params: Params<H>): Promise<Result<H> | undefined> {
     if (this.plugins.length === 0) return undefined;
     for (const plugin of this.#askers(hook)) {
@@ -47,7 +47,7 @@ export class PluginManager {
     return undefined;
   }
 
-  /** Tells every plugin that has the hook, in order, whatever each one answers. */
+  /** Calls the hook on every plugin that overrides it, in registration order, and ignores the results. */
   async all<H extends PluginHook>(hook: H, params: Params<H>): Promise<void> {
     for (const plugin of this.plugins.length === 0 ? [] : this.#askers(hook)) {
       await (plugin[hook] as (params: Params<H>) => unknown).call(plugin, params);

@@ -9,12 +9,13 @@ import { checkName } from './check-name.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 import { checkStoredActions, inField } from './stored-checks.ts';
 
-/** The id of an event and the id of a call, and some providers carry a signature in the latter. */
+/** Limit of an event id and a call id together. Some model providers put a signature into the call id. */
 const MAX_CALL_ID_BYTES = 2304;
 
 /**
- * A copy of a tool call that can be stored. A response that is sealed already is shared.
- * @throws InvalidRequestError that names the field; `path` is what stands before it
+ * Checks a ledger entry and returns a copy that can be stored. A response that is sealed already is not copied.
+ * @param path prefix of the field names in error messages
+ * @throws InvalidRequestError that names the field
  */
 export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
   const { invocationId, callId, name, status, response, parts, actions } = entry;
@@ -39,7 +40,7 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
   return checked;
 }
 
-/** They become those of an event when a run is resumed. */
+/** Checks the actions like those of an event, because they become an event's actions when the run is resumed. */
 function toActions(path: string, value: unknown): Partial<EventActions> {
   const actions = toRecord(path, value);
   const event = inField(path, () => sealEvent(createEvent({ actions })));

@@ -10,23 +10,23 @@ export interface OpenRunState {
    */
   readonly attempts: number;
   /**
-   * Until when somebody holds the session, unless they renew; milliseconds since the epoch. A time that has come, or 0: nobody does,
-   * and the run was left.
+   * Time until which the run's lease holds the session, unless it is renewed, in milliseconds since the epoch. A time in the
+   * past, or 0: no process works on the run.
    */
   readonly heldUntilMs: number;
 }
 
 /**
- * A run that was begun and has not ended: it is under way, or its process ended before it did. A session has at most one. A run that
- * waits for an answer has ended its work, and is not open.
+ * A run that was begun and has not ended: it is in progress, or its process ended first. A session has at most one. A run
+ * that waits for an answer is not open.
  */
 export interface OpenRun extends SessionKey, OpenRunState {
   readonly invocationId: string;
 }
 
 /**
- * The outcome of a run. `completed`: it came to its end, though calls may still wait for answers. `failed`: with an error. `interrupted`: it was
- * aborted, cancelled or given up.
+ * The outcome of a run. `completed`: it ended normally, though calls may still wait for answers. `failed`: it ended with an
+ * error. `interrupted`: it was aborted, cancelled or abandoned.
  */
 export interface RunOutcome {
   readonly state: 'completed' | 'failed' | 'interrupted';
@@ -36,18 +36,18 @@ export interface RunOutcome {
 
 /** The end of a run. */
 export interface EndedRunState extends RunOutcome {
-  /** The session's sequence number of the last event that was stored before the run gave its session back. */
+  /** Sequence number, in the session, of the last event that was stored before the run released its lease. */
   readonly lastSeq: number;
 }
 
 /** The record of one run of a session. */
 export interface RunRecord {
   readonly invocationId: string;
-  /** The session's sequence number of the run's first event, which is the user's message. */
+  /** Sequence number, in the session, of the run's first event, which is the user's message. */
   readonly firstSeq: number;
   /** Present while the run is open. */
   readonly open?: OpenRunState;
-  /** Present when the run has ended and said how. Absent for a run of an imported session, and for one from before ends were recorded. */
+  /** Present if the run has ended with a recorded outcome. Absent for runs of an imported session, whose outcomes are not known. */
   readonly end?: EndedRunState;
 }
 
@@ -60,15 +60,15 @@ export interface FindRunRequest extends SessionKey {
 /** Lists open runs, by user id and session id. */
 export interface ListOpenRunsRequest {
   readonly appName: string;
-  /** At most so many; default and maximum 1,000. */
+  /** Maximum number of runs. Default and upper limit: 1,000. */
   readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. Absent: the first page. */
   readonly cursor?: string | undefined;
 }
 
 /** A page of open runs. */
 export interface ListOpenRunsResponse {
   readonly runs: OpenRun[];
-  /** Present when there are more. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string;
 }

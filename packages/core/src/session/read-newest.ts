@@ -4,8 +4,8 @@ import type { BaseSessionService } from './session-service.ts';
 import type { SessionKey } from './session.ts';
 
 /**
- * The newest events of a session, in order: read page by page from the end, until they are enough or all there are. What a rewind
- * among them undoes is there as a whole or not at all.
+ * Reads the newest events of a session, page by page from its end, until `isEnough` returns true or all events are read.
+ * Returns them in append order. Contains either all or none of the events that a rewind undoes.
  * @throws SessionNotFoundError
  */
 export async function readNewest(
@@ -25,7 +25,7 @@ export async function readNewest(
   }
 }
 
-/** The index of the last rewind that counts and leads to before these events: what came before it may be undone. 0 without one. */
+/** Returns the index of the last effective rewind whose target is before these events, because events before it may be undone. 0 if there is none. */
 function undoneUntil(events: readonly Event[]): number {
   const begun = firstPositions(events);
   for (let index = events.length - 1; index >= 0; index--) {

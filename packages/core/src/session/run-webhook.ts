@@ -1,14 +1,14 @@
 import type { SessionKey } from './session.ts';
 
-/** The wish that a URL is told of the end of a run, stored with the run until the message is delivered or given up. */
+/** A URL to notify of the end of a run. Stored with the run until the message is delivered or its delivery is given up. */
 export interface RunWebhook extends SessionKey {
-  /** Names the message: the same in all attempts, in all processes. At most 256 bytes. */
+  /** Id of the message, the same in all attempts and all processes. At most 256 bytes. */
   readonly id: string;
   readonly invocationId: string;
   readonly url: string;
-  /** Number of attempts that were begun. */
+  /** Number of delivery attempts that were started. */
   readonly attempts: number;
-  /** Earliest time of the next attempt, in milliseconds since the epoch; 0: as soon as the run has ended. */
+  /** Earliest time of the next attempt, in milliseconds since the epoch; 0 means as soon as the run has ended. */
   readonly dueMs: number;
 }
 
@@ -18,11 +18,11 @@ export type PutRunWebhookRequest = Omit<RunWebhook, 'attempts' | 'dueMs'>;
 /** Lists webhooks, those that are due first. */
 export interface ListRunWebhooksRequest {
   readonly appName: string;
-  /** All of the app's users when absent. */
+  /** Default: all users of the app. */
   readonly userId?: string | undefined;
   /** True lists those of open runs as well. Default: only those whose run has ended. */
   readonly includeOpen?: boolean | undefined;
-  /** At most so many; default and maximum 1,000. */
+  /** Maximum number of webhooks. Default and upper limit: 1,000. */
   readonly limit?: number | undefined;
 }
 

@@ -2,39 +2,40 @@ import type { RunOutcome } from './open-run.ts';
 import type { SessionKey } from './session.ts';
 
 /**
- * The right to write to one session. Of all the leases ever given for a session only the one with the highest epoch can write:
- * every write carries its epoch and is refused (StaleWriterError) once a later one exists or this one was released.
+ * The right to write to one session. Only the lease with the highest epoch can write: every write carries its epoch, and is
+ * refused with StaleWriterError once a later lease exists or this one was released.
  */
 export interface SessionLease extends SessionKey {
-  /** Grows by at least one with every lease of the session: a fencing token. */
+  /** Fencing token: each lease of a session has a higher epoch than the one before. */
   readonly epoch: number;
-  /** Milliseconds after which the lease may be taken over unless it is renewed. Every append renews it. */
+  /** Time after which another writer may take over, unless the lease is renewed, in milliseconds. Every append renews it. */
   readonly ttlMs: number;
-  /** The run that `beginRun` took it for. Absent for no run. */
+  /** Id of the run that `beginRun` acquired the lease for. Absent for a lease of `acquireLease`. */
   readonly invocationId?: string;
 }
 
-/** Behaviour when another lease holds the session. */
+/** Behaviour when another lease holds the session: see `AcquireLeaseRequest.onBusy`. */
 export type OnBusy = 'queue' | 'reject' | 'interrupt';
 
-/** Asks for a lease. */
+/** Request for a lease. */
 export interface AcquireLeaseRequest extends SessionKey {
-  /** Default 30,000 ms. A crashed owner's session is free again after this long. */
+  /** Lifetime without a renewal, in milliseconds: a session is free again this long after its owner crashed. Default 30,000. */
   readonly ttlMs?: number;
   /**
-   * `queue` (default) waits its turn, in order of asking, also among several processes on one storage, as their clocks tell it;
-   * `reject` fails at once, also while others wait; `interrupt` takes the session over, and the former owner's next write fails.
+   * `queue` (default) waits in first-come order, which includes callers in other processes on the same storage, ordered by
+   * their clocks. `reject` throws SessionBusyError at once, also if only other callers wait. `interrupt` takes the session
+   * over, and the former owner's next write fails with StaleWriterError.
    */
   readonly onBusy?: OnBusy;
-  /** Time that `queue` waits, in milliseconds. Default 60,000, at most a day. */
+  /** Time that `queue` waits before it throws SessionBusyError, in milliseconds. Default 60,000; at most one day. */
   readonly waitMs?: number;
-  /** Gives up waiting. */
+  /** Ends the wait: the call then throws RunAbortedError. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
 /**
- * True if the run of a released lease stays the session's open run, because it will be resumed. `uncounted`: it was
- * stopped in an orderly way, so the attempt does not count.
+ * True if the run of a released lease stays the session's open run, because it will be resumed. `uncounted`: the same,
+ * and this attempt does not count towards the limit of attempts, because the run was stopped on purpose.
  */
 export type LeaveOpen = boolean | 'uncounted';
 
@@ -42,11 +43,11 @@ export type LeaveOpen = boolean | 'uncounted';
 export interface ReleaseLeaseOptions {
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
-  /** The outcome of the run of the lease, for its record. Ignored with `leaveOpen`. Absent: the record says of the end what it said before. */
+  /** The outcome of the lease's run, for its record. Ignored with `leaveOpen`. Absent: the recorded outcome stays as it is. */
   readonly outcome?: RunOutcome | undefined;
   /**
-   * Ids of runs and requests that the session forgets: those that `beginRun` recorded for this lease and of which nothing was stored
-   * after all. Default none.
+   * Ids of runs and requests to remove from the session's records: ids that `beginRun` recorded for this lease and that no
+   * event was stored for. Default: none.
    */
   readonly forget?: readonly string[] | undefined;
 }

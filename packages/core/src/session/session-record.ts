@@ -1,10 +1,10 @@
 import type { Event } from '../event/event.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
-/** The version of the records that this program writes; it reads this one. */
+/** Version of the records that this release writes, and the only one that it reads. */
 export const SESSION_RECORD_VERSION = 1;
 
-/** Begins an exported session. */
+/** First record of an exported session. */
 export interface SessionHeaderRecord {
   readonly type: 'session';
   readonly version: typeof SESSION_RECORD_VERSION;
@@ -13,7 +13,7 @@ export interface SessionHeaderRecord {
   readonly id: string;
   /** Seconds since the epoch. */
   readonly lastUpdateTime: number;
-  /** The session's own keys as it was created with them: where a rewind to its begin leads. */
+  /** Session-scoped state at the creation of the session, which a rewind to the first event restores. */
   readonly initialState: Readonly<Record<string, unknown>>;
   /** The merged view of the app's, the user's and the session's state. */
   readonly state: Readonly<Record<string, unknown>>;
@@ -31,12 +31,12 @@ export interface ToolCallRecord {
   readonly toolCall: ToolLedgerEntry;
 }
 
-/** Ends an exported session, so that one that was cut off is noticed. */
+/** Last record of an exported session, with the number of records. A truncated export lacks it. */
 export interface SessionEndRecord {
   readonly type: 'end';
   readonly events: number;
   readonly toolCalls: number;
 }
 
-/** A piece of an exported session. The order is: its header, its events, its tool calls, its end. */
+/** One record of an exported session. Order: the header, the events, the tool calls, the end. */
 export type SessionRecord = SessionHeaderRecord | EventRecord | ToolCallRecord | SessionEndRecord;

@@ -7,19 +7,19 @@ import type { ListRunWebhooksRequest, PutRunWebhookRequest, RunWebhook, RunWebho
 import type { AcquireLeaseRequest, LeaveOpen, ReleaseLeaseOptions, SessionLease } from './session-lease.ts';
 import type { ToolLedgerEntry } from './tool-ledger.ts';
 
-/** Creates a session. */
+/** Parameters of `createSession`. */
 export interface CreateSessionRequest {
   readonly appName: string;
   readonly userId: string;
-  /** A new one is made up when absent. */
+  /** Default: a new unique id. */
   readonly sessionId?: string | undefined;
-  /** Initial state, split into its scopes by prefix. `temp:` keys are dropped. */
+  /** Initial state. The prefix of a key is its scope; `temp:` keys are dropped. Default: empty. */
   readonly state?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Selects events of a session. An index finds them; the other events are not read. */
+/** Selects events of a session. All conditions have to hold. Back ends find the events by an index and read no others. */
 export interface GetSessionConfig {
-  /** Only the newest so many; 0 gives none. */
+  /** Only the newest events, at most this many; 0 selects none. Default: no limit. */
   readonly numRecentEvents?: number | undefined;
   /** Only events at or after this time, in seconds since the epoch. */
   readonly afterTimestamp?: number | undefined;
@@ -28,120 +28,121 @@ export interface GetSessionConfig {
   /** Only events with a lower sequence number. */
   readonly beforeSeq?: number | undefined;
   /**
-   * Only what counts since the last compaction: the events that hold a compaction, and the events later than the latest end of
-   * what any of these covers. All events when the session has no compaction. Which compactions there are does not depend on the
-   * other conditions.
+   * True selects only the events in use since the last compaction: the events that contain a compaction, and the events later
+   * than the latest end of the compacted time ranges. Selects all events if the session has no compaction. The compactions are
+   * found independently of the other conditions. Default false.
    */
   readonly sinceCompaction?: boolean | undefined;
 }
 
-/** Reads a page of a session's events. */
+/** Parameters of `listEvents`. */
 export interface ListEventsRequest extends SessionKey {
   /** `asc` (default) begins with the oldest event, `desc` with the newest. */
   readonly order?: 'asc' | 'desc' | undefined;
-  /** At most so many; default 100, maximum 1,000. A page of large events may be shorter and have a cursor all the same. */
+  /** Maximum number of events. Default 100, upper limit 1,000. A page of large events may be shorter even if more events follow. */
   readonly limit?: number | undefined;
-  /** `nextCursor` of the page before, of the same session and order. */
+  /** `nextCursor` of the previous page, of the same session and order. Absent: the first page. */
   readonly cursor?: string | undefined;
 }
 
 /** A page of events. */
 export interface ListEventsResponse {
-  /** In the order that was asked for. */
+  /** Events in the requested order. */
   readonly events: Event[];
-  /** Present when there are more. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string;
 }
 
-/** Stores an exported session again. */
+/** Parameters of `importSession`. */
 export interface ImportSessionRequest {
   /** The records that `exportSession` returned: the header, the events in append order, the tool calls, the end. */
   readonly records: AsyncIterable<SessionRecord> | Iterable<SessionRecord>;
-  /** Another app than the exported one. */
+  /** App of the new session. Default: the exported one. */
   readonly appName?: string | undefined;
-  /** Another user than the exported one. */
+  /** User of the new session. Default: the exported one. */
   readonly userId?: string | undefined;
-  /** Another id than the exported one. */
+  /** Id of the new session. Default: the exported one. */
   readonly sessionId?: string | undefined;
 }
 
-/** Reads one session. */
+/** Parameters of `getSession`. */
 export interface GetSessionRequest extends SessionKey {
+  /** Selects the events to read. Default: all of them. */
   readonly config?: GetSessionConfig | undefined;
 }
 
-/** Lists sessions, newest update first. */
+/** Parameters of `listSessions`. The session with the latest update comes first. */
 export interface ListSessionsRequest {
   readonly appName: string;
-  /** All of the app's users when absent. */
+  /** Default: all users of the app. */
   readonly userId?: string | undefined;
-  /** At most so many; default and maximum 1,000. A page with much state may be shorter and have a cursor all the same. */
+  /** Maximum number of sessions. Default and upper limit: 1,000. A page with much state may be shorter even if more sessions follow. */
   readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
+  /** `nextCursor` of the previous page. Absent: the first page. */
   readonly cursor?: string | undefined;
 }
 
-/** A page of sessions: with their merged state, without events. */
+/** A page of sessions, with their merged state and without events. */
 export interface ListSessionsResponse {
   readonly sessions: Session[];
-  /** Present when there are more. */
+  /** Cursor of the next page. Absent on the last page. */
   readonly nextCursor?: string;
 }
 
-/** Appends one event. */
+/** Parameters of `appendEvent`. */
 export interface AppendEventRequest {
-  /** Brought up to date by the call: its `events`, `state`, `lastSeq` and `lastUpdateTime`. */
+  /** The session to append to. The call updates its `events`, `state`, `lastSeq` and `lastUpdateTime`. */
   readonly session: Session;
   readonly event: Event;
-  /** The lease of a run. Without one, the append takes a lease for itself, as a run would. */
+  /** Lease of the run that appends. Without it, the append acquires a lease for itself, and waits for it like a run. */
   readonly lease?: SessionLease | undefined;
   /**
-   * Keys in the event's `stateDelta` and `removedState` that earlier events of the session changed already. They are stored in the event
-   * and not applied again: another session may have changed them since. Default: none.
+   * Keys in the event's `stateDelta` and `removedState` that earlier events of the session changed already. The event is stored
+   * with them, but they are not applied again, because another session may have changed them since. Default: none.
    */
   readonly repeatedState?: ReadonlySet<string> | undefined;
 }
 
-/** Begins a run. */
+/** Parameters of `beginRun`. */
 export interface BeginRunRequest extends AcquireLeaseRequest {
   /** The run that the lease is for. It becomes the session's open run. */
   readonly invocationId: string;
-  /** The caller's own id for its request: a second begin with it is refused, unless it is of the same run. At most 256 bytes. */
+  /** The caller's own id for its request, at most 256 bytes. Another run with the same id is refused. Default: none. */
   readonly requestId?: string | undefined;
   /** True if the run can be resumed after its process was lost. Default false. Ignored when an open run is continued. */
   readonly resumable?: boolean | undefined;
-  /** Continues a run of the session, which may be open or not, and is refused for any other. Default false: a new run. */
+  /** True continues an existing run of the session, open or ended. Default false: a new run. */
   readonly continues?: boolean | undefined;
-  /** Creates the session, without state, if it does not exist. Default false. */
+  /** True creates the session, without state, if it does not exist. Default false. */
   readonly create?: boolean | undefined;
   /** Selects the events before the message that are read. Default: all of them. */
   readonly read?: GetSessionConfig | undefined;
   /**
-   * The event to append first. Absent when the run appends none, or has to read the session before it makes one. A timestamp of 0
-   * becomes the time of the append, which may be long after the call when the session is busy; a timestamp within what the
-   * session's compactions cover becomes the next one after that.
+   * Event to append first. Absent if the run appends none, or creates it only after it has read the session. A timestamp of 0 is
+   * replaced with the time of the append, which is later than the call if the session is busy. A timestamp in a compacted time
+   * range is replaced with the first one after the range.
    */
   readonly message?: Event | undefined;
 }
 
-/** A run that holds its session. */
+/** Result of `beginRun`: a run that holds its session. */
 export interface BegunRun {
   readonly lease: SessionLease;
-  /** The events that were asked for, then the message, with the state that it leads to. */
+  /** The session with the selected events, then the message, and with the state after the message. */
   readonly session: Session;
-  /** The message as it is stored; undefined when none was given. */
+  /** The stored message; undefined if none was given. */
   readonly message: Event | undefined;
-  /** The session's sequence number of the run's first event: that of the message, or of the next event, for a new run. */
+  /** Sequence number, in the session, of the run's first event. For a new run without a message: that of the next event. */
   readonly firstSeq: number;
   /** True if the run was the session's open run already. */
   readonly wasOpen: boolean;
 }
 
-/** Ends a run. */
+/** Parameters of `endRun`. */
 export interface EndRunRequest {
-  /** Brought up to date by the call, as by `appendEvent`. */
+  /** The session of the run. The call updates it like `appendEvent`. */
   readonly session: Session;
-  /** Appended before the session is released. */
+  /** Event to append before the session is released. Absent: none. */
   readonly event?: Event | undefined;
   /** Default false: the run has ended. */
   readonly leaveOpen?: LeaveOpen | undefined;
@@ -149,36 +150,42 @@ export interface EndRunRequest {
   readonly outcome?: RunOutcome | undefined;
 }
 
-/** Names the tool calls of one invocation. */
+/** Parameters of `listToolCalls`. */
 export interface ListToolCallsRequest extends SessionKey {
   readonly invocationId: string;
 }
 
 /**
- * Stores sessions: what every back end promises, and what the conformance suite in `@eventloom/sessions/conformance` checks.
+ * Stores sessions, their events, their state and their runs. This class documents the behaviour of every back end; the suite in
+ * `@eventloom/sessions/conformance` checks it.
  *
- * An append is one transaction: the event, the state it changes in every scope and the session's time are stored together or not
- * at all. `temp:` keys are applied to the session object that was handed in and stored nowhere. Partial events are never stored.
- * Different sessions never wait for each other.
+ * An append is one transaction: the event, the state that it changes in every scope, and the session's update time are stored
+ * together or not at all. `temp:` keys change only the given session object and are never stored. Partial events are never
+ * stored. Different sessions never wait for each other.
  *
- * The methods that a run calls return a value or a promise: a back end that can answer at once does, and a turn then waits for
- * nothing. The same holds for their errors, which are thrown at once or reject the promise: `await` the call inside the `try`.
+ * Methods that a run calls return a value or a promise; a back end without I/O returns the value. Their errors are thrown
+ * synchronously or reject the promise, so `await` the call inside the `try`.
  *
- * Every method throws StorageError when the storage cannot be used: it cannot be reached, does not answer in time, is full or is locked.
- * The call may have had its effect all the same. An append, a ledger entry, a renewal, a release and the end of a run can be repeated as they
- * are: what happened already is not done twice.
+ * Every method throws StorageError if the storage cannot be reached, does not answer in time, is full or is locked. The call may
+ * have taken effect nevertheless. `appendEvent`, `recordToolCall`, `renewLease`, `releaseLease` and `endRun` are idempotent:
+ * repeat them with the same arguments.
+ *
+ * @example
+ * const sessions: BaseSessionService = new InMemorySessionService();
+ * const session = await sessions.createSession({ appName: 'app', userId: 'ada', state: { 'user:language': 'en' } });
+ * const stored = await sessions.getSession({ appName: 'app', userId: 'ada', sessionId: session.id });
  */
 export abstract class BaseSessionService {
   /**
    * Creates a session and returns it with its merged state.
-   * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
-   * @throws InvalidRequestError for an empty, over-long or NUL-holding name or id
+   * @throws SessionAlreadyExistsError if the id is in use; nothing is changed
+   * @throws InvalidRequestError for a name or id that is empty, longer than 256 bytes, or contains NUL
    * @throws StateKeyError and StateValueError for state that cannot be stored; nothing is changed
    * @throws SizeLimitError for a value that is larger than the back end stores; nothing is changed
    */
   abstract createSession(request: CreateSessionRequest): Promise<Session>;
 
-  /** The session, or undefined when it does not exist. What is returned is the caller's own: changing it changes nothing stored. */
+  /** Returns a session, or undefined if it does not exist. The result is a copy: changing it does not change the stored session. */
   abstract getSession(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
@@ -195,8 +202,8 @@ export abstract class BaseSessionService {
   getWithoutState?(request: GetSessionRequest): MaybePromise<Session | undefined>;
 
   /**
-   * A page of the sessions of a user or an app.
-   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   * Returns a page of the sessions of a user or an app.
+   * @throws InvalidRequestError for a cursor that this service did not return, or a limit that is not a positive integer
    */
   abstract listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse>;
 
@@ -210,28 +217,26 @@ export abstract class BaseSessionService {
   abstract listEvents(request: ListEventsRequest): Promise<ListEventsResponse>;
 
   /**
-   * Everything that is stored of a session, as of one moment, in records that `importSession` takes: a header with its state, its
-   * events in append order, its tool calls, and an end. Events are read in pages: a long session is never in memory at once.
-   * What was saved as artifacts is not in it.
-   *
-   * The moment is that of the first read. The generator throws SessionNotFoundError, also when the session is deleted before all
-   * of its events were read.
+   * Yields a snapshot of a session as records for `importSession`: a header with its state, its events in append order, its tool
+   * calls, and an end. The snapshot is of the time of the first read. Events are read in pages, so a long session is never in
+   * memory as a whole. Artifacts are not included.
+   * @throws SessionNotFoundError while iterating, also if the session is deleted before all of its events were read
    */
   abstract exportSession(key: SessionKey): AsyncGenerator<SessionRecord, void, undefined>;
 
   /**
-   * Stores an exported session, in one transaction, so that reading it gives what was exported. Of the app's and the user's state
-   * only keys are written that are not there. A time of the last update that is still to come, by a clock that was ahead, is now.
-   * The session has no lease and no open run; its runs and their requests are known by the ids in its events. The records are read to their end before anything is stored, so one session is in memory as a
-   * whole; an error of their own is passed on.
-   * @throws SessionAlreadyExistsError when the id is taken; nothing is changed
-   * @throws InvalidRequestError for records that are cut off, out of order or not what an export gives, events that `appendEvent`
-   * refuses among them; it names the record by its number, from 1, and the field; nothing is changed
-   * @throws SizeLimitError when one of them is larger than the back end stores; nothing is changed
+   * Stores an exported session, in one transaction, so that reading it returns the exported one. Keys of the app's and the
+   * user's state are written only if they are absent. A last update time in the future is replaced with the current time. The
+   * session has no lease and no open run; `findRun` finds its runs and requests by the ids in its events. All records are read
+   * before anything is stored, so the whole session is in memory. An error of `records` is rethrown.
+   * @throws SessionAlreadyExistsError if the id is in use; nothing is changed
+   * @throws InvalidRequestError for records that are incomplete, out of order or invalid, including events that `appendEvent`
+   * refuses; the message names the record's number, from 1, and the field; nothing is changed
+   * @throws SizeLimitError for a record that is larger than the back end stores; nothing is changed
    */
   abstract importSession(request: ImportSessionRequest): Promise<Session>;
 
-  /** Removes the session with its events, state, lease, runs, webhooks and ledger. The user's and the app's state stay. Absent: a no-op. */
+  /** Deletes a session with its events, state, lease, runs, webhooks and ledger. Keeps the user's and the app's state. A no-op if it does not exist. */
   abstract deleteSession(request: SessionKey): Promise<void>;
 
   /**
@@ -251,20 +256,20 @@ export abstract class BaseSessionService {
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
 
   /**
-   * Takes the session for a run, records the run, reads the session and appends the message, in one transaction. While the session is
-   * busy the call waits as `acquireLease` does, outside of any transaction. Of several callers that create one session, one creates
-   * it and all get it, one after the other.
+   * Acquires the session's lease for a run, records the run, reads the session and appends the message, in one transaction. While
+   * the session is busy the call waits like `acquireLease`, outside any transaction. If several callers create the same
+   * session, one of them creates it, and each gets it in turn.
    *
-   * The run becomes the session's open run, and stays that until its lease is released, unless that leaves it open, or until the session
-   * is deleted. A new run and its `requestId` are known to `findRun` from then on. Safe to repeat with the same ids: a message whose id
-   * is stored already is not appended again, and the run gets the stored event.
+   * The run becomes the session's open run until its lease is released without `leaveOpen`, or the session is deleted. From then
+   * on `findRun` finds a new run and its `requestId`. Safe to repeat with the same ids: a message whose id is stored already is
+   * not appended again, and the run gets the stored event.
    *
-   * @throws RequestKnownError at once when `requestId` is known as that of another run; nothing is changed
-   * @throws RunNotFoundError at once with `continues`, when the session has no such run; nothing is changed
-   * @throws UnfinishedRunError when another run is open in the session, once the lease could be had: after the wait with `onBusy:
-   * 'queue'`, at once with `interrupt`; nothing is changed, and who holds the session keeps it
-   * @throws SessionNotFoundError without `create`
-   * @throws whatever `acquireLease` and `appendEvent` throw; nothing is changed then: no session created, no lease given, no run open
+   * @throws RequestKnownError at once if `requestId` belongs to another run; nothing is changed
+   * @throws RunNotFoundError at once with `continues` if the session has no such run; nothing is changed
+   * @throws UnfinishedRunError if the session has another open run: after the wait with `onBusy: 'queue'`, at once with
+   * `interrupt`; nothing is changed, and the current lease stays valid
+   * @throws SessionNotFoundError if the session does not exist, without `create`
+   * @throws the errors of `acquireLease` and `appendEvent`; nothing is changed: no session, lease or run is created
    */
   abstract beginRun(request: BeginRunRequest): MaybePromise<BegunRun>;
 
@@ -278,59 +283,60 @@ export abstract class BaseSessionService {
   abstract endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined>;
 
   /**
-   * Takes the session for writing.
+   * Acquires the lease of a session, for writing to it.
    * @throws SessionNotFoundError
-   * @throws SessionBusyError when it is held (`reject`), was held for longer than `waitMs`, or 1,000 callers of this service wait
-   * for it already (`queue`)
-   * @throws RunAbortedError when the signal fires while waiting
+   * @throws SessionBusyError with `reject`, if the session is held; with `queue`, if it was not released within `waitMs`, or if
+   * 1,000 callers of this service wait for it already
+   * @throws RunAbortedError if `abortSignal` fires during the wait
    * @throws InvalidRequestError for a `ttlMs` that is not positive, or a `waitMs` that is negative or longer than a day
    */
   abstract acquireLease(request: AcquireLeaseRequest): Promise<SessionLease>;
 
-  /** Keeps the lease for another `ttlMs`. @throws StaleWriterError when it is no longer the session's */
+  /** Extends the lease by another `ttlMs` from now. @throws StaleWriterError if the lease no longer holds the session */
   abstract renewLease(lease: SessionLease): MaybePromise<void>;
 
-  /** Lets the next one in, and ends the run that the lease was for. Releasing a lease that is no longer the session's is a no-op. */
+  /** Releases the lease for the next waiting caller, and ends the lease's run. A no-op if the lease no longer holds the session. */
   abstract releaseLease(lease: SessionLease, options?: ReleaseLeaseOptions): MaybePromise<void>;
 
-  /** Finds a run of the session. Undefined for an id that is not known, and for a session that does not exist. */
+  /** Finds a run of a session. Undefined for an unknown id and for a session that does not exist. */
   abstract findRun(request: FindRunRequest): MaybePromise<RunRecord | undefined>;
 
   /**
-   * A page of the app's open runs, resumable or not. A lease for no run, and an append without a lease, leave them as they are.
-   * @throws InvalidRequestError for a cursor that this service did not give, or a limit that is no positive integer
+   * Returns a page of the app's open runs, resumable or not. Leases of `acquireLease` and appends without a lease do not change
+   * which runs are open.
+   * @throws InvalidRequestError for a cursor that this service did not return, or a limit that is not a positive integer
    */
   abstract listOpenRuns(request: ListOpenRunsRequest): Promise<ListOpenRunsResponse>;
 
   /**
-   * Records the start or the end of a tool call. A finished call stays as it is.
-   * @throws StaleWriterError when the lease is no longer the session's
+   * Records the start or the end of a tool call. The entry of a finished call is not changed any more.
+   * @throws StaleWriterError if the lease no longer holds the session
    * @throws SizeLimitError for a response that is larger than the back end stores; nothing is changed
    */
   abstract recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): MaybePromise<void>;
 
   /**
-   * Stores a webhook with its run, with no attempts. It takes the place of an earlier one of the same run and URL, and goes with its session.
-   * Safe to repeat with the same id.
+   * Stores a webhook of a run, with 0 attempts. It replaces an earlier webhook of the same run and URL, and is deleted with its
+   * session. Safe to repeat with the same id.
    * @throws RunNotFoundError when the session does not have the run, or does not exist; nothing is changed
    */
   abstract putRunWebhook(request: PutRunWebhookRequest): MaybePromise<void>;
 
-  /** The webhooks of an app, in the order of `dueMs`. @throws InvalidRequestError for a limit that is no positive integer */
+  /** Lists the webhooks of an app, ordered by `dueMs`. @throws InvalidRequestError for a limit that is not a positive integer */
   abstract listRunWebhooks(request: ListRunWebhooksRequest): MaybePromise<RunWebhook[]>;
 
   /**
-   * Changes a webhook that is still as it was listed, or removes it when `change` is undefined. False, with nothing changed, when it is
-   * gone or somebody else changed it since: so of several processes one makes an attempt.
+   * Changes a webhook, or removes it if `change` is undefined. Returns false and changes nothing if the webhook was removed or
+   * changed since it was listed, so that only one of several processes makes an attempt.
    */
   abstract changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): MaybePromise<boolean>;
 
-  /** The tool calls of an invocation, in the order they started. */
+  /** Lists the tool calls of an invocation, in the order in which they started. */
   abstract listToolCalls(request: ListToolCallsRequest): MaybePromise<ToolLedgerEntry[]>;
 
   /**
-   * The session, made when it is not there. With several callers at once, one makes it and the others get that one; `state` is
-   * used only by the one that makes it.
+   * Returns the session, and creates it if it does not exist. If several callers do so at once, one creates it with its `state`
+   * and the others get that session.
    */
   async getOrCreateSession(request: CreateSessionRequest & { readonly sessionId: string }): Promise<Session> {
     const existing = await this.getSession(request);

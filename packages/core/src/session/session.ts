@@ -1,6 +1,6 @@
 import type { Event } from '../event/event.ts';
 
-/** The key of a session. Ids are data: any text without NUL, at most 256 bytes. */
+/** The key of a session. Each id is any non-empty text without NUL, at most 256 bytes of UTF-8. */
 export interface SessionKey {
   readonly appName: string;
   readonly userId: string;
@@ -12,19 +12,19 @@ export interface Session {
   readonly id: string;
   readonly appName: string;
   readonly userId: string;
-  /** The merged view of the app's, the user's and the session's state, keys with their prefixes. Written through `context.state`. */
+  /** Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to `context.state`. */
   readonly state: Readonly<Record<string, unknown>>;
-  /** In the order they were appended; all of them, or the window that was asked for. */
+  /** Events in append order: all of them, or those that `GetSessionConfig` selects. */
   readonly events: Event[];
-  /** Seconds since the epoch of the last append, or of the creation. */
+  /** Time of the last append, or of the creation, in seconds since the epoch. */
   lastUpdateTime: number;
-  /** Number of events ever appended: the sequence number of the last one. 0 for a new session. */
+  /** Number of events ever appended, which is the sequence number of the last one. 0 for a new session. */
   lastSeq: number;
-  /** Distinguishes this session from an earlier, deleted one of the same id. Opaque. */
+  /** Opaque token that distinguishes this session from a deleted one with the same id. */
   readonly incarnation: string;
 }
 
-/** The session as the ADK's HTTP server writes it. */
+/** JSON of a session in the responses of the ADK's HTTP server. */
 export interface SessionJson {
   readonly id: string;
   readonly appName: string;
@@ -34,7 +34,7 @@ export interface SessionJson {
   readonly lastUpdateTime: number;
 }
 
-/** The key of a session. */
+/** Returns the key of a session. */
 export function sessionKeyOf(session: Session): SessionKey {
   return { appName: session.appName, userId: session.userId, sessionId: session.id };
 }

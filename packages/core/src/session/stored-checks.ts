@@ -13,29 +13,32 @@ import { checkName } from './check-name.ts';
 export function toStoredEvent(event: Event): Event {
   const stored = sealEvent(event, { checkBytes: true });
   checkName('event.id', stored.id);
-  if (stored.partial === true) throw new InvalidRequestError('event.partial: is true, and chunks are not stored');
+  if (stored.partial === true)
+    throw new InvalidRequestError('event.partial: is true, but partial events are not stored; leave them out');
   checkStoredActions('event.actions', stored.actions);
   return stored;
 }
 
-/** Checks what may be said of state and artifacts in what is stored. @throws InvalidRequestError that names the field */
+/** Checks the state keys and artifact names in actions that are stored. @throws InvalidRequestError that names the field */
 export function checkStoredActions(path: string, { stateDelta, removedState = [], artifactDelta }: EventActions): void {
   checkStoredKeys(`${path}.stateDelta`, Object.keys(stateDelta));
   checkStoredKeys(`${path}.removedState`, removedState);
   for (const name of Object.keys(artifactDelta)) inField(`${path}.artifactDelta`, () => checkArtifactName(name));
 }
 
-/** @throws InvalidRequestError for a key that cannot be stored, and for a `temp:` key, which is stored nowhere */
+/** @throws InvalidRequestError for a key that cannot be stored, and for a `temp:` key, which is never stored */
 export function checkStoredKeys(field: string, keys: readonly string[]): void {
   for (const key of keys) {
     if (stateScopeOf(key) === 'temp') {
-      throw new InvalidRequestError(`${field}: ${JSON.stringify(key)} is a key that is stored nowhere`);
+      throw new InvalidRequestError(
+        `${field}: ${JSON.stringify(key)} is a temp: key, which is never stored; remove it`,
+      );
     }
     inField(field, () => checkStateKey(key));
   }
 }
 
-/** @throws InvalidRequestError with what the check throws as its cause, and the field in its message */
+/** Runs a check. @throws InvalidRequestError that names the field; its cause is the error of the check */
 export function inField<T>(field: string, check: () => T): T {
   try {
     return check();

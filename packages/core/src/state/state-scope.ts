@@ -2,11 +2,11 @@ import { setOwn } from '../content/json.ts';
 import { StateKeyError } from '../errors.ts';
 import { nameFault } from '../session/check-name.ts';
 
-/** Keys that all users of an app share. */
+/** Prefix of state keys that all users of an app share. */
 export const APP_PREFIX = 'app:';
-/** Keys that all sessions of a user share. */
+/** Prefix of state keys that all sessions of a user share. */
 export const USER_PREFIX = 'user:';
-/** Keys that live as long as the invocation and are never stored. */
+/** Prefix of state keys that exist only during the invocation and are never stored. */
 export const TEMP_PREFIX = 'temp:';
 
 /** The scope of a state key. */
@@ -14,7 +14,7 @@ export type StateScope = 'app' | 'user' | 'session' | 'temp';
 
 const MAX_KEY_BYTES = 256;
 
-/** The scope that a key's prefix names. */
+/** Returns the scope of a key by its prefix; `session` without a prefix. */
 export function stateScopeOf(key: string): StateScope {
   if (key.startsWith(APP_PREFIX)) return 'app';
   if (key.startsWith(USER_PREFIX)) return 'user';
@@ -24,8 +24,8 @@ export function stateScopeOf(key: string): StateScope {
 
 /**
  * Checks a state key, prefix included.
- * @throws StateKeyError when it is empty (also behind its prefix), over 256 bytes of UTF-8, holds a NUL character, or
- * is not well-formed Unicode.
+ * @throws StateKeyError for a key that is empty or only a prefix, is longer than 256 bytes of UTF-8, contains a NUL
+ * character, or is not well-formed Unicode
  */
 export function checkStateKey(key: string): void {
   const scope = stateScopeOf(key);
@@ -59,12 +59,12 @@ function addWrite(writes: StateWrite[], key: string, value: unknown): void {
   writes.push({ scope, key: scope === 'session' ? key : key.slice(scope.length + 1), value });
 }
 
-/** A key as users write it, from where it is stored. */
+/** Returns a stored key with the prefix of its scope, as users write it. */
 export function prefixedKey(scope: StateScope, key: string): string {
   return scope === 'session' ? key : `${scope}:${key}`;
 }
 
-/** Applies a delta to a merged view: sets, then removes. */
+/** Applies a delta to a merged view of the state: first sets keys, then removes keys. */
 export function applyStateDelta(
   state: Record<string, unknown>,
   stateDelta: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { StateValueError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';
 
-/** Reads state, and cannot write it. What is got is a copy. */
+/** Read access to state. Returned values are copies. */
 export class StateReader {
   readonly #view: Readonly<Record<string, unknown>>;
 
@@ -13,7 +13,7 @@ export class StateReader {
     this.#view = view;
   }
 
-  /** The value of a key, or `defaultValue` when it is not there. Null is a value. */
+  /** Returns a copy of the value of a key, or `defaultValue` if the key is absent. A stored null is returned as null. */
   get<T = unknown>(key: string): T | undefined;
   get<T>(key: string, defaultValue: T): T;
   get(key: string, defaultValue?: unknown): unknown {
@@ -22,23 +22,28 @@ export class StateReader {
     return typeof value === 'object' && value !== null ? structuredClone(value) : value;
   }
 
-  /** True when the key is there, also when its value is null. */
+  /** True if the key is present, even if its value is null. */
   has(key: string): boolean {
     return Object.hasOwn(this.#view, key);
   }
 
-  /** A copy of everything that can be read, keys with their prefixes. */
+  /** Returns a copy of the whole state, keys with their scope prefixes. */
   toRecord(): Record<string, unknown> {
     return structuredClone({ ...this.#view });
   }
 }
 
 /**
- * Reads and writes state on behalf of one event to come. A write shows at once to everything that runs in the same invocation
- * (a dirty read) and is stored when the event that carries it is committed. Keys are written with their scope prefix.
+ * Reads and writes state. A write is visible at once to everything that runs in the same invocation (a dirty read), and is
+ * stored when the next event of the writer is committed. The prefix of a key is its scope: `app:` for all users of the app,
+ * `user:` for all sessions of the user, `temp:` for this invocation only (never stored), none for the session.
  *
- * Values are JSON and are copied on the way in and out: changing an object that was set, or that was got, changes nothing until
- * it is set again. (ADK runtime documents, "state commit timing" and "dirty reads".)
+ * Values are JSON, and are copied by `set` and `get`: changing such an object changes no state until it is set again. (ADK
+ * runtime documents, "state commit timing" and "dirty reads".)
+ *
+ * @example
+ * const visits = context.state.get('user:visits', 0);
+ * context.state.set('user:visits', visits + 1);
  */
 export class State extends StateReader {
   static readonly APP_PREFIX = APP_PREFIX;
@@ -48,7 +53,7 @@ export class State extends StateReader {
   readonly #actions: EventActions;
 
   /**
-   * @param view the merged state of the session as this invocation sees it; writes show in it at once
+   * @param view the merged state of the session as this invocation sees it; changed by each write
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
@@ -60,7 +65,7 @@ export class State extends StateReader {
   /**
    * Sets a key to a JSON value.
    * @throws StateKeyError for a key that cannot be stored
-   * @throws StateValueError for a value that is not JSON, undefined included (`remove` removes)
+   * @throws StateValueError for a value that is not JSON; undefined is not JSON, use `remove`
    */
   set(key: string, value: unknown): void {
     checkStateKey(key);
@@ -72,7 +77,7 @@ export class State extends StateReader {
     else delete this.#actions.removedState;
   }
 
-  /** Removes a key. Removing one that is not there is no error. */
+  /** Removes a key. A no-op if the key is absent. @throws StateKeyError for a key that cannot be stored */
   remove(key: string): void {
     checkStateKey(key);
     delete this.#view[key];
@@ -80,14 +85,14 @@ export class State extends StateReader {
     if (!this.#actions.removedState?.includes(key)) (this.#actions.removedState ??= []).push(key);
   }
 
-  /** Sets every key of a record, or none of them when one is at fault. */
+  /** Sets all keys of a record, or none of them if one is invalid. @throws StateKeyError @throws StateValueError */
   update(delta: Readonly<Record<string, unknown>>): void {
     checkStateDelta(delta);
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
   }
 }
 
-/** The JSON copy of a state value. @throws StateValueError */
+/** Returns a JSON copy of a state value. @throws StateValueError */
 function toStateValue(key: string, value: unknown): unknown {
   const copied = copyJson(value);
   if ('value' in copied) return copied.value;
@@ -97,7 +102,7 @@ function toStateValue(key: string, value: unknown): unknown {
   );
 }
 
-/** A delta with its keys checked and its values copied. @throws StateKeyError @throws StateValueError */
+/** Checks the keys of a state delta and copies its values. @throws StateKeyError @throws StateValueError */
 export function checkStateDelta(delta: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const checked: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(delta)) {

@@ -12,7 +12,7 @@ export interface RunAsyncToolRequest {
   readonly toolContext: ToolContext;
 }
 
-/** A tool's chance to have a say in a model request. */
+/** The model request that a tool may change before it is sent. */
 export interface ToolProcessLlmRequest {
   readonly toolContext: ToolContext;
   readonly llmRequest: LlmRequest;
@@ -25,24 +25,32 @@ export interface BaseToolParams {
    * letter or `_`.
    */
   readonly name: string;
+  /** Tells the model what the tool does and when to call it. */
   readonly description: string;
-  /** The result comes later, as a function response in a message; until then there may be none. */
+  /**
+   * True if the result comes later, as a function response in a message. `runAsync` may return undefined or a first status.
+   * Default false.
+   */
   readonly isLongRunning?: boolean;
-  /** To run a call twice does no more than to run it once. A call that was cut off is run again when its run is resumed. */
+  /**
+   * True if running a call twice has the same effect as running it once. A resumed run then runs an interrupted call again,
+   * and otherwise answers it with `{error: 'interrupted'}`. Default false.
+   */
   readonly idempotent?: boolean;
   /**
-   * The tool listens to the client of a live run (`toolContext.inputStream`). The model is told that it is under way when it says so
-   * (`toolContext.began`) or passes on its first chunk, then each chunk, and at last what it failed with or returned. Default false.
+   * True if the tool reads the client's input in a live run (`toolContext.inputStream`). The model does not wait for it: it is
+   * told that the call is under way (at `toolContext.began` or the first chunk), then each chunk, and finally the result or
+   * the error. Default false.
    */
   readonly inputStream?: boolean;
   /**
-   * In a live run the model goes on with the conversation while the call runs (`Behavior.NON_BLOCKING`), and hears each chunk that the
-   * tool passes on as it comes. For models that know such calls. Default false, or true with `responseScheduling`.
+   * True lets the model of a live run continue the conversation while the call runs (`Behavior.NON_BLOCKING`); it gets each
+   * chunk at once. Only for models that support such calls. Default false, or true with `responseScheduling`.
    */
   readonly nonBlocking?: boolean;
   /**
-   * Tells the model of a live run how to take the responses. A single call can differ:
-   * `toolContext.responseScheduling`.
+   * Tells the model of a live run how to treat the responses. A single call can override it with
+   * `toolContext.responseScheduling`. Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
 }
@@ -58,24 +66,42 @@ const OPTIONS: OptionNames<BaseToolParams> = {
 };
 
 /**
- * Tells a model how to take the response to a call during which it could continue to speak: only note it (`SILENT`),
- * speak of it after its current words (`WHEN_IDLE`, the models' own default), or at once (`INTERRUPT`).
+ * Tells the model of a live run how to treat the response of a non-blocking call: add it to the context without speaking
+ * (`SILENT`), speak about it after the current sentence (`WHEN_IDLE`, the models' own default), or at once (`INTERRUPT`).
  */
 export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
-/** Something a model can call. A tool object is never changed by a run; calls of it run at the same time. */
+/**
+ * Base of tools, which a model can call. A run never changes a tool object, and several calls may run at the same time. Most
+ * tools are a `FunctionTool`; extend this class to control the declaration or the model request.
+ *
+ * @example
+ * class ClockTool extends BaseTool {
+ *   constructor() {
+ *     super({ name: 'get_time', description: 'Returns the current time in UTC.' });
+ *   }
+ *
+ *   override _getDeclaration(): FunctionDeclaration {
+ *     return { name: this.name, description: this.description };
+ *   }
+ *
+ *   override runAsync(): unknown {
+ *     return { time: new Date().toISOString() };
+ *   }
+ * }
+ */
 export abstract class BaseTool {
   readonly name: string;
   readonly description: string;
   readonly isLongRunning: boolean;
   readonly isIdempotent: boolean;
-  /** True for a tool that listens to the client of a live run. */
+  /** True for a tool that reads the client's input in a live run. */
   readonly hasInputStream: boolean;
-  /** True for a tool whose calls do not keep the model of a live run from speaking. */
+  /** True for a tool during whose calls the model of a live run may continue to speak. */
   readonly isNonBlocking: boolean;
   readonly responseScheduling: ResponseScheduling | undefined;
 
-  /** @throws ConfigurationError for a name that models do not accept, and for an option this version does not have */
+  /** @throws ConfigurationError for a name that models do not accept, a missing description, and an unknown option */
   constructor(params: BaseToolParams) {
     checkKnown(new.target.name, OPTIONS, params);
     if (!isToolName(params.name)) {
@@ -85,7 +111,7 @@ export abstract class BaseTool {
     }
     if (typeof params.description !== 'string')
       throw new ConfigurationError(
-        `tool "${params.name}": description is missing; say in it what the tool does: the model decides by it when to call the tool`,
+        `tool "${params.name}": description is missing; describe what the tool does, because the model reads it to decide when to call the tool`,
       );
     this.name = params.name;
     this.description = params.description;
@@ -106,18 +132,18 @@ export abstract class BaseTool {
   }
 
   /**
-   * Runs one call. The result is JSON: an object is the response as it is, anything else is put under `result`. What it throws
-   * is told to the model as `{error}`. A long-running tool returns undefined while it has nothing to say yet.
-   * @returns the result or a promise of it: a result that is there at once costs a run less
+   * Runs one call. The result is JSON: an object is used as the response, any other value becomes `{result: value}`. An error
+   * that it throws is given to the model as `{error}`. A long-running tool returns undefined while it has no result.
+   * @returns the result or a promise of it; returning the value itself is faster
    */
   abstract runAsync(request: RunAsyncToolRequest): unknown;
 
-  /** Adds the tool to a model request. Overridden by tools that change the request in another way. */
+  /** Adds the tool to a model request, before it is sent. A subclass may override it to change the request in another way. */
   processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> | void {
     appendTools(llmRequest, [this]);
   }
 
-  /** True for a tool that continues an interrupted call when the run is resumed, and does not start it again. */
+  /** True for a tool that continues an interrupted call in a resumed run. Default: false, see `idempotent`. */
   get resumesCalls(): boolean {
     return false;
   }
@@ -127,13 +153,13 @@ export abstract class BaseTool {
     return undefined;
   }
 
-  /** Releases what the tool holds open. Called when an agent that has the tool is closed, once for each of them. */
+  /** Releases the tool's resources. Called when an agent that has the tool is closed, so once for each such agent. */
   close(): Promise<void> | void {
     return undefined;
   }
 }
 
-/** True for tools, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for tools, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseTool(value: unknown): value is BaseTool {
   return typeof value === 'object' && value !== null && '~eventloom.tool' in value;
 }

@@ -3,30 +3,31 @@ import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from './base-tool.ts';
 import { isToolName } from './reserved-calls.ts';
 
-/** Says whether an agent gets a tool. */
+/** Returns true if the agent of the context gets the tool. */
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
 
 /** Options of every toolset. */
 export interface BaseToolsetOptions {
-  /** Names the toolset to people and to the model, in the alphabet of tool names. Default: the name of the class. */
+  /** Name of the toolset in errors and for the model, with the characters of tool names. Default: the name of the class. */
   readonly name?: string | undefined;
   /**
-   * The effect of a `getTools` that throws. `fail`: the run fails with ToolsetUnavailableError. `skip`: the agent works without the
-   * toolset until the end of the turn, its model is told so, and an event has the name under `customMetadata.unavailableToolsets`.
-   * Default `fail`.
+   * Behaviour when `getTools` throws. `fail` (default): the run fails with ToolsetUnavailableError. `skip`: the agent works
+   * without the toolset until the end of the turn, its model is told so, and an event names the toolset under
+   * `customMetadata.unavailableToolsets`.
    */
   readonly onUnavailable?: 'fail' | 'skip' | undefined;
 }
 
-/** Tools that come together, and may differ from one invocation to the next. */
+/** A provider of tools whose list may differ between invocations, such as the tools of a server. */
 export abstract class BaseToolset {
+  /** Names of the tools to offer, prefix included, or a predicate. Empty: all tools. */
   readonly toolFilter: ToolPredicate | readonly string[];
-  /** Prefix of the tools' names. The subclass applies it, with `prefixed`, where it makes its tools. */
+  /** Prefix of the tools' names. The subclass applies it with `prefixed` when it creates its tools. */
   readonly prefix: string | undefined;
   readonly name: string;
   readonly onUnavailable: 'fail' | 'skip';
 
-  /** @throws ConfigurationError for a name that is no tool name, and another `onUnavailable` */
+  /** @throws ConfigurationError for a name with other characters than tool names have, and for an unknown `onUnavailable` */
   constructor(
     toolFilter: ToolPredicate | readonly string[] = [],
     prefix?: string,
@@ -49,27 +50,27 @@ export abstract class BaseToolset {
   }
 
   /**
-   * The version of the list of tools. An agent lists the tools once a turn, and again in the same turn only after the version changed.
-   * Overridden by toolsets whose tools change while a turn runs.
+   * Version of the list of tools. An agent calls `getTools` once a turn, and again in the same turn only if the version has
+   * changed. A subclass overrides it if its tools can change during a turn. Default: undefined, they do not.
    */
   get version(): number | undefined {
     return undefined;
   }
 
-  /** The tools for this invocation; all of them without a context. Called once a turn for each agent: see `version`. */
+  /** Returns the tools for the invocation of the context; without a context, all tools. Called once a turn for each agent: see `version`. */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
-  /** Releases what the toolset holds open. Nothing runs it any more afterwards. */
+  /** Releases the toolset's resources, such as connections. Its tools cannot run afterwards. */
   abstract close(): Promise<void>;
 
-  /** The name to give a tool: `prefix` and `_` in front when there is a prefix. */
+  /** Returns the name for a tool: `prefix_name`, or `name` without a prefix. */
   protected prefixed(name: string): string {
     return this.prefix ? `${this.prefix}_${name}` : name;
   }
 
   /**
-   * Applies `toolFilter`, to the name that the tool has, prefix included: an empty list lets every tool pass. Without a context, as
-   * `getTools` may have none, nothing is filtered.
+   * Returns true if `toolFilter` selects the tool. A list is compared with the tool's name, prefix included; an empty list
+   * selects every tool. Without a context every tool is selected.
    */
   protected isToolSelected(tool: BaseTool, context?: ReadonlyContext): boolean {
     if (!context) return true;
@@ -78,7 +79,7 @@ export abstract class BaseToolset {
   }
 }
 
-/** True for toolsets, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for toolsets, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseToolset(value: unknown): value is BaseToolset {
   return typeof value === 'object' && value !== null && '~eventloom.toolset' in value;
 }

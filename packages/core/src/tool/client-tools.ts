@@ -5,9 +5,9 @@ import { ConfigurationError } from '../errors.ts';
 import { TRANSFER_TO_AGENT } from '../event/hide-transfers.ts';
 import { isPersonRequest, isToolName, SET_MODEL_RESPONSE, TASK_COMPLETED } from './reserved-calls.ts';
 
-/** Declarations that one run may have. */
+/** Maximum number of declarations of one run. */
 const MAX_DECLARATIONS = 128;
-/** Characters of JSON that the declarations of one run may have together. */
+/** Maximum size of all declarations of one run together, in characters of JSON. */
 const MAX_CHARACTERS = 262_144;
 
 const FIELDS: ReadonlySet<string> = new Set<keyof FunctionDeclaration>([
@@ -19,10 +19,10 @@ const FIELDS: ReadonlySet<string> = new Set<keyof FunctionDeclaration>([
   'response',
 ]);
 const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 'response'] as const;
-/** Functions of the runtime itself. */
+/** Names of functions that the runtime itself declares. */
 const RESERVED: ReadonlySet<string> = new Set([SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
 
-/** Checks `runConfig.clientTools`. @throws ConfigurationError that names the declaration at fault */
+/** Checks `runConfig.clientTools`. @throws ConfigurationError that names the invalid declaration */
 export function checkClientTools(given: unknown): void {
   const path = 'runConfig.clientTools';
   if (!Array.isArray(given)) throw new ConfigurationError(`${path}: must be a list of function declarations`);
@@ -41,7 +41,7 @@ export function checkClientTools(given: unknown): void {
   }
 }
 
-/** Returns the name of the function. */
+/** Checks one declaration and returns the name of the function. */
 function checkDeclaration(path: string, given: unknown): string {
   if (!isRecord(given)) throw new ConfigurationError(`${path}: must be a function declaration`);
   const unknown = Object.keys(given).find((field) => !FIELDS.has(field));
@@ -53,7 +53,9 @@ function checkDeclaration(path: string, given: unknown): string {
       `${path}.name: must be 1 to 128 letters, digits, _ . : - and start with a letter or _, is ${JSON.stringify(name)}`,
     );
   if (RESERVED.has(name) || isPersonRequest({ name }))
-    throw new ConfigurationError(`${path}.name: ${JSON.stringify(name)} is a function of the runtime`);
+    throw new ConfigurationError(
+      `${path}.name: ${JSON.stringify(name)} is reserved for a function of the runtime; choose another name`,
+    );
   if (description !== undefined && typeof description !== 'string')
     throw new ConfigurationError(`${path}.description: must be a string`);
   for (const field of SCHEMAS) {

@@ -6,9 +6,9 @@ import type { InputRequest } from '../event/event-actions.ts';
 import { standardToJson } from './standard-schema.ts';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './reserved-calls.ts';
 
-/** A request for input to a person. */
+/** Parameters of a request for input to a person. */
 export interface InputRequestParams {
-  /** Tells several questions of one call, or of one agent, apart. Default: the empty text. */
+  /** Distinguishes several requests of one call or of one agent. Default: the empty string. */
   readonly key?: string;
   /** The text to show to the person. */
   readonly message?: string;
@@ -16,15 +16,15 @@ export interface InputRequestParams {
   readonly payload?: unknown;
   /**
    * Schema of the answer: JSON Schema, or a Standard Schema that can be converted to it (zod 4, …). Answers that do not
-   * match are refused before the agent sees them. Default: any answer.
+   * match are rejected before the agent gets them. Default: any answer.
    */
   readonly responseSchema?: object;
 }
 
 /**
- * The request as it is stored.
- * @param caller named in messages
- * @throws ConfigurationError for what cannot be asked
+ * Converts the parameters to the request that is stored.
+ * @param caller name of the calling function, for error messages
+ * @throws ConfigurationError for a schema that JSON Schema cannot express, and for values that are not JSON
  */
 export function toInputRequest(
   caller: string,
@@ -39,9 +39,9 @@ export function toInputRequest(
 }
 
 /**
- * The call by which a person is asked. Its arguments are named as in the ADK.
- * @param id names the question, and is what it is answered by
- * @param functionCallId the call of the tool that asks; absent when an agent asks
+ * Creates the function call that asks a person for input. Its arguments have the names of the ADK.
+ * @param id id of the function call, which the answer refers to
+ * @param functionCallId id of the tool call that asks; absent if an agent asks
  */
 export function inputRequestPart(
   { key, message, payload, responseSchema }: InputRequest,
@@ -63,7 +63,7 @@ export type ToolRequest =
   | { readonly kind: 'credential'; readonly credentialKey: string }
   | ({ readonly kind: 'input' } & Readonly<InputRequest>);
 
-/** Reads the request in a call by which a person is asked; undefined for another call. */
+/** Returns the request in a function call that asks a person; undefined for other calls. */
 export function toolRequestOf(call: FunctionCall): ToolRequest | undefined {
   const { toolConfirmation, authConfig } = call.args ?? {};
   if (call.name === REQUEST_CONFIRMATION && isRecord(toolConfirmation)) {
@@ -92,12 +92,12 @@ export function inputRequestOf({ name, args }: FunctionCall): InputRequest | und
   return request;
 }
 
-/** The answer to a request for input, as it is stored: what came too late is no answer. */
+/** Wraps the answer to a request for input in the form in which it is stored. */
 export function storedInput(value: unknown): Record<string, unknown> {
   return { result: value };
 }
 
-/** Returns the answer; undefined if it came too late. */
+/** Returns the answer in a stored response; undefined if it came too late. */
 export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
   return response?.['expired'] === true ? undefined : response?.['result'];
 }

@@ -1,10 +1,10 @@
 import type { FunctionCall } from '../content/content.ts';
 import { isRecord } from '../content/json.ts';
 
-/** The tool with which a model returns an answer that matches the agent's `outputSchema`. */
+/** The tool that a model calls to return an answer that matches the agent's `outputSchema`. */
 export const SET_MODEL_RESPONSE = 'set_model_response';
 
-/** The tool with which an agent of a sequence, in a live run, ends its part, so that the next agent starts. */
+/** The tool that an agent of a SequentialAgent calls in a live run to end its part, so that the next agent starts. */
 export const TASK_COMPLETED = 'task_completed';
 
 /** The response given to the model for a tool call that was interrupted: it may or may not have run. */
@@ -14,15 +14,15 @@ export const INTERRUPTED_CALL = {
 };
 
 /**
- * The call with which the runtime asks a person to confirm a tool call: `{originalFunctionCall, toolConfirmation}`. This constant and the two
- * below are also exported under their ADK names, `REQUEST_CONFIRMATION_FUNCTION_CALL_NAME` and the like.
+ * Name of the function call that asks a person to confirm a tool call. Its arguments: `{originalFunctionCall,
+ * toolConfirmation}`. (ADK, `REQUEST_CONFIRMATION_FUNCTION_CALL_NAME`.)
  */
 export const REQUEST_CONFIRMATION = 'adk_request_confirmation';
-/** The call with which the runtime asks the client for a credential: `{functionCallId, authConfig}`. */
+/** Name of the function call that asks the client for a credential. Its arguments: `{functionCallId, authConfig}`. */
 export const REQUEST_CREDENTIAL = 'adk_request_credential';
 /**
- * The call with which a tool or an agent asks a person for input: `{interruptId, message?, payload?, response_schema?}`, with the
- * `functionCallId` of a tool that asks.
+ * Name of the function call that asks a person for input. Its arguments: `{interruptId, key?, message?, payload?,
+ * response_schema?}`, and `functionCallId` if a tool asks.
  */
 export const REQUEST_INPUT = 'adk_request_input';
 
@@ -33,7 +33,7 @@ export function isPersonRequest({ name }: { readonly name?: string | undefined }
   return REQUESTS.has(name);
 }
 
-/** The id of the tool call for which a person is asked; undefined for other calls, and when an agent asks. */
+/** Returns the id of the tool call that a request to a person is about; undefined for other calls and for requests of an agent. */
 export function askedCallId(call: FunctionCall): string | undefined {
   if (!isPersonRequest(call)) return undefined;
   const { originalFunctionCall: original, functionCallId } = call.args ?? {};

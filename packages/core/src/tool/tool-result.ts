@@ -4,9 +4,9 @@ import { sealJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { InvalidEventError, SizeLimitError } from '../errors.ts';
 
-/** Parts that one result may have. */
+/** Maximum number of parts of one result. */
 const MAX_PARTS = 16;
-/** Characters of base64 that the parts of one result may have together: 7.5 MiB of data. */
+/** Maximum size of all parts of one result together, in characters of base64: 7.5 MiB of data. */
 const MAX_DATA_CHARACTERS = 10_485_760;
 
 const BRAND: unique symbol = Symbol.for('eventloom.toolResult') as never;
@@ -15,11 +15,11 @@ const BRAND: unique symbol = Symbol.for('eventloom.toolResult') as never;
 export interface ToolResultParams {
   /** The response that the model and the callbacks read. */
   readonly response: Readonly<Record<string, unknown>>;
-  /** At most 16 parts, each with `inlineData` or `fileData`; 10 MiB of base64 together. */
+  /** Media: at most 16 parts, each with `inlineData` or `fileData`, with at most 10 MiB of base64 together. Default: none. */
   readonly parts?: readonly Part[] | undefined;
 }
 
-/** A tool result with media: see `toolResult`. No interface, so that a callback that gives an object may give one. */
+/** A tool result with media: see `toolResult`. A type and not an interface, so that it is assignable to `Record<string, unknown>`. */
 export type ToolResult = {
   readonly [BRAND]: true;
   readonly response: Readonly<Record<string, unknown>>;
@@ -27,15 +27,15 @@ export type ToolResult = {
 };
 
 /**
- * Makes a tool result with media:
+ * Creates a tool result with media:
  *
  *     return toolResult({ response: { page: 3 }, parts: [{ inlineData: { mimeType: 'image/png', data } }] });
  *
- * The parts are stored in the function response of the event. The model receives them in the function response, or behind it in the same
- * user content if it takes none there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
+ * The parts are stored in the function response of the event. The model receives them in the function response, or after it
+ * in the same user content if it does not accept media there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
  *
- * @throws InvalidEventError for a response that is no object and for a part that is no media
- * @throws SizeLimitError for more parts or data than a result may have
+ * @throws InvalidEventError for a response that is not an object and for a part that is not media
+ * @throws SizeLimitError for more than 16 parts or more than 10 MiB of base64
  */
 export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
   if (!isRecord(response)) throw new InvalidEventError('toolResult: response must be an object', { path: 'response' });
@@ -52,7 +52,7 @@ export function toolResult({ response, parts = [] }: ToolResultParams): ToolResu
   return { [BRAND]: true, response, parts: sealed.value as readonly FunctionResponsePart[] };
 }
 
-/** True for a result made by `toolResult`, also by another loaded copy of this package. */
+/** True for a result of `toolResult`, including that of another loaded copy of this package. */
 export function isToolResult(value: unknown): value is ToolResult {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
