@@ -3,21 +3,20 @@ import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent } from './llm-agent-config.ts';
 import { type StaticRequest, staticRequestOf } from './static-request.ts';
 
-/** The agent of a turn with its model and context: what every step of the think-act loop works with. */
+/** An agent's turn: the agent, its model and its context, shared by all steps of the turn. A step is one model call with its tool calls. */
 export interface AgentTurn {
   readonly agent: LlmAgent;
   readonly model: BaseLlm;
   readonly context: InvocationContext;
   /** The parts of the model requests that are the same in every step. */
   readonly parts: StaticRequest;
-  /** True if the steps differ in nothing but contents: no tool, plugin or instruction has a say in a request. */
+  /** True if the requests of all steps differ only in their contents, because no tool, plugin or instruction changes them. */
   readonly isStatic: boolean;
 }
 
 /**
- * Starts a turn with the agent's model: its own, or that of the nearest LLM agent above it that has one. A name is resolved by the runner's
- * `models`.
- * @throws ConfigurationError if there is no model, or `models` does not know the name
+ * Creates a turn with the agent's own model, or that of its nearest ancestor that has one. The runner's `models` resolves a model name.
+ * @throws ConfigurationError if no agent has a model, or `models` does not know the name
  */
 export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTurn {
   const { rootAgent, contextCacheConfig } = context.invocation;
@@ -39,7 +38,7 @@ function findModel(name: string, agent: LlmAgent, { invocation: { models } }: In
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the models of the runner have none named "${name}"; geminiModels knows names that begin with gemini-; for another service, give the agent a model object that extends BaseLlm`
+      ? `agent "${agent.name}": the runner's models do not know the model "${name}"; geminiModels knows names that begin with gemini-; for another service, give the agent a model object that extends BaseLlm`
       : `agent "${agent.name}": its model is the name "${name}", and the runner has no models to find it in; give the runner models: geminiModels({ apiKey }), or the agent model: new Gemini({ model: "${name}", apiKey })`,
   );
 }

@@ -2,21 +2,21 @@ import type { Content, FunctionCall, LlmResponse, Part } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 
-/** The deepest arguments that an event can hold. */
+/** Maximum nesting depth of arguments that an event can hold. */
 const MAX_LEVELS = 195;
 
-/** The only key of arguments that stand for those that were left out. */
+/** The only key of the note that replaces arguments that were left out. */
 const LEFT_OUT = 'eventloom:leftOut';
 const REASON = `the arguments were nested deeper than ${MAX_LEVELS} levels`;
 
 /**
- * The response without arguments that nest too deep for an event: they are replaced by a note, which the event of the call keeps, so that
- * the call is never run, also in a resumed run. The model is answered by `deepArgsError`. Anything else is the response itself.
+ * Returns the response with a note in place of arguments that are nested too deep for an event. The note is stored with the call, so the call is
+ * never run, not even in a resumed run; `deepArgsError` gives the response for the model. Returns the same object if no arguments are too deep.
  */
 export function withoutDeepArgs<T extends Pick<LlmResponse, 'content' | 'alternatives'>>(response: T): T {
   const { content, alternatives } = response;
   let hasDeep = alternatives?.some((other) => other.content?.parts?.some(isDeep)) === true;
-  // Nearly every part is a text: it costs no call.
+  // Test `functionCall` first: most parts are text and need no function call.
   for (const part of content?.parts ?? []) if (part.functionCall && isDeep(part)) hasDeep = true;
   if (!hasDeep) return response;
   return {

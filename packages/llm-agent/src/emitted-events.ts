@@ -1,15 +1,15 @@
 import { ConfigurationError, type Event } from '@eventloom/core';
 
-/** Events that may wait to be passed on. A tool that waits for each of its own has one at most. */
+/** Maximum number of queued events. A tool that awaits each `emit` has at most one in the queue. */
 const MAX_WAITING = 1000;
 
-/** An event that a tool emitted, and what tells the tool whether it was passed on. */
+/** An event that a tool emitted, and the function that resolves the tool's `emit`. */
 interface Emitted {
   readonly event: Event;
   readonly settle: ((isTaken: boolean) => void) | undefined;
 }
 
-/** The events that tools emit while they run, in the order in which they come. */
+/** A queue of the events that tools emit while they run, in the order of emission. One reader takes them with `next`. */
 export class EmittedEvents {
   #queue: Emitted[] | undefined;
   #passing: Emitted | undefined;
@@ -17,26 +17,26 @@ export class EmittedEvents {
   #isEnded = false;
   #isClosed = false;
 
-  /** True once nobody listens any more. */
+  /** True once the reader has left. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Ends the events with the work of the tools. Those that wait are still passed on. */
+  /** Ends the queue when the promise settles. Events that are queued by then are still read. */
   endWith(work: Promise<unknown>): void {
     const end = (): void => this.end();
     work.then(end, end);
   }
 
-  /** The work of the tools is done: nothing more is emitted. */
+  /** Ends the queue: `emit` returns false from now on. Queued events are still read. */
   end(): void {
     this.#isEnded = true;
     this.#wake?.();
   }
 
   /**
-   * Hands in an event. Resolves to true when it was passed on, to false when nobody listens any more.
-   * @throws ConfigurationError at the call, when too many wait
+   * Queues an event. Resolves to true when the reader has processed it, and to false if the reader has left or the queue has ended.
+   * @throws ConfigurationError synchronously, if 1000 events are queued already
    */
   emit(event: Event): Promise<boolean> {
     if (this.#isClosed || this.#isEnded) return Promise.resolve(false);
@@ -46,7 +46,7 @@ export class EmittedEvents {
     return new Promise((settle) => this.#add({ event, settle }));
   }
 
-  /** Adds an event of the runtime's own, for which no tool waits. */
+  /** Queues an event of the runtime, for which no tool waits. */
   add(event: Event): void {
     this.#add({ event, settle: undefined });
   }
@@ -56,7 +56,7 @@ export class EmittedEvents {
     this.#wake?.();
   }
 
-  /** The next event; undefined when the work is done. To ask for one says that the one before was passed on. */
+  /** Waits for the next event; undefined when the queue has ended. The call also confirms that the previous event was processed. */
   async next(): Promise<Event | undefined> {
     this.#passing?.settle?.(true);
     this.#passing = undefined;
@@ -66,7 +66,7 @@ export class EmittedEvents {
     return this.#passing?.event;
   }
 
-  /** Closes the channel when its reader has left: waiting emitters are told that their events were not read. */
+  /** Closes the queue after the reader has left: pending `emit` calls resolve to false. */
   close(): void {
     this.#isClosed = true;
     this.#passing?.settle?.(false);

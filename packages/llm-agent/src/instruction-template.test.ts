@@ -31,7 +31,7 @@ test.each([
   ['{user:name} {app:name} {temp:name}', 'Grace Desk now'],
   ['{name}{name}', 'AdaAda'],
   ['{größe} {$price}', 'XL 5'],
-])('a key in braces is filled in: %s', async (template, expected) => {
+])('injectSessionState fills %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
 });
 
@@ -41,7 +41,7 @@ test.each([
   ['{count} {flag}', '3 false'],
   ['{list}', '["a",{"b":1}]'],
   ['{braces}', '{name}'],
-])('null is empty, text is itself and not filled again, anything else is JSON: %s', async (template, expected) => {
+])('null becomes empty, text is not filled again, other values become JSON: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
 });
 
@@ -51,11 +51,11 @@ test.each([
   ['{person.gone}', ''],
   ['{user:preferences.theme}', 'flat'],
   ['{user:preferences.size}', '12'],
-])('a key with dots is looked up as it is first, then as a path: %s', async (template, expected) => {
+])('a key with dots is looked up as a whole key first, then as a path: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
 });
 
-test('a path goes on from the longest key that leads to a value', async () => {
+test('a path continues from the longest key that has a value', async () => {
   expect(await fill('{a.b.c} {a.b.d}', { 'a.b': { c: 1 }, a: { b: { d: 2 } } })).toBe('1 2');
 });
 
@@ -64,7 +64,7 @@ test.each([
   ['{name?}', 'Ada'],
   ['{person.missing?}', ''],
   ['{user:missing?}!', '!'],
-])('with a question mark what is missing is empty: %s', async (template, expected) => {
+])('an optional placeholder becomes empty when its value is missing: %s', async (template, expected) => {
   expect(await fill(template, STATE)).toBe(expected);
 });
 
@@ -99,17 +99,17 @@ test.each([
   expect(await fill(template, STATE)).toBe(template);
 });
 
-test('double braces are filled in like single ones', async () => {
+test('double braces are filled like single braces', async () => {
   expect(await fill('{{name}} {{missing?}}', STATE)).toBe('Ada ');
 });
 
-test('braces that stay do not keep the ones beside them from being filled in', async () => {
+test('a placeholder is filled when other braces stand beside it', async () => {
   expect(await fill('{ name } {name} {{{name}}} {{name}} {{name} {name}', STATE)).toBe(
     '{ name } Ada {{{name}}} Ada {{name} Ada',
   );
 });
 
-test('JSON around a key is kept and the key is filled in', async () => {
+test('a placeholder inside JSON is filled and the JSON is kept', async () => {
   expect(await fill('{"who": "{name}"}', STATE)).toBe('{"who": "Ada"}');
 });
 
@@ -121,30 +121,30 @@ test.each([
   '{constructor}',
   '{person.constructor}',
   '{toString.name}',
-])('a key that is not there and not optional is an error that says so: %s', async (template) => {
+])('a missing key that is not optional throws MissingStateKeyError: %s', async (template) => {
   const key = template.slice(1, -1);
   await expect(fill(template, STATE)).rejects.toThrow(MissingStateKeyError);
   await expect(fill(template, STATE)).rejects.toThrow(
-    `the instruction of agent "agent" names {${key}}, which state does not have; write {${key}?} to leave it out`,
+    `the instruction of agent "agent" uses {${key}}, which is not in the session state; write {${key}?} to make it optional`,
   );
 });
 
-test('an artifact needs a service, unless it is optional', async () => {
+test('an artifact placeholder without an artifact service throws unless it is optional', async () => {
   await expect(fill('{artifact.notes.txt}')).rejects.toThrow(
     'the instruction of agent "agent" names {artifact.notes.txt}, which needs an artifactService',
   );
   expect(await fill('[{artifact.notes.txt?}]')).toBe('[]');
 });
 
-test('text without braces costs nothing and comes back as it is', async () => {
+test('text without braces is returned unchanged', async () => {
   expect(await fill('Be brief.')).toBe('Be brief.');
 });
 
-test('an instruction function can fill its text from the context it gets', async () => {
+test('an instruction function can fill its text with injectSessionState', async () => {
   expect(await injectSessionState('{name}', new ReadonlyContext(testContext({ state: STATE })))).toBe('Ada');
 });
 
-test('a key in braces inside JSON is filled, and the braces around it stay', async () => {
+test('a key inside JSON braces is filled and the outer braces stay', async () => {
   expect(await fill('{"name": "{name}", "again": {"deep": {{name}}}}', STATE)).toBe(
     '{"name": "Ada", "again": {"deep": Ada}}',
   );

@@ -8,22 +8,27 @@ import {
 } from '@eventloom/core';
 import { getOwn, sessionKeyOf } from '@eventloom/core/internal';
 
-/** Text without braces, and all the braces around it. A match begins at the first brace of a run, which keeps the search linear. */
+/** Text without braces, with all the braces around it. A match begins at the first brace of a run, which keeps the search linear. */
 const PLACEHOLDER = /(?<!\{)(\{+)([^{}]*)(\}+)/g;
-/** Identifiers joined by dots behind an optional scope. */
+/** Identifiers joined by dots, after an optional scope. */
 const STATE_KEY =
   /^(?:app:|user:|temp:)?[\p{ID_Start}_$][\p{ID_Continue}$]*(?:\.[\p{ID_Start}_$][\p{ID_Continue}$]*)*$/u;
 const ARTIFACT = /^artifact\.((?:user:)?[\p{L}\p{N}_.\-/]+)$/u;
 
 /**
- * Fills state and artifacts into an instruction: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`; with `?` at
- * the end what is missing becomes empty. A key with dots is looked up as it is first, then as a path into an object. Null is
- * empty, text is itself, anything else is JSON. `{{key}}` is the same as `{key}`. Whatever else stands in braces stays as it is,
- * also a key with spaces or with more braces in front: `{ key }`, `{{{key}}}`, `{{key}`.
+ * Fills placeholders in an instruction with state values and artifacts: `{key}`, `{user:key}`, `{app:key}`, `{temp:key}`, `{artifact.name}`.
  *
- * An agent's instruction text is filled by itself; an instruction function fills its own by calling this.
+ * - A `?` at the end, as in `{key?}`, makes the placeholder optional: a missing value becomes an empty string.
+ * - A key with dots is looked up as a whole key first, then as a path into an object.
+ * - A string is inserted unchanged, null as an empty string, any other value as JSON.
+ * - `{{key}}` is the same as `{key}`. Other text in braces is left unchanged: `{ key }`, `{{{key}}}`, `{{key}`.
  *
- * @throws MissingStateKeyError for a key or artifact that is not there and not optional
+ * The agent fills an instruction string itself. An instruction function must call this function to fill its text.
+ *
+ * @throws MissingStateKeyError if a key or artifact does not exist and is not optional
+ *
+ * @example
+ * const instruction: InstructionProvider = (context) => injectSessionState('Greet {user:name}.', context);
  */
 export async function injectSessionState(
   template: string,
@@ -37,7 +42,7 @@ export async function injectSessionState(
     const [whole, opening = '', inner = '', closing = ''] = match;
     const surplus = closing.length - opening.length;
     if (surplus < 0 || opening.length > 2) continue;
-    // What closes more than the placeholder closes something around it: JSON, say.
+    // Surplus closing braces belong to the surrounding text, such as JSON.
     const placeholder = whole.slice(0, whole.length - surplus);
     text += template.slice(end, match.index) + (await fill(placeholder, inner, context));
     end = match.index + placeholder.length;
@@ -54,7 +59,7 @@ async function fill(placeholder: string, inner: string, context: InvocationConte
   const value = lookUp(context.session.state, name);
   if (value !== undefined) return stateText(value);
   if (optional) return '';
-  throw missing(name, 'state does not have', context);
+  throw missing(name, 'is not in the session state', context);
 }
 
 async function fillArtifact(filename: string, optional: boolean, context: InvocationContext): Promise<string> {
@@ -70,7 +75,7 @@ async function fillArtifact(filename: string, optional: boolean, context: Invoca
 
 function missing(name: string, why: string, { agent }: InvocationContext): MissingStateKeyError {
   return new MissingStateKeyError(
-    `the instruction of agent "${agent.name}" names {${name}}, which ${why}; write {${name}?} to leave it out`,
+    `the instruction of agent "${agent.name}" uses {${name}}, which ${why}; write {${name}?} to make it optional`,
   );
 }
 
@@ -79,7 +84,7 @@ function artifactText(part: Part): string {
   return data === undefined ? contentText({ parts: [part] }) : new TextDecoder().decode(decodeBase64(data));
 }
 
-/** The exact key, or the longest key that is there with the rest as a path into its value. */
+/** Returns the value of the whole key, or of the longest existing key with the rest as a path into its value. */
 function lookUp(state: Readonly<Record<string, unknown>>, name: string): unknown {
   for (let end = name.length; end > 0; end = name.lastIndexOf('.', end - 1)) {
     const value = getOwn(state, name.slice(0, end));

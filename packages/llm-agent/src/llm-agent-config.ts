@@ -19,39 +19,39 @@ import type { LlmAgent } from './llm-agent.ts';
 
 type OneOrMore<T> = T | readonly T[];
 
-/** Gives an instruction when it is needed. Its text is taken as it is: nothing is filled in. */
+/** Returns the instruction for a model request; called for each request. Placeholders such as `{key}` in its text are not filled. */
 export type InstructionProvider = (context: ReadonlyContext) => MaybePromise<string>;
 
-/** Before a model call, whose request it may change. A response it returns is used instead of the model's. */
+/** Runs before a model call and may change the request in place. If it returns a response, the model is not called. */
 export type SingleBeforeModelCallback = (params: {
   context: CallbackContext;
   request: LlmRequest;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** After each response of the model, chunks included. A response it returns replaces it. */
+/** Runs after each response of the model, streamed chunks included. If it returns a response, that one replaces the model's. */
 export type SingleAfterModelCallback = (params: {
   context: CallbackContext;
   response: LlmResponse;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** A model call failed. A response it returns is used as the answer. */
+/** Runs after a model call failed. If it returns a response, the run continues with that response; otherwise the run fails. */
 export type SingleModelErrorCallback = (params: {
   context: CallbackContext;
   request: LlmRequest;
   error: Error;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** Before a tool runs, whose arguments it may change. What it returns is used instead of the tool's answer. */
+/** Runs before a tool and may change the arguments in place. If it returns an object, the tool does not run and the object is the response. */
 export type SingleBeforeToolCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;
   context: ToolContext;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
-/** After a tool ran. What it returns replaces the answer. */
+/** Runs after a tool. If it returns an object, that object replaces the tool's response, its media included. */
 export type SingleAfterToolCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;
   context: ToolContext;
   response: Record<string, unknown>;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
-/** A tool threw. What it returns is the answer. */
+/** Runs after a tool threw. If it returns an object, the model gets it as the response; otherwise the model gets `{ error }`. */
 export type SingleToolErrorCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;
@@ -59,69 +59,83 @@ export type SingleToolErrorCallback = (params: {
   error: Error;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
 
-/** One or several callbacks that run before each model call. The first value that is not undefined counts. */
+/** One or several callbacks that run before each model call, in order, until one returns a value. */
 export type BeforeModelCallback = OneOrMore<SingleBeforeModelCallback>;
-/** One or several callbacks that run after each response of a model. The first value that is not undefined counts. */
+/** One or several callbacks that run after each response of a model, in order, until one returns a value. */
 export type AfterModelCallback = OneOrMore<SingleAfterModelCallback>;
-/** One or several callbacks for model calls that failed. The first value that is not undefined counts. */
+/** One or several callbacks for failed model calls, run in order until one returns a value. */
 export type OnModelErrorCallback = OneOrMore<SingleModelErrorCallback>;
-/** One or several callbacks that run before each tool call. The first value that is not undefined counts. */
+/** One or several callbacks that run before each tool call, in order, until one returns a value. */
 export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
-/** One or several callbacks that run after each tool call. The first value that is not undefined counts. */
+/** One or several callbacks that run after each tool call, in order, until one returns a value. */
 export type AfterToolCallback = OneOrMore<SingleAfterToolCallback>;
-/** One or several callbacks for tools that threw. The first value that is not undefined counts. */
+/** One or several callbacks for tools that threw, run in order until one returns a value. */
 export type OnToolErrorCallback = OneOrMore<SingleToolErrorCallback>;
 
-/** Something that gives an agent tools. */
+/** An entry of an agent's `tools`: one tool, or a toolset that lists its tools at run time. */
 export type ToolUnion = BaseTool | BaseToolset;
 
-/** Config of an LLM agent. */
+/**
+ * Options of an `LlmAgent`. Only `name` is required.
+ *
+ * @example
+ * const config: LlmAgentConfig = { name: 'writer', instruction: 'Write about {topic}.', outputKey: 'draft' };
+ */
 export interface LlmAgentConfig extends BaseAgentConfig {
   /**
-   * A model object, or the name of one that the runner's `models` knows. Default: that of the nearest LLM agent above which has
-   * one; a run of an agent that finds none fails.
+   * A model object, or a model name that the runner's `models` resolves. Default: the model of the nearest ancestor that has one. The run
+   * fails with a ConfigurationError if no ancestor has a model.
    */
   readonly model?: string | BaseLlm;
   /**
-   * The instruction of the agent. In a string, `{key}` is replaced by the value in state; the result of a function is
-   * used unchanged.
+   * The system instruction of the agent. In a string, `{key}` is replaced by the session state's value under that key; the result of a
+   * function is used unchanged. Default: empty.
    */
   readonly instruction?: string | InstructionProvider;
-  /** For every agent of the tree. Only the root's counts. */
+  /** An instruction for every agent of the tree, read from the root agent only. Placeholders are filled as in `instruction`. Default: empty. */
   readonly globalInstruction?: string | InstructionProvider;
-  /** Instruction text in which nothing is filled in. */
+  /** Instruction text that is sent unchanged: braces in it are not placeholders. Default: empty. */
   readonly staticInstruction?: string;
+  /** The tools and toolsets that the model may call. Two tools cannot have the same name. Default: none. */
   readonly tools?: readonly ToolUnion[];
-  /** Runs the code in the model's replies. Absent: code in a reply is text like any other. */
+  /** Runs the code in the model's replies. If absent, code in a reply is treated as text. */
   readonly codeExecutor?: BaseCodeExecutor;
-  /** Has the model plan before it acts. */
+  /** Makes the model plan before it acts. If absent, the agent adds no planning instruction. */
   readonly planner?: BasePlanner;
   /**
-   * Options of the model's generation. Tools, the system instruction and the response schema have options of their own.
+   * Generation options that are sent with each model request, such as `temperature`. Set tools, the system instruction and the response
+   * schema through `tools`, `instruction` and `outputSchema` instead; here they are refused.
    */
   readonly generateContentConfig?: GenerateContentConfig;
-  /** `none`: the model sees only the current turn. Default `default`: everything said so far. */
+  /** The history that the model sees: `'none'` for the current turn only, `'default'` for the whole conversation. Default `'default'`. */
   readonly includeContents?: 'default' | 'none';
-  /** Schema of the arguments when the agent is called through an AgentTool. It is not used in a conversation. */
+  /** Schema of the arguments when the agent is called through an `AgentTool`. Not used in a conversation. */
   readonly inputSchema?: SchemaLike;
   /**
-   * Schema of the answer, which must be JSON. An answer that does not match is returned to the model with the problems.
+   * Schema of the final answer, which must be JSON. The model is told about an answer that does not match and answers again, up to three
+   * times; then the run fails with an OutputSchemaError.
    */
   readonly outputSchema?: SchemaLike;
-  /** The state key that gets the final answer: its text, or its value when there is an `outputSchema`. */
+  /** The state key under which the final answer is stored: its text, or the parsed value if there is an `outputSchema`. Default: not stored. */
   readonly outputKey?: string;
   /**
-   * The model and tools cannot hand the conversation back to the parent or one above it, and the user's next message does not go to this agent or one
-   * below it. Default false.
+   * True if the model and the tools cannot transfer the conversation to the parent or another ancestor. The user's next message then
+   * goes to another agent, not to this one or its sub-agents. Default false.
    */
   readonly disallowTransferToParent?: boolean;
-  /** The model cannot hand the conversation to a sibling, nor tools to one elsewhere in the tree. Default false. */
+  /** True if the model cannot transfer the conversation to a sibling, and tools cannot transfer it elsewhere in the tree. Default false. */
   readonly disallowTransferToPeers?: boolean;
+  /** Runs before each model call. A response that it returns replaces the call. */
   readonly beforeModelCallback?: BeforeModelCallback;
+  /** Runs after each response of the model, chunks included. A response that it returns replaces the model's. */
   readonly afterModelCallback?: AfterModelCallback;
+  /** Runs after a failed model call. A response that it returns is used instead of the failure. */
   readonly onModelErrorCallback?: OnModelErrorCallback;
+  /** Runs before each tool call. An object that it returns replaces the call. */
   readonly beforeToolCallback?: BeforeToolCallback;
+  /** Runs after each tool call. An object that it returns replaces the tool's response. */
   readonly afterToolCallback?: AfterToolCallback;
+  /** Runs after a tool threw. An object that it returns is the response to the model. */
   readonly onToolErrorCallback?: OnToolErrorCallback;
 }
 
@@ -151,7 +165,7 @@ export const LLM_AGENT_OPTIONS: OptionNames<LlmAgentConfig> = {
 
 const IN_GENERATE_CONFIG = 'write it in generateContentConfig, as in generateContentConfig: { temperature: 0 }';
 
-/** Hints for option names that other libraries have. */
+/** Hints for option names of other libraries, shown in the error for an unknown option. */
 export const LLM_AGENT_HINTS: Readonly<Record<string, string>> = {
   temperature: IN_GENERATE_CONFIG,
   topP: IN_GENERATE_CONFIG,
@@ -179,7 +193,7 @@ export const LLM_AGENT_HINTS: Readonly<Record<string, string>> = {
   maxSteps: 'write runConfig: { maxLlmCalls: … } in the parameters of runAsync',
 };
 
-/** True for LLM agents, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** Returns true for an LLM agent. Unlike `instanceof`, it also recognises agents of another loaded copy of this package. */
 export function isLlmAgent(value: unknown): value is LlmAgent {
   return typeof value === 'object' && value !== null && '~eventloom.llm-agent' in value;
 }

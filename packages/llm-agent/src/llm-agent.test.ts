@@ -29,7 +29,7 @@ class Tools extends BaseToolset {
   }
 }
 
-test('what is not given has a value that changes nothing', () => {
+test('LlmAgent uses neutral defaults for options that are not given', () => {
   expect(agentOf()).toMatchObject({
     name: 'bot',
     description: '',
@@ -47,7 +47,7 @@ test('what is not given has a value that changes nothing', () => {
   });
 });
 
-test('one callback is a list of one, and lists are the agent’s own', () => {
+test('LlmAgent stores one callback as a list and copies a list of callbacks', () => {
   const callback = () => undefined;
   const tools = [toolOf('f')];
   const agent = agentOf({ tools, beforeModelCallback: callback, afterModelCallback: [callback, callback] });
@@ -59,17 +59,17 @@ test('one callback is a list of one, and lists are the agent’s own', () => {
 
 test.each([
   ['no name', { name: undefined }, 'agent name undefined'],
-  ['a name that is no identifier', { name: 'my agent' }, 'agent name "my agent"'],
+  ['a name that is not an identifier', { name: 'my agent' }, 'agent name "my agent"'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
   ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model, such as'],
-  ['a model that is none', { model: {} }, 'model must be'],
+  ['an invalid model', { model: {} }, 'model must be'],
   [
     'an unknown option',
     { temperature: 1 },
     'agent "bot": has no option "temperature"; write it in generateContentConfig',
   ],
   ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; did you mean "instruction"?'],
-  ['a sub-agent that is none', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
+  ['an invalid sub-agent', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
   [
     'tools as an option of the model',
     { generateContentConfig: { tools: [] } },
@@ -91,18 +91,18 @@ test.each([
     'use outputSchema',
   ],
   ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
-  ['two tools of one name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
-  ['a schema that is none', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],
-])('%s is a configuration error', (_, config, message) => {
+  ['two tools with the same name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
+  ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],
+])('LlmAgent throws a ConfigurationError for %s', (_, config, message) => {
   expect(() => agentOf(config)).toThrow(ConfigurationError);
   expect(() => agentOf(config)).toThrow(message);
 });
 
-test('an output key that state cannot hold is refused', () => {
+test('LlmAgent rejects an output key that state cannot hold', () => {
   expect(() => agentOf({ outputKey: 'user:' })).toThrow(StateKeyError);
 });
 
-test('a schema is taken from zod and from JSON Schema', () => {
+test('LlmAgent accepts an output schema from zod and as JSON Schema', () => {
   const json = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
   expect(agentOf({ outputSchema: z.object({ n: z.number() }) }).outputValueSchema?.json).toEqual(json);
   expect(agentOf({ outputSchema: json }).outputValueSchema?.json).toEqual(json);
@@ -114,7 +114,7 @@ test('closing an agent closes its toolsets', async () => {
   expect(tools.map(({ isClosed }) => isClosed)).toEqual([true, true]);
 });
 
-test('Agent is another name for it', () => {
+test('Agent is the same class as LlmAgent', () => {
   expect(Agent).toBe(LlmAgent);
 });
 
@@ -122,7 +122,7 @@ class Silent extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}
 }
 
-test('isLlmAgent knows the LLM agents of another loaded copy of this package, and no other agent', async () => {
+test('isLlmAgent recognises LLM agents of another loaded copy of this package, and no other agent', async () => {
   vi.resetModules();
   const copy = await import('./index.ts');
   expect(copy.LlmAgent).not.toBe(LlmAgent);
@@ -134,7 +134,7 @@ test('isLlmAgent knows the LLM agents of another loaded copy of this package, an
     expect(isLlmAgent(value)).toBe(false);
 });
 
-test('an agent takes tools and toolsets of another loaded copy of core, and closes the toolsets', async () => {
+test('LlmAgent accepts tools and toolsets of another loaded copy of core, and closes the toolsets', async () => {
   vi.resetModules();
   const core = await import('@eventloom/core');
   class ForeignTool extends core.BaseTool {

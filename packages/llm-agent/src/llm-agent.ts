@@ -32,9 +32,20 @@ import {
 } from './llm-agent-config.ts';
 import { runSteps } from './loop.ts';
 
-/** An agent whose work is done by a language model: it thinks, calls tools, reads what they answered, and thinks again. */
+/**
+ * An agent driven by a language model: the model reads the conversation, calls tools, reads their responses, and repeats this until it
+ * answers without a call.
+ *
+ * @example
+ * const agent = new LlmAgent({
+ *   name: 'weather',
+ *   model: 'gemini-flash-latest',
+ *   instruction: 'Answer questions about the weather.',
+ *   tools: [getWeather],
+ * });
+ */
 export class LlmAgent extends BaseAgent {
-  /** Undefined for the model of the nearest LLM agent above that has one. */
+  /** The model, or its name. Undefined if the agent uses the model of its nearest ancestor that has one. */
   readonly model: string | BaseLlm | undefined;
   readonly instruction: string | InstructionProvider;
   readonly globalInstruction: string | InstructionProvider;
@@ -54,11 +65,11 @@ export class LlmAgent extends BaseAgent {
   readonly beforeToolCallback: readonly SingleBeforeToolCallback[];
   readonly afterToolCallback: readonly SingleAfterToolCallback[];
   readonly onToolErrorCallback: readonly SingleToolErrorCallback[];
-  /** The output schema, ready to check with. */
+  /** A validator compiled from `outputSchema`; undefined without a schema. */
   readonly outputValueSchema: ValueSchema | undefined;
   readonly #inputSchema: LlmAgentConfig['inputSchema'];
 
-  /** @throws ConfigurationError for what cannot work, named by the agent, and for an option this version does not have */
+  /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = `agent "${config.name}"`;
@@ -121,7 +132,7 @@ export class LlmAgent extends BaseAgent {
 
   override isDoneAfter(event: Event): boolean {
     if (this.afterAgentCallback.length > 0 || this.codeExecutor !== undefined) return false;
-    // The agent handed over to the one below it.
+    // The agent transferred the conversation to a sub-agent, which wrote this event.
     if (event.author !== this.name) return true;
     const isError = event.errorCode !== undefined && event.errorCode !== event.finishReason;
     const isOfTools = event.content?.parts?.some((part) => part.functionCall ?? part.functionResponse) === true;
@@ -129,7 +140,7 @@ export class LlmAgent extends BaseAgent {
     return event.finishReason !== undefined && isFinalResponse(event) && !isError && !isOfTools;
   }
 
-  /** True: in a live run, the live support of the runner speaks with the agent's model. */
+  /** True: in a live run, the runner's live support talks to the agent's model. */
   override get canRunLive(): boolean {
     return true;
   }
@@ -165,7 +176,7 @@ function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgen
     throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; leave it out`);
 }
 
-/** Options that the agent sets itself. */
+/** Keys of `generateContentConfig` that the agent sets itself, and the agent's option to use instead. */
 const OWNED = {
   tools: 'tools',
   systemInstruction: 'instruction',
@@ -195,8 +206,8 @@ function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
 
 function notATool(value: unknown): string {
   if (typeof value === 'function')
-    return `a function is no tool; write new FunctionTool({ name: ${JSON.stringify(value.name || 'get_weather')}, description, execute })`;
+    return `a function is not a tool; write new FunctionTool({ name: ${JSON.stringify(value.name || 'get_weather')}, description, execute })`;
   if (isBaseAgent(value))
-    return `agent "${value.name}" is no tool; write new AgentTool({ agent }), or give the agent to subAgents`;
+    return `agent "${value.name}" is not a tool; write new AgentTool({ agent }), or list the agent in subAgents`;
   return `expected a tool or a toolset, got ${describeKind(value)}; write new FunctionTool({ name, description, execute })`;
 }

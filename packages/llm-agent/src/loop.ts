@@ -28,12 +28,12 @@ import { prepareRequest } from './request.ts';
 import { hasStepToResume, resumeStep } from './resume.ts';
 import { RunningCalls } from './tool-calls.ts';
 
-/** Answers of the wrong shape that go back to the model before the run fails. */
+/** Number of answers that may fail the output schema and be returned to the model. One more fails the run. */
 const MAX_MISMATCHES = 3;
 
 /**
- * The think-act loop: ask the model, yield what it says, run what it calls, and again, until it calls nothing. One generator for
- * all of it, because every further one would cost each chunk.
+ * Runs an agent's turn: calls the model, yields its reply, runs the tool calls of the reply, and repeats this until a reply has no calls.
+ * It is one generator, because each nested generator would cost time for every chunk.
  */
 export async function* runSteps(agent: LlmAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
   const turn = createTurn(agent, context);
@@ -119,7 +119,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   }
 }
 
-/** A model that gives several whole responses to one request said all of it. */
+/** Merges two whole responses to one request into one. */
 function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
   const aggregator = new ResponseAggregator();
   aggregator.add(first);
@@ -127,7 +127,7 @@ function joined(first: LlmResponse, second: LlmResponse): LlmResponse {
   return aggregator.finish();
 }
 
-/** The failure of a model as the run tells of it: an error of Eventloom's own as it is, anything else as the cause of a ModelError. */
+/** Converts a thrown value to the error that the run reports: an EventloomError unchanged, anything else as the cause of a ModelError. */
 function toFailure(thrown: unknown, agent: LlmAgent): EventloomError {
   if (EventloomError.isInstance(thrown)) return thrown;
   const { message, publicMessage } = AgentError.around(thrown, `the model of agent "${agent.name}"`);
@@ -135,5 +135,7 @@ function toFailure(thrown: unknown, agent: LlmAgent): EventloomError {
 }
 
 function mismatchError(agent: LlmAgent, errorMessage: string): OutputSchemaError {
-  return new OutputSchemaError(`agent "${agent.name}": ${errorMessage} It was told ${MAX_MISMATCHES} times.`);
+  return new OutputSchemaError(
+    `agent "${agent.name}": ${errorMessage} The model was asked again ${MAX_MISMATCHES} times.`,
+  );
 }

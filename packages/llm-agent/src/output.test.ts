@@ -11,7 +11,7 @@ function handIn(tool: SetModelResponseTool, args: Record<string, unknown>): Prom
   return tool.runAsync({ args, toolContext: undefined as never });
 }
 
-test('an object is asked for as it is, anything else as a value', () => {
+test('set_model_response declares an object schema unchanged and wraps any other schema', () => {
   const object = { type: 'object', properties: { n: { type: 'integer' } } };
   expect(toolOf(object)._getDeclaration().parametersJsonSchema).toEqual(object);
   expect(toolOf({ type: 'string' })._getDeclaration().parametersJsonSchema).toEqual({
@@ -21,7 +21,7 @@ test('an object is asked for as it is, anything else as a value', () => {
   });
 });
 
-test('definitions of a wrapped schema stay where references look for them', () => {
+test('a wrapped schema keeps its definitions at the root', () => {
   const $defs = { name: { type: 'string' } };
   const definitions = { old: { type: 'number' } };
   const schema = { $defs, definitions, type: 'array', items: { $ref: '#/$defs/name' } };
@@ -34,7 +34,7 @@ test('definitions of a wrapped schema stay where references look for them', () =
   });
 });
 
-test('an answer that matches is kept, one that does not is answered with what is wrong', async () => {
+test('set_model_response keeps a matching answer and returns the problems of another', async () => {
   const tool = toolOf({ type: 'integer' });
   expect([tool.accepted, tool.issues]).toEqual([undefined, undefined]);
   const issue = 'value: Instance type "string" is invalid. Expected "integer".';
@@ -44,7 +44,7 @@ test('an answer that matches is kept, one that does not is answered with what is
   expect(tool.accepted).toEqual({ value: 5 });
 });
 
-test('a value that was left out is one that does not match', async () => {
+test('set_model_response rejects arguments without the value', async () => {
   const tool = toolOf({ type: 'integer' });
   expect(await handIn(tool, {})).toMatchObject({ error: expect.stringContaining('does not match') });
 });

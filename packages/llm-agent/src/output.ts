@@ -16,10 +16,10 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isCutShort } from './reply.ts';
 
-/** The answer in a final response, a value when there is an output schema; or what is wrong with it. */
+/** The final answer (its text, or the parsed value if there is an output schema), or the problems found in it. */
 type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** The answer of an agent with an output key or schema in a response without calls; undefined for none, and for one that broke off. */
+/** Reads the final answer from a response without calls. Undefined if there is no text, or a structured answer was cut short. */
 export function readFinalOutput(
   agent: LlmAgent,
   response: LlmResponse,
@@ -41,36 +41,36 @@ async function checkText(schema: ValueSchema, text: string): Promise<SchemaCheck
   return schema.check(value);
 }
 
-/** Models like to wrap JSON in a Markdown fence. Takes linear time whatever the model says: endless newlines are a way in which models fail. */
+/** Removes a Markdown fence, in which models often wrap JSON. Takes linear time: failing models may write endless newlines. */
 function withoutFence(text: string): string {
   const block = text.trim();
   const line = block.indexOf('\n');
   return line > 0 && block.startsWith('```') && block.endsWith('```') ? block.slice(line, -3) : text;
 }
 
-/** Records the answer under the agent's output key. @throws StateValueError for a value that is not JSON */
+/** Stores the answer under the agent's output key, if it has one. @throws StateValueError for a value that is not JSON */
 export function saveOutput({ agent, context }: AgentTurn, actions: EventActions, value: unknown): void {
   if (agent.outputKey !== undefined) new State(context.session.state, actions).set(agent.outputKey, value);
 }
 
-/** The answer that came by `set_model_response`, as the event that ends the turn. */
+/** Creates the event that ends the turn with an answer from `set_model_response`, and stores the answer. */
 export function structuredAnswer(turn: AgentTurn, value: unknown): Event {
   const event = turn.context.createEvent({ content: { role: 'model', parts: [{ text: JSON.stringify(value) }] } });
   saveOutput(turn, event.actions, value);
   return { ...event, [STRUCTURED_OUTPUT]: value };
 }
 
-/** The error that an answer of the wrong shape carries; the model is told its message. */
+/** Formats the problems of an answer that does not match the schema. The model gets this message. */
 export function describeMismatch(issues: readonly string[]): string {
   return `The answer does not match the schema: ${issues.join('; ')}.`;
 }
 
-/** A wrapper around a schema that is no object: arguments always are one. */
+/** Name of the argument that holds an answer whose schema is not an object, because arguments always are an object. */
 const VALUE = 'value';
 
 /**
- * Lets the model deliver an answer that matches the output schema as a tool call, if it cannot combine an output schema
- * with tools. Made for each request: it keeps the answer.
+ * The tool with which a model delivers its structured answer, for models that cannot combine an output schema with tools. Each request needs a
+ * new instance, because the instance keeps the answer.
  */
 export class SetModelResponseTool extends BaseTool {
   readonly #schema: ValueSchema;
@@ -99,17 +99,17 @@ export class SetModelResponseTool extends BaseTool {
     return this.#schema.json['type'] !== 'object';
   }
 
-  /** The answer that was handed in and matched the schema. */
+  /** The delivered answer, if it matched the schema; otherwise undefined. */
   get accepted(): { readonly value: unknown } | undefined {
     return this.#accepted;
   }
 
-  /** Problems of a delivered answer that did not match the schema. */
+  /** Problems of a delivered answer that did not match the schema; otherwise undefined. */
   get issues(): readonly string[] | undefined {
     return this.#issues;
   }
 
-  /** The answer that these arguments hand in; undefined for one that does not match the schema. */
+  /** Returns the answer in these arguments; undefined if it does not match the schema. */
   async check(args: Record<string, unknown>): Promise<{ readonly value: unknown } | undefined> {
     const checked = await this.#check(args);
     return 'value' in checked ? checked : undefined;
@@ -130,7 +130,7 @@ export class SetModelResponseTool extends BaseTool {
   }
 }
 
-/** An object with the value in it. Definitions move to its root, where references look for them. */
+/** Returns an object schema with the given schema as its property `value`. Definitions move to the root, where `$ref` looks for them. */
 function wrapped({ $defs, definitions, ...json }: Record<string, unknown>): Record<string, unknown> {
   return {
     ...($defs === undefined ? {} : { $defs }),

@@ -12,12 +12,17 @@ import { checkKnown } from '@eventloom/core/internal';
 const WRITE_THINKING = 'write thinkingConfig: { thinkingBudget: …, includeThoughts: … }';
 const HINTS = { thinkingBudget: WRITE_THINKING, includeThoughts: WRITE_THINKING };
 
-/** Leaves planning to the model: switches its own thinking on. A model that cannot think refuses the request. */
+/**
+ * Uses the model's built-in thinking for planning. Models without thinking refuse the request.
+ *
+ * @example
+ * const planner = new BuiltInPlanner({ thinkingConfig: { thinkingBudget: 1024, includeThoughts: true } });
+ */
 export class BuiltInPlanner extends BasePlanner {
-  /** The thinking config in the form of the model's service: `{ includeThoughts, thinkingBudget, … }`. */
+  /** The thinking config in the format of the model's service, for example `{ includeThoughts, thinkingBudget }`. */
   readonly thinkingConfig: object;
 
-  /** @throws ConfigurationError without a thinking config */
+  /** @throws ConfigurationError if `thinkingConfig` is not an object */
   constructor(options: { readonly thinkingConfig: object }) {
     super();
     checkKnown('BuiltInPlanner', { thinkingConfig: true }, options, HINTS);
@@ -37,7 +42,7 @@ export class BuiltInPlanner extends BasePlanner {
     request.config.thinkingConfig = { ...this.thinkingConfig };
   }
 
-  /** A model that thinks marks its thoughts itself. */
+  /** Changes nothing, because the model marks its thoughts itself. */
   override processPlanningResponse(): undefined {
     return undefined;
   }
@@ -48,13 +53,13 @@ const REPLANNING = '/*REPLANNING*/';
 const REASONING = '/*REASONING*/';
 const ACTION = '/*ACTION*/';
 
-/** Stands in front of the answer. */
+/** The tag in front of the answer. */
 const FINAL_ANSWER = '/*FINAL_ANSWER*/';
 
 /** Tags of planning sections, whose text is not part of the answer. */
 const PLANNING_TAGS: readonly string[] = [PLANNING, REPLANNING, REASONING, ACTION];
 
-/** Makes the instruction for a model that plans in text. */
+/** Returns the instruction for a model that plans in text. */
 function planReActInstruction(): string {
   return [
     `Work in three stages, and write each tag on a line of its own in front of the stage it names:`,
@@ -72,9 +77,9 @@ the request cannot be met with your tools, say so as your final answer.`,
 }
 
 /**
- * Has any model plan in words: it writes a plan, acts and reasons in turns, and ends with its answer, each under a tag. What is not
- * the answer becomes thoughts, tags included; of the calls in a reply the first group is made, what comes behind it is dropped,
- * because the model wrote it without knowing their results.
+ * Makes any model plan in text: it writes a plan, then acts and reasons by turns, and ends with its answer, each section under a tag. Text
+ * other than the answer becomes thoughts, tags included. Parts after the first group of calls in a reply are dropped, because the model wrote
+ * them without the results of these calls.
  */
 export class PlanReActPlanner extends BasePlanner {
   override buildPlanningInstruction(_context: ReadonlyContext, request: LlmRequest): string {
@@ -87,7 +92,7 @@ export class PlanReActPlanner extends BasePlanner {
     let hasCalls = false;
     for (const part of parts) {
       if (part.functionCall) {
-        // A call of nothing is none.
+        // Ignore a call without a tool name.
         if (!part.functionCall.name) continue;
         hasCalls = true;
         kept.push(part);
@@ -101,14 +106,14 @@ export class PlanReActPlanner extends BasePlanner {
   }
 }
 
-/** A text with the answer in it as thought and answer; a text under another tag as thought. */
+/** Splits a text with the answer in it into a thought and the answer. A text under another tag becomes a thought. */
 function split(part: Part): Part[] {
   const { text, thought } = part;
   if (!text || thought === true) return [part];
   const at = text.lastIndexOf(FINAL_ANSWER);
   if (at < 0) return [isTagged(text) ? { ...part, thought: true } : part];
   const end = at + FINAL_ANSWER.length;
-  // A signature stays with what comes last: a text of its own would be one that it was not made for.
+  // The signature stays with the last of the two parts, because the service made it for the end of the text.
   const { thoughtSignature: _, ...reasoning } = part;
   const answer = text.slice(end);
   return [
@@ -122,7 +127,7 @@ function isTagged(text: string): boolean {
   return PLANNING_TAGS.some((tag) => begun.startsWith(tag));
 }
 
-/** Earlier plans as the model wrote them: thoughts are not sent to it again, and it is to go on with its plan. */
+/** Turns earlier thoughts back into text, because thoughts are not sent to the model, which has to continue its plan. */
 function withPlainThoughts(content: Content): Content {
   if (!content.parts?.some(({ thought }) => thought === true)) return content;
   return { ...content, parts: content.parts.map(withoutThought) };

@@ -18,11 +18,11 @@ function requestOf(): LlmRequest {
   };
 }
 
-test('a copy is equal to its request', () => {
+test('copyRequest returns a request that equals the original', () => {
   expect(copyRequest(requestOf())).toEqual(requestOf());
 });
 
-test('a change at any depth of a copy leaves the request as it is', () => {
+test('changing a copied request at any depth leaves the original unchanged', () => {
   const request = requestOf();
   const copied = copyRequest(request);
   const [call, response] = copied.contents;
@@ -37,7 +37,7 @@ test('a change at any depth of a copy leaves the request as it is', () => {
   expect(request).toEqual(requestOf());
 });
 
-test('what is no plain object is shared', () => {
+test('copyRequest shares values that are not plain objects', () => {
   const request = requestOf();
   const { signal } = new AbortController();
   const bytes = new Uint8Array([1]);

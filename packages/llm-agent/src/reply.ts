@@ -25,31 +25,32 @@ import type { AgentTurn } from './agent-turn.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 
 /**
- * One model call: the callbacks around it, and its responses as events: chunks with one `responseId`, and the whole with the time it took.
+ * One model call with the callbacks around it. It converts the responses to events: chunks, which share one `responseId`, and the whole reply,
+ * which has the timing.
  */
 export class ModelCall {
   readonly request: LlmRequest;
-  /** True if there are callbacks before the call: `before` asks them. */
+  /** True if there are callbacks that run before the call; `before` runs them. */
   readonly asksBefore: boolean;
-  /** True if there are callbacks for responses: `after` asks them. */
+  /** True if there are callbacks for responses; `after` runs them. */
   readonly asksAfter: boolean;
-  /** The calls of the whole reply that are to be run, once `whole` gave them their ids. */
+  /** The calls to run, with their ids. Empty until `whole` is called. */
   calls: FunctionCall[] = [];
-  /** Changes of state and artifacts by processors and callbacks; they become the actions of the whole reply's event. */
+  /** State and artifact changes made by processors and callbacks. They become the actions of the whole reply's event. */
   actions: EventActions;
   readonly #turn: AgentTurn;
-  /** Time of the model call. Undefined for a reply of callbacks. */
+  /** Start of the model call, in epoch milliseconds. Undefined if a callback gave the reply. */
   #startMs: number | undefined;
   #firstTokenMs: number | undefined;
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
   #responseId: string | undefined;
-  /** The chunks so far. */
+  /** Merges the chunks received so far; undefined before the first. */
   #aggregator: ResponseAggregator | undefined;
-  /** The error that a callback threw after a response. */
+  /** The error that a callback for responses threw. */
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param actions that the request was prepared with */
+  /** @param actions the actions that `prepareRequest` was called with */
   constructor(turn: AgentTurn, request: LlmRequest, actions: EventActions) {
     const { agent, context } = turn;
     this.#turn = turn;
@@ -63,7 +64,7 @@ export class ModelCall {
     return new CallbackContext({ invocationContext: this.#turn.context, eventActions: this.actions });
   }
 
-  /** Asks the callbacks before the call. A response is used instead of the model's. */
+  /** Runs the callbacks before the call. Returns the first response of a callback, which replaces the model call, or undefined. */
   async before(): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#turn;
     const { request } = this;
@@ -74,7 +75,7 @@ export class ModelCall {
     );
   }
 
-  /** Asks the model. Instrumentation observes the call, if there is any. */
+  /** Calls the model. The runner's instrumentation, if any, observes the call. */
   generate(streaming: boolean): AsyncGenerator<LlmResponse, void, void> {
     const { model, context } = this.#turn;
     const { abortSignal, invocation, platform } = context;
@@ -87,7 +88,7 @@ export class ModelCall {
     return observeGenerator(operation, operation.run(ask), abortSignal, (response) => operation.response(response));
   }
 
-  /** The response as the callbacks want it. */
+  /** Runs the callbacks for a response. Returns the replacement of a callback, or the response. */
   async after(response: LlmResponse): Promise<LlmResponse> {
     const { agent, context } = this.#turn;
     const callbackContext = this.#callbackContext;
@@ -102,13 +103,13 @@ export class ModelCall {
     }
   }
 
-  /** True for what a callback threw after a response: it is no failure of the model. */
+  /** Returns true if a callback for responses threw this error, so it is not a failure of the model. */
   isOwnFailure(error: unknown): boolean {
     return this.#failure !== undefined && this.#failure.error === error;
   }
 
   /**
-   * Calls the error callbacks for a failed model call. Returns their response, or undefined if the call has to fail.
+   * Runs the error callbacks for a failed model call. Returns the response of a callback, or undefined if the run has to fail.
    */
   async onError(thrown: unknown): Promise<LlmResponse | undefined> {
     const { agent, context } = this.#turn;
@@ -121,11 +122,11 @@ export class ModelCall {
     );
   }
 
-  /** The event of a chunk. */
+  /** Creates the event of a chunk. */
   chunk(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
     if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
-    // Readers of the event may modify it, and the whole reply is merged from the chunks of the model.
+    // Readers of the event may modify it, so the whole reply is merged from copies.
     this.#aggregator ??= new ResponseAggregator();
     this.#aggregator.add(response.content?.parts?.every(isOnlyText) ? response : copyPlain(response));
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
@@ -143,19 +144,19 @@ export class ModelCall {
     }
   }
 
-  /** The response that merges the chunks so far. */
+  /** Returns the response merged from the chunks so far; empty if there were none. */
   merged(): LlmResponse {
     return this.#aggregator?.finish() ?? {};
   }
 
-  /** The event of a reply that broke off, without calls. */
+  /** Creates the event of a reply that failed midway: the chunks so far, without calls. */
   broken(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
     const responseId = this.#responseId;
     return this.#turn.context.createEvent(responseId === undefined ? broken : { ...broken, responseId });
   }
 
-  /** The event of a whole response, with an id for each call. */
+  /** Creates the event of a whole response, in which each call to run has an id. */
   whole(response: LlmResponse, actions: EventActions = this.actions): Event {
     const { agent, context } = this.#turn;
     const { content } = response;
@@ -184,8 +185,8 @@ export class ModelCall {
   }
 
   /**
-   * Gives an id to each call to run that has none, or that of an earlier call on this branch, so that a response names one call: some
-   * models number the calls of every reply alike.
+   * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch. A response must identify one call, and
+   * some models restart their numbering in every reply.
    */
   #withCallIds(parts: readonly Part[]): Part[] {
     const { session, invocation, branch, platform } = this.#turn.context;
@@ -209,7 +210,7 @@ export class ModelCall {
         named.push(part);
         continue;
       }
-      // Not random where the model gives ids: a run that is killed and resumed names its calls alike.
+      // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
       const newId = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
       const functionCall = { ...call, id: newId };
       calls[next++] = functionCall;
@@ -219,18 +220,18 @@ export class ModelCall {
   }
 }
 
-/** True for a reply that ended before it was done: a finish other than STOP is an error beside the content. */
+/** Returns true for a reply that the model did not complete: its finish reason is not STOP, and it has no error code. */
 export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
   return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
 }
 
-/** A part whose value is copied with it. */
+/** Returns true for a part whose shallow copy is a full copy, because it holds only text. */
 function isOnlyText(part: Part): boolean {
   for (const key in part) if (key !== 'text' && key !== 'thought') return false;
   return true;
 }
 
-/** Lets the agent's planner change the parts of a whole response. State that the planner writes goes into the actions. */
+/** Returns the response with the parts that the agent's planner makes of it. State changes of the planner go into `eventActions`. */
 export function plannedResponse(
   { agent: { planner }, context }: AgentTurn,
   response: LlmResponse,
@@ -243,15 +244,15 @@ export function plannedResponse(
   return parts ? { ...response, content: { ...content, parts: [...parts] } } : response;
 }
 
-/** A response in the place of another is a chunk when that was one: callbacks say what, not which. */
+/** Returns the replacement with the `partial` flag of the original response, because callbacks replace content only. */
 function withPartialOf({ partial }: LlmResponse, replacement: LlmResponse): LlmResponse {
   const { partial: _, ...answer } = replacement;
   return partial === undefined ? answer : { ...answer, partial };
 }
 
 /**
- * A request that callbacks may change in place at any depth: its contents are those of the session's events, and much of its
- * config and its tools are the agent's own. What is neither a list nor a plain object (a tool, a signal, bytes) is shared.
+ * Copies a request so that callbacks may change it in place at any depth. The original shares its contents with the session's events, and its
+ * config with the agent. Values that are neither arrays nor plain objects (tools, signals, bytes) are not copied.
  */
 export function copyRequest(request: LlmRequest): LlmRequest {
   return {
@@ -262,7 +263,7 @@ export function copyRequest(request: LlmRequest): LlmRequest {
   };
 }
 
-/** A copy at any depth of lists and plain objects. */
+/** Copies arrays and plain objects at any depth; other values are shared. */
 export function copyPlain<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyPlain) as T;

@@ -25,8 +25,8 @@ import { identityInstruction } from './static-request.ts';
 import { copyPlain } from './reply.ts';
 
 /**
- * Prepares the model request of one step. Returns at once if no processor has to wait.
- * @param actions of the event of the model's answer: changes that plugins and tools make meanwhile go there
+ * Prepares the model request of one step. Returns synchronously if no processor has to wait.
+ * @param actions the actions of the reply's event, which receive changes that plugins and tools make meanwhile
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
   const { whole } = turn.parts;
@@ -38,14 +38,14 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
   return { model: model.model, contents: contentsOf(turn), config, toolsDict: whole.toolsDict };
 }
 
-/** The tools of one step alone. */
+/** The tools of one step, without the rest of the request. */
 export interface PreparedTools {
   readonly tools: LlmRequest['toolsDict'];
-  /** The changes that plugins and tools made while they were prepared: to be yielded first. */
+  /** An event with the changes that plugins and tools made meanwhile. The caller yields it first. Undefined if there were none. */
   readonly changes: Event | undefined;
 }
 
-/** Prepares the tools of one step alone, for calls that continue before the model is asked. */
+/** Prepares the tools of one step without a request, for calls that run before the model is called. */
 export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
   const request = createLlmRequest();
   const actions = createEventActions();
@@ -62,15 +62,15 @@ function process(request: LlmRequest, turn: AgentTurn, actions: EventActions, fi
   return request;
 }
 
-/** Adds the model and a copy of `generateContentConfig`, which every request of the agent starts from. */
+/** Adds the model's name and a copy of the agent's `generateContentConfig`. */
 const addBasicConfig: RequestProcessor = (request, { agent, model }) => {
   request.model = model.model;
   if (agent.generateContentConfig) request.config = copyPlain(agent.generateContentConfig);
 };
 
 /**
- * Adds the root's global instruction, the static one as it is, the agent's own and those that the caller of the agent added, and tells the
- * model which agent it is.
+ * Adds the root's global instruction, the agent's static instruction and its instruction, the instructions of its caller, and a sentence with
+ * the agent's name.
  */
 const addInstructions: RequestProcessor = (request, { agent, context, parts }) => {
   if (parts.instruction === undefined || context.extraInstructions.length > 0)
@@ -92,7 +92,7 @@ async function addResolved(
   appendInstructions(request, [global, staticInstruction, own, ...extraInstructions, identityInstruction(agent)]);
 }
 
-/** The text that a function returns is used as it is; other text is filled from state. */
+/** Returns the text of an instruction: the result of a function unchanged, a string with its placeholders filled. */
 async function resolve(instruction: string | InstructionProvider, context: InvocationContext): Promise<string> {
   if (typeof instruction === 'function') return instruction(new ReadonlyContext(context));
   return injectSessionState(instruction, context);
@@ -123,8 +123,8 @@ const addAgentTransfer: RequestProcessor = (request, { parts: { transfer } }) =>
 };
 
 /**
- * Adds the instruction of the agent's code executor and the names of the files that code can read. It needs the contents of the
- * request: each name stands beside its file in the user's message. An executor without an instruction gets no names.
+ * Adds the instruction of the agent's code executor, and the names of the files that code can read. The names are put beside the files in the
+ * user's message, so this processor runs after the contents. An executor without an instruction gets no names.
  */
 const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, context }) => {
   if (!codeExecutor) return;
@@ -138,8 +138,8 @@ const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, 
 };
 
 /**
- * Adds the output schema. A model that cannot combine tools with a schema gets a tool that takes the answer. Runs after the tools,
- * because it depends on whether there are any.
+ * Adds the output schema. A model that cannot combine tools with a schema gets the tool `set_model_response` instead. Runs after the tools are
+ * added, because it depends on whether there are any.
  */
 const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   const schema = agent.outputValueSchema;
@@ -157,7 +157,7 @@ const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   ]);
 };
 
-/** Cache metadata of the agent's replies in the first `count` events of the session. */
+/** The newest cache metadata among the first `count` events of the session, from replies of the agent. */
 interface CacheInfo {
   readonly count: number;
   readonly metadata: CacheMetadata | undefined;
@@ -165,7 +165,7 @@ interface CacheInfo {
   readonly promptTokens: number | undefined;
 }
 
-/** Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without a service cache ignore them. */
+/** Adds the runner's `contextCacheConfig` and the newest `cacheMetadata` of the agent's replies. Models without context caching ignore both. */
 const addContextCache: RequestProcessor = (request, { context }) => {
   const { contextCacheConfig } = context.invocation;
   if (!contextCacheConfig) return;
@@ -177,7 +177,7 @@ const addContextCache: RequestProcessor = (request, { context }) => {
   request.cacheMetadata = isUsedAgain ? { ...metadata, invocationsUsed: metadata.invocationsUsed + 1 } : metadata;
 };
 
-/** Reads the events since the last request. Rewound events do no harm, because the service checks fingerprints. */
+/** Reads the events since the last request. Rewound events are not excluded, because the service checks fingerprints. */
 function cacheInfo({ agent, branch, session: { events }, invocation: { derived } }: InvocationContext): CacheInfo {
   const key = `context cache:${agent.name}@${branch ?? ''}`;
   // Only this function uses the key.
@@ -197,12 +197,11 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
 }
 
 /**
- * Adds one part of a model request. Changes that plugins and tools make meanwhile go into the actions of the event of the model's
- * answer.
+ * Adds one part of a model request. Changes that plugins and tools make meanwhile go into `actions`, the actions of the reply's event.
  */
 export type RequestProcessor = (request: LlmRequest, turn: AgentTurn, actions: EventActions) => void | Promise<void>;
 
-/** In this order: what a later processor adds comes after what an earlier one added. */
+/** The processors in the order in which they run and in which their instructions appear in the request. */
 const PROCESSORS: readonly RequestProcessor[] = [
   addBasicConfig,
   addInstructions,

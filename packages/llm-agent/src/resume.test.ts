@@ -31,46 +31,46 @@ function waits(events: readonly Event[]): boolean {
 
 // Long-running calls.
 
-test('calls of an agent that is called as a tool may have the same ids', () => {
+test('calls of an agent that is called as a tool may repeat the ids of its caller', () => {
   const inside = { ...answering('bot', 'a'), branch: 'helper@c1' };
   expect(waits([calling(['a', 'b']), inside, answering('user', 'b')])).toBe(true);
 });
 
-test('one answer of two leaves the agent waiting, the second does not', () => {
+test('the agent waits after the first of two answers and continues after the second', () => {
   const events = [calling(['a', 'b']), answering('user', 'b')];
   expect(waits(events)).toBe(true);
   expect(waits([...events, answering('user', 'a')])).toBe(false);
 });
 
-test('both answers in one message leave nothing open', () => {
+test('the agent does not wait when one message holds both answers', () => {
   expect(waits([calling(['a', 'b']), answering('user', 'a', 'b')])).toBe(false);
 });
 
-test('what ran at once and was answered is not waited for', () => {
+test('the agent does not wait for a call that already has its response', () => {
   expect(waits([calling(['a', 'b'], ['b']), answering('bot', 'a'), answering('user', 'b')])).toBe(false);
 });
 
-test('a call that is not long-running and got no answer will never get one, and is not waited for', () => {
+test('the agent does not wait for a call without a response that is not long-running', () => {
   expect(waits([calling(['a', 'b'], ['b']), answering('user', 'b')])).toBe(false);
 });
 
-test('a call with a first status is answered for now', () => {
+test('the agent does not wait for a long-running call that has a first response', () => {
   const events = [calling(['a', 'b']), answering('bot', 'a', 'b'), answering('user', 'b')];
   expect(waits(events)).toBe(false);
 });
 
-test('what the user says is answered, whatever is open', () => {
+test('the agent answers a user message while calls are open', () => {
   expect(waits([calling(['a']), userEvent('hello?')])).toBe(false);
   expect(waits([calling(['a'])])).toBe(false);
   expect(waits([])).toBe(false);
 });
 
-test('only the calls of the reply that is answered count', () => {
+test('answersTo considers only the calls of the answered reply', () => {
   const events = [calling(['a']), modelEvent('bot', 'waiting'), calling(['b']), answering('user', 'b')];
   expect(waits(events)).toBe(false);
 });
 
-test('what was said after the answer by others changes nothing', () => {
+test('answersTo ignores what other agents said after the answer', () => {
   const events = [calling(['a', 'b']), answering('user', 'b'), modelEvent('guard', 'noted')];
   expect(waits(events)).toBe(true);
   expect(waits([...events, answering('bot', 'a')])).toBe(false);
@@ -93,7 +93,7 @@ const question = functionCallEvent(
 const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a')];
 const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
 
-test('a call goes on with its answer, for the agent that asked and for no other', () => {
+test('an answer resumes the call of the agent that asked, and of no other agent', () => {
   expect(readAnswers([...asking, confirming], 'bot').resumed.get('a')).toEqual({
     call: CALL,
     refusal: undefined,
@@ -106,13 +106,13 @@ test('a call goes on with its answer, for the agent that asked and for no other'
   expect(readAnswers([...asking, confirming], 'other').resumed.size).toBe(0);
 });
 
-test('no call goes on that was imported, whatever was imported as its answer', () => {
+test('an imported call is not resumed, even if its answer was imported too', () => {
   const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
   expect(readAnswers(imported, 'bot')).toEqual({ resumed: new Map(), isWaiting: false });
   expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').resumed.size).toBe(0);
 });
 
-test('a call that went on is over, also for an agent that is run again with the same message', () => {
+test('a resumed call is not resumed again when the agent runs again with the same message', () => {
   const answers = readAnswers([...asking, confirming, answering('bot', 'a')], 'bot');
   expect(answers).toEqual({ resumed: new Map(), isWaiting: false });
 });

@@ -32,10 +32,10 @@ import { prepareTools } from './request.ts';
 import { SetModelResponseTool, structuredAnswer } from './output.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
-/** True if the agent has something of an earlier run to finish before its model is asked: a step, or calls that a person answered. */
+/** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
 export function hasStepToResume({ resumedFrom, invocation, session }: InvocationContext): boolean {
   if (resumedFrom) return true;
-  // In a resumed run, the agent that made the calls reads the answers when it is resumed itself.
+  // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
   if (invocation.resumedFrom) return false;
   const { events } = session;
   let at = events.length - 1;
@@ -45,10 +45,10 @@ export function hasStepToResume({ resumedFrom, invocation, session }: Invocation
 }
 
 /**
- * Finishes what an earlier run left of an agent's step; returns true if the model is to be asked next. A call that the ledger says is
- * finished gets the recorded response, with its recorded changes.
+ * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
+ * according to the tool ledger gets its recorded response and changes.
  *
- * @throws ModelError again if the model had failed
+ * @throws ModelError if the interrupted step ended with a failure of the model
  */
 export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined): AsyncGenerator<Event, boolean, void> {
   const { resumedFrom } = turn.context;
@@ -58,7 +58,7 @@ export async function* resumeStep(turn: AgentTurn, codeRun: CodeRun | undefined)
   return isFinished;
 }
 
-/** Runs the calls that the message of a new run lets run. */
+/** Runs the calls that the user message of a new run answered. */
 async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
   const { session, invocation } = context;
@@ -68,7 +68,7 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
   if (resumed.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
-    // Calls that an answer lets run have an event each, that of the answer.
+    // No event id for the batch: each resumed call uses the id of the event that answered it.
     const outcome = yield* runResumed({ turn, tools, eventId: '' }, resumed).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isWaiting) context.pause();
@@ -78,7 +78,7 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
   return !isWaiting;
 }
 
-/** Runs the calls that answers let run, and responds to those that are refused. */
+/** Runs the calls that were approved, and responds to those that were refused. */
 function runResumed(batch: Omit<CallBatch, 'calls' | 'resumed'>, resumed: ResumedCalls): RunningCalls {
   const calls = Array.from(resumed.values(), ({ call }) => call);
   return new RunningCalls({ ...batch, calls, resumed });
@@ -111,7 +111,7 @@ async function* finishStep(
   return true;
 }
 
-/** True for what the model said, the result of its code, and its failure; not for events of tools and callbacks. */
+/** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
 function isReply(event: Event): boolean {
   if (event.usageMetadata?.timingInfo || event.object === ObjectType.error) return true;
   if (hasTrailingCodeExecutionResult(event)) return true;
@@ -119,14 +119,14 @@ function isReply(event: Event): boolean {
 }
 
 /**
- * The last step of an agent whose model made calls. Answers to its calls may have started other runs, of this agent alone: what these
- * did about the calls counts as well.
+ * The interrupted step of an agent whose model made calls. Answers to these calls may have started other runs of this agent; the responses from
+ * those runs count as well.
  */
 class InterruptedStep {
   readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
   readonly #reply: Event;
-  /** Events of the agent behind the reply: requests to people, and responses. */
+  /** The agent's events after the reply: requests to people, and responses. */
   readonly #said: Event[];
 
   constructor(turn: AgentTurn, reply: Event, said: readonly Event[]) {
@@ -145,7 +145,7 @@ class InterruptedStep {
     if (changes) yield changes;
     const ledger = new Map((await invocation.listToolCalls?.(invocationId))?.map((entry) => [entry.callId, entry]));
     const eventId = this.#reply.id;
-    // The responses of a reply are stored together. A call that they left out waits, or runs an agent that is resumed.
+    // The responses of a reply are stored in one event. A call without a response there waits, or called an agent that is resumed.
     const isResponded = responsesIn(calls).some(({ event }) => event.author !== 'user');
     const open = calls.filter(
       (call) =>
@@ -175,7 +175,7 @@ class InterruptedStep {
     return !said.some(({ author, actions }) => author !== 'user' && leavesAgent(actions));
   }
 
-  /** The calls of the reply that the runtime runs, with everything stored about them so far. */
+  /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
   #readCalls(): readonly RecordedCall[] {
     const { session, invocation } = this.#context;
     const { all } = Calls.of(session, invocation.derived);
@@ -183,7 +183,7 @@ class InterruptedStep {
     return all.filter(({ event, call }) => event.id === this.#reply.id && toRun.has(call.id));
   }
 
-  /** True if the agent's model spoke in another run after one of these responses in that run: it has had its turn. */
+  /** Returns true if another run already continued the turn: the agent's model replied there after one of these responses. */
   #isContinuedBehind(responses: readonly CallResponse[]): boolean {
     const { agent, branch, session } = this.#context;
     for (const [position, event] of responses.length > 0 ? newestEntries(session.events) : []) {
@@ -195,7 +195,7 @@ class InterruptedStep {
     return false;
   }
 
-  /** Passes on the events of calls. */
+  /** Yields the events of running calls, the response event included. */
   async *#pass(running: RunningCalls): AsyncGenerator<Event, void, void> {
     const { event } = yield* running.events();
     if (!event) return;
@@ -216,51 +216,52 @@ function isAnsweredByUser({ responses }: RecordedCall): boolean {
   return responses.some(({ event }) => event.author === 'user');
 }
 
-/** True while a long-running call has no response, and while what was asked about a call is not settled. */
+/** Returns true if a long-running call has no response, or a request about the call is not settled. */
 function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolean {
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }
 
-/** A call that a person was asked about, and that is run again or refused because of the answers. */
+/** A call about which a person was asked, and which the answers let run or refuse. */
 export interface ResumedCall {
   readonly call: FunctionCall;
   /** The response for the model if the call is not run: the person refused, or answered too late. */
   readonly refusal: { readonly error: string } | undefined;
+  /** The answer to a confirmation request; undefined if none was requested. */
   readonly confirmation: ToolConfirmation | undefined;
-  /** Input that the call requested, by the key of the request. */
+  /** Inputs that the call requested, by the key of their request. */
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** The calls by which people were asked about the call, oldest first. */
+  /** The requests to people about the call, oldest first. */
   readonly asked: readonly FunctionCall[];
-  /** The event of the newest answer. The ledger names this run of the call after it. */
+  /** The id of the event with the newest answer. It is part of the call's key in the tool ledger. */
   readonly eventId: string;
-  /** Answers before it. The call may have been run for one of them, in a run that was interrupted. */
+  /** The earlier answers. An interrupted run may have run the call for one of them. */
   readonly earlier: readonly AnswerEvent[];
 }
 
-/** The event of an answer. */
+/** Identifies the event of an answer. */
 interface AnswerEvent {
   readonly invocationId: string;
   readonly eventId: string;
 }
 
-/** By the id of the call. */
+/** Resumed calls by the id of the call. */
 export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
 
-/** The effect of answers to calls and requests on the agent that made the calls. */
+/** The effect that answers have on the agent that made the calls. */
 export interface Answers {
   readonly resumed: ResumedCalls;
-  /** True while calls of the same reply wait for a response or a person. */
+  /** True if other calls of the same reply still wait for a response or a person. */
   readonly isWaiting: boolean;
 }
 
 /**
- * Returns what these answered calls and requests mean for the agent that made them on its branch.
+ * Determines which calls the answers resume, and whether the agent still has to wait.
  *
- * The model is asked when it can be given all results of a reply. So the agent waits while a long-running call of the reply has no
- * response, or a person who was asked about a call did not answer. Any other call without a response was interrupted and gets none.
+ * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply has no response, or a
+ * person did not answer a request about a call. Any other call without a response was interrupted and never gets one.
  *
- * A call is resumed when everything that was asked about it is answered, or one answer refuses it. Requests of other agents, and calls
- * that were imported, are left alone.
+ * A call is resumed when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
+ * ignored.
  */
 export function answersTo(
   answered: readonly RecordedCall[],
@@ -282,7 +283,7 @@ export function answersTo(
   return { resumed, isWaiting: [...replies].flat().some(waits) };
 }
 
-/** Undefined for a call without open requests, and while one of them is unanswered and none refuses the call. */
+/** Creates the resumed call. Undefined without open requests, and while a request is unanswered and no answer refuses the call. */
 function resume(call: RecordedCall): ResumedCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
@@ -305,7 +306,7 @@ function resume(call: RecordedCall): ResumedCall | undefined {
   };
 }
 
-/** Newest first. */
+/** Returns the unsettled requests about the call, newest first. */
 function openRequests({ requests }: RecordedCall): RecordedCall[] {
   return requests.filter((request) => !isSettled(request)).reverse();
 }
@@ -322,7 +323,7 @@ function refusalIn({ call, responses }: RecordedCall): { readonly error: string 
   return refusalOf(call, responses.at(-1)?.response);
 }
 
-/** The newest input under each key. @param requests newest first */
+/** Returns the newest input for each key. @param requests the requests about a call, newest first */
 function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknown> {
   const inputs = new Map<string, unknown>();
   for (const { call, responses } of requests) {

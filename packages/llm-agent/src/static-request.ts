@@ -10,19 +10,19 @@ import { transferInstruction, transferTargets, TransferToAgentTool } from '@even
 import type { LlmAgent } from './llm-agent.ts';
 import { type InstructionProvider, isLlmAgent } from './llm-agent-config.ts';
 
-/** The parts of an agent's model requests that are the same in every step. Shared by all requests: not to be modified. */
+/** The parts of an agent's model requests that are the same in every step. All requests share them: do not modify. */
 export interface StaticRequest {
-  /** The top of the tree in which the agent runs. */
+  /** The root of the agent tree in which the agent runs. */
   readonly rootAgent: BaseAgent;
-  /** The instruction of the root for every agent of the tree. */
+  /** The root agent's `globalInstruction`; empty if the root is not an LLM agent. */
   readonly globalInstruction: string | InstructionProvider;
-  /** The system instruction without what a caller of the agent adds; undefined if state or a function makes one of its texts. */
+  /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
   readonly instruction: string | undefined;
-  /** The tool with which the model transfers the conversation; undefined if it has no transfer targets. */
+  /** The transfer tool and its instruction; undefined if the agent has no transfer targets. */
   readonly transfer: StaticTransfer | undefined;
-  /** The agent's tools; undefined if there is a toolset, or a tool that does more to a request than add itself. */
+  /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
   readonly tools: readonly BaseTool[] | undefined;
-  /** Instruction and tools together; undefined if any part of the request changes from step to step. */
+  /** Instruction and tools together; undefined if a part of the request may change from step to step. */
   readonly whole: WholeRequest | undefined;
 }
 
@@ -37,10 +37,10 @@ export interface WholeRequest {
   readonly declarations: readonly FunctionDeclaration[];
 }
 
-/** By agent, for the tree in which it ran last. */
+/** The static request of each agent, for the tree in which it last ran. */
 const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
 
-/** Returns the static parts of the agent's requests. They are put together at the agent's first turn. */
+/** Returns the static parts of the agent's requests. They are created at the agent's first turn and cached. */
 export function staticRequestOf(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
   const known = KNOWN.get(agent);
   if (known?.rootAgent === rootAgent) return known;
@@ -59,7 +59,7 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticReque
   return { rootAgent, globalInstruction, instruction, transfer, tools, whole };
 }
 
-/** Undefined if one of the texts has something to fill in. */
+/** Returns the joined instruction texts; undefined if one of them is a function or has a placeholder. */
 function plainInstruction(agent: LlmAgent, globalInstruction: string | InstructionProvider): string | undefined {
   const { instruction, staticInstruction } = agent;
   if (!isPlain(globalInstruction) || !isPlain(instruction)) return undefined;
@@ -71,14 +71,14 @@ function isPlain(instruction: string | InstructionProvider): instruction is stri
   return typeof instruction === 'string' && !instruction.includes('{');
 }
 
-/** The sentence that tells the model which agent it is. */
+/** Returns the sentences that tell the model the agent's name and description. */
 export function identityInstruction({ name, description }: LlmAgent): string {
   const about = description === '' ? '' : ` The description about you is "${description}".`;
   return `You are an agent. Your internal name is "${name}".${about}`;
 }
 
 function createTransfer(agent: LlmAgent, rootAgent: BaseAgent): StaticTransfer | undefined {
-  // The root of a run may have a parent that the run knows nothing of: an agent called as a tool.
+  // The root of a run may have a parent that does not take part in the run, for example if the agent is called as a tool.
   const targets = transferTargets(agent, rootAgent === agent ? agent : agent.rootAgent);
   if (targets.length === 0) return undefined;
   return { tool: new TransferToAgentTool(targets), instruction: transferInstruction(agent, targets) };
@@ -93,12 +93,12 @@ function plainTools({ tools }: LlmAgent): readonly BaseTool[] | undefined {
   return plain;
 }
 
-/** True for a tool that does nothing to a request but add itself. */
+/** Returns true for a tool that only adds itself to a request. */
 export function isPlainTool(tool: BaseTool): boolean {
   return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
 }
 
-/** @throws ConfigurationError when two tools have one name */
+/** @throws ConfigurationError if two tools have the same name */
 function createWhole(
   ownInstruction: string,
   transfer: StaticTransfer | undefined,

@@ -20,13 +20,13 @@ test.each([
   [() => 1, 'the result is a function'],
   [10n, 'the result is a bigint'],
   [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot say'],
-])('what is not JSON is answered as an error that says where: %o', (result, fault) => {
+])('toToolAnswer returns an error with the path for a value that is not JSON: %o', (result, fault) => {
   expect(toToolAnswer('f', result).response).toEqual({
     error: `tool f returned something that is not JSON: ${fault}`,
   });
 });
 
-test('the response is a copy: what the tool does to its object later does not change it', () => {
+test('the response does not change when the tool later changes the object that it returned', () => {
   const result = { list: [1] };
   const { response } = toToolAnswer('f', result);
   result.list.push(2);

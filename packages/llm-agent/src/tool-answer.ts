@@ -2,15 +2,15 @@ import type { BaseAgent, BaseTool, EventActions, FunctionResponsePart, Invocatio
 import { copyJson, enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
-/** The answer to a call: a function response, and its media. */
+/** The response to a tool call, and its media. */
 export interface ToolAnswer {
   readonly response: Readonly<Record<string, unknown>>;
   readonly parts?: readonly FunctionResponsePart[] | undefined;
 }
 
 /**
- * Returns a tool's result as an answer: an object as it is, anything else under `result`, and the media of a `toolResult` as parts.
- * @param isFinal seals it, so that the tool ledger and the event share it; false where callbacks may still change it in place
+ * Converts a tool's result to a response: an object unchanged, any other value as `{ result: value }`. The media of a `toolResult` become parts.
+ * @param isFinal true to freeze the response, so that the tool ledger and the event can share it; false if callbacks may still change it
  */
 export function toToolAnswer(toolName: string, result: unknown, isFinal = false): ToolAnswer {
   if (result === undefined) return { response: { result: null } };
@@ -21,7 +21,7 @@ export function toToolAnswer(toolName: string, result: unknown, isFinal = false)
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;
     return {
-      response: { error: `tool ${toolName} returned something that is not JSON: the result${place} ${reason}` },
+      response: { error: `tool ${toolName} returned a value that is not JSON: the result${place} ${reason}` },
     };
   }
   const { value } = copied;
@@ -29,7 +29,7 @@ export function toToolAnswer(toolName: string, result: unknown, isFinal = false)
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
 }
 
-/** The answer to a call with these actions: that its hand-over is refused, that it waits for a person, and otherwise the tool's own. */
+/** Returns the response to a call with these actions: an error for a refused transfer, a notice while a person is asked, or else the answer. */
 export function answerWithSignals(
   turn: AgentTurn,
   actions: EventActions,
@@ -43,8 +43,8 @@ export function answerWithSignals(
 }
 
 /**
- * Checks a transfer that a tool requested. If the tree has no such agent, the agent is the current one, or the transfer
- * rules forbid it, removes the action and returns an error for the model. Otherwise returns undefined.
+ * Checks a transfer that a tool requested. If the target does not exist, is the current agent or is forbidden by the transfer rules, the function
+ * removes the action and returns an error for the model. Otherwise it returns undefined.
  */
 function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): { error: string } | undefined {
   const name = actions.transferToAgent;
@@ -67,9 +67,8 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
 }
 
 /**
- * Returns the response of a call while a person is asked about it: the tool's own, or that it waits. An agent that was
- * called as a tool can wait in a resumable run only; in other runs its questions are removed, and its model gets an
- * error.
+ * Returns the response to a call while a person is asked about it: the tool's own, or a notice that it waits. An agent that was called as a tool
+ * can wait in a resumable run only. In other runs its requests are removed and its model gets an error.
  */
 function whileAsking(
   context: InvocationContext,
@@ -94,7 +93,7 @@ function whatIsAsked({ requestedToolConfirmations, requestedAuthConfigs }: Event
   return requestedAuthConfigs ? 'a credential' : 'input of a person';
 }
 
-/** True when a person is asked something before a call goes on. */
+/** Returns true if the actions ask a person for a credential, a confirmation or input. */
 export function asksPerson({
   requestedAuthConfigs,
   requestedToolConfirmations,
@@ -105,7 +104,7 @@ export function asksPerson({
   );
 }
 
-/** The answer to a call of a tool that the agent does not have. */
+/** Returns the error response to a call of a tool that the agent does not have. */
 export function unknownTool(
   name: string | undefined,
   tools: Readonly<Record<string, BaseTool>>,

@@ -33,21 +33,21 @@ import type { ResumedCall } from './resume.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
 import type { CallBatch, RunningCalls } from './tool-calls.ts';
 
-/** The outcome of one call. */
+/** The outcome of one tool call. */
 export interface FunctionCallOutcome {
-  /** Undefined while a long-running tool has nothing to say yet. */
+  /** The response; undefined if a long-running tool has not given one yet. */
   readonly response?: ToolAnswer['response'] | undefined;
   /** The media of the response. */
   readonly parts?: ToolAnswer['parts'];
   /** Changes and signals of the tool and its callbacks; undefined if there are none. */
   readonly actions?: EventActions | undefined;
-  /** Tells the model of a live run how to take the response. */
+  /** Tells the model of a live run how to schedule the response; undefined outside live runs. */
   readonly scheduling?: ResponseScheduling | undefined;
 }
 
 /**
- * One function call with the callbacks around it. Whatever the tool does, the model gets an answer: what it throws is answered as
- * `{error}`. What a callback throws fails the run, as do a StorageError of the tool and losing the session.
+ * One function call with the callbacks around it. If the tool throws, the model gets `{ error }` as the response. The run fails if a callback
+ * throws, the tool throws a StorageError, or the run loses its session.
  */
 export class ToolCall implements ToolListener {
   readonly #batch: CallBatch;
@@ -78,8 +78,8 @@ export class ToolCall implements ToolListener {
   }
 
   /**
-   * Runs the call, unless it was refused, or the ledger has its result. Answers at once unless the tool, a callback or the store has to be waited
-   * for. Throws nothing: a failure rejects.
+   * Runs the call, unless it was refused or the ledger has its result. Returns synchronously unless the tool, a callback or the store is
+   * asynchronous. Never throws synchronously: a failure is a rejected promise.
    */
   run(): MaybePromise<FunctionCallOutcome> {
     try {
@@ -95,7 +95,7 @@ export class ToolCall implements ToolListener {
     return earlier ?? this.#start(resumed.eventId ?? this.#batch.eventId);
   }
 
-  /** @param eventId names the call in the ledger */
+  /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */
   #start(eventId: string): MaybePromise<FunctionCallOutcome> {
     const { ledger, tools } = this.#batch;
     const tool = this.#tool;
@@ -117,7 +117,7 @@ export class ToolCall implements ToolListener {
     return begun instanceof Promise ? begun.then(() => this.#perform(tool, callId)) : this.#perform(tool, callId);
   }
 
-  /** Has the tool answer, and records the answer. */
+  /** Runs the tool with its callbacks, and records the response in the ledger. */
   #perform(tool: BaseTool, callId: string): MaybePromise<FunctionCallOutcome> {
     const operation = this.#startOperation();
     const given = operation
@@ -131,7 +131,7 @@ export class ToolCall implements ToolListener {
   #finish(tool: BaseTool, callId: string, given: ToolAnswer | undefined): MaybePromise<FunctionCallOutcome> {
     const context = this.#context;
     const actions = isEmptyActions(context.actions) ? undefined : context.actions;
-    // It is not finished: the ledger says so, and that it was begun.
+    // The call is not finished, so the ledger keeps its status `started`.
     if (context.isPaused) return { actions };
     const answer = actions ? answerWithSignals(this.#batch.turn, actions, given) : given;
     const outcome = {
@@ -145,9 +145,9 @@ export class ToolCall implements ToolListener {
   }
 
   /**
-   * Returns the outcome of a resumed call that already ran for an earlier answer, in a run that was interrupted before
-   * it stored the response: the result in the ledger (none for a long-running tool), or that the call was interrupted.
-   * Undefined if it did not run.
+   * Finds the outcome of a resumed call that already ran for an earlier answer, in a run that was interrupted before it stored the response. The
+   * outcome is the result in the ledger (none for a long-running tool), or a response that says the call was interrupted. Undefined if the call
+   * did not run.
    */
   async #findEarlierRun({ call, earlier }: ResumedCall): Promise<FunctionCallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
@@ -191,7 +191,7 @@ export class ToolCall implements ToolListener {
     return startOperation(invocation, { kind: 'tool', context: this.#context, name, args });
   }
 
-  /** Returns the answer of the tool and its callbacks; undefined if there is none yet. */
+  /** Returns the response of the tool and its callbacks; undefined if there is none yet. */
   #answer(tool: BaseTool, operation: ObservedOperation | undefined): MaybePromise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
     const { plugins } = context;
@@ -213,7 +213,7 @@ export class ToolCall implements ToolListener {
     return answer && asksAfter ? context.untilAborted(this.#askAfter(running, answer)) : answer;
   }
 
-  /** Has the tool itself answer. @param isFinal true if no callback may change the answer any more */
+  /** Runs the tool without its callbacks. @param isFinal true if no callback may change the response any more */
   #runTool(running: RunningTool, isFinal: boolean): MaybePromise<ToolAnswer | undefined> {
     try {
       const { tool, args } = running;
@@ -249,20 +249,20 @@ export class ToolCall implements ToolListener {
   async #askAfter({ tool, args }: RunningTool, { response: given, parts }: ToolAnswer): Promise<ToolAnswer> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;
-    // It is not sealed, because the callbacks may change it in place.
+    // Not frozen, because the callbacks may change the response in place.
     const response = given as Record<string, unknown>;
     const replaced =
       (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
       (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
-    // What replaces a response takes the place of its media too: a callback that withholds a result withholds all of it.
+    // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
     if (replaced) return toToolAnswer(tool.name, replaced, true);
     return { ...toToolAnswer(tool.name, response, true), parts };
   }
 
   async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<ToolAnswer> {
     const { context } = this.#batch.turn;
-    // A streaming tool that nobody reads any more did not fail: it was stopped.
-    // A storage that cannot be used is no answer of a tool: the model can do nothing about it.
+    // A streaming tool whose reader has left did not fail: it was stopped.
+    // A StorageError fails the run, because the model can do nothing about it.
     if (context.abortSignal.aborted || this.#running.isClosed || StorageError.isInstance(thrown)) throw thrown;
     const answer = await context.untilAborted(this.#askAboutError(tool, args, toError(thrown)));
     operation?.failWith(thrown);
@@ -281,12 +281,12 @@ export class ToolCall implements ToolListener {
     return { response: 'value' in received ? { ...failed, output: received.value } : failed };
   }
 
-  /** The tool emits an event while it runs. */
+  /** Passes on an event that the tool emitted while it runs. */
   event(event: Event): Promise<boolean> {
     return this.#running.emit(event);
   }
 
-  /** The tool tells how it gets on. */
+  /** Passes on the tool's progress as a partial response. */
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean> {
     const { id = '', name = '' } = this.#call;
     const functionResponse = { id, name, response: { output }, ...(scheduling && { scheduling }) };
@@ -299,20 +299,20 @@ export class ToolCall implements ToolListener {
     );
   }
 
-  /** The tool begins to listen to the client of a live run. */
+  /** Reports that the tool begins to listen to the client of a live run. */
   began(): Promise<void> | undefined {
     return this.#batch.onBegan?.();
   }
 }
 
-/** A tool with the arguments of the call, which callbacks may change. */
+/** A running tool with the arguments of its call, which callbacks may change. */
 interface RunningTool {
   readonly tool: BaseTool;
   readonly args: Record<string, unknown>;
   readonly operation: ObservedOperation | undefined;
 }
 
-/** The outcome of a call that is in the ledger. */
+/** Returns the outcome that a ledger entry records. */
 function outcomeOf({ response, parts, actions }: ToolLedgerEntry): FunctionCallOutcome {
   return { response, parts, actions: actions && createEventActions(structuredClone(actions)) };
 }

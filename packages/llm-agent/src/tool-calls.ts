@@ -21,18 +21,18 @@ import type { ResumedCalls } from './resume.ts';
 import { asksPerson } from './tool-answer.ts';
 import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
 
-/** Calls to run: those of one reply, or those that people's answers let run. */
+/** Calls to run together: those of one reply, or those that answers of people resume. */
 export interface CallBatch {
   readonly turn: AgentTurn;
   readonly calls: readonly FunctionCall[];
   readonly tools: Readonly<Record<string, BaseTool>>;
-  /** The id of the event with the calls. With the id of a call it names the call in the ledger. */
+  /** The id of the event with the calls. Together with the id of a call it identifies the call in the ledger. */
   readonly eventId: string;
-  /** Ledger entries of the invocation, by call id; absent if nothing ran before. */
+  /** Ledger entries of the invocation by call id; absent if no call ran before. */
   readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
-  /** Requests to a person about the calls so far. */
+  /** Requests to people that were already made about the calls. */
   readonly asked?: readonly FunctionCall[];
-  /** The answers of people that let the calls run. */
+  /** The resumed calls, if answers of people let the calls run. */
   readonly resumed?: ResumedCalls | undefined;
   /** Called when a tool begins to listen to the client of a live run. */
   readonly onBegan?: () => Promise<void>;
@@ -40,23 +40,23 @@ export interface CallBatch {
 
 /** The outcome of all calls of one reply. */
 export interface FunctionCallsOutcome {
-  /** The responses in call order and the actions merged in that order; undefined when there is neither. */
+  /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
-  /** True when a call has no response yet, or not the one it is to have in the end. */
+  /** True if a call has no response yet, or only a preliminary one. */
   readonly isWaiting: boolean;
-  /** True when the model is not asked about the responses. The driver of the agent reads from the event whether it hands over. */
+  /** True if the agent's model is not called with the responses, for example because a tool transferred the conversation. */
   readonly leavesAgent: boolean;
 }
 
-/** Runs the calls of one reply at the same time, at most `maxParallelToolCalls` of them. They are started when it is created. */
+/** Runs the calls of one reply concurrently, at most `maxParallelToolCalls` at a time. The constructor starts them. */
 export class RunningCalls {
   readonly #batch: CallBatch;
   readonly #running: MaybePromise<FunctionCallsOutcome>;
-  /** The events that tools emit; undefined as long as they emit none, as most do. */
+  /** The events that tools emitted; undefined until the first, because most tools emit none. */
   #emitted: EmittedEvents | undefined;
-  /** Ends the wait for the outcome, because there is an event to read. */
+  /** Ends the wait in `outcome` when there is an event to read. */
   #interrupt: ((outcome: undefined) => void) | undefined;
-  /** True once nothing more is emitted. */
+  /** True once all calls are done. */
   #isEnded = false;
 
   constructor(batch: CallBatch) {
@@ -65,7 +65,7 @@ export class RunningCalls {
     this.#isEnded = !(this.#running instanceof Promise);
   }
 
-  /** Answers at once if all calls do. */
+  /** Starts the calls. Returns synchronously if all calls do. */
   #run(): MaybePromise<FunctionCallsOutcome> {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
@@ -95,7 +95,7 @@ export class RunningCalls {
     }
   }
 
-  /** The outcomes in the order of the calls. The first failure stops what has not begun. */
+  /** Runs at most `limit` calls at a time. Returns the outcomes in call order. After a failure no further call is started. */
   async #runSome(limit: number): Promise<FunctionCallOutcome[]> {
     const { calls } = this.#batch;
     const outcomes: FunctionCallOutcome[] = [];
@@ -146,8 +146,8 @@ export class RunningCalls {
   }
 
   /**
-   * Hands in an event of a tool. Resolves to true when it was passed on, to false when nobody listens any more.
-   * @throws ConfigurationError at the call, when too many wait
+   * Queues an event of a tool. Resolves to true when the reader has processed it, and to false if the reader has left or all calls are done.
+   * @throws ConfigurationError synchronously, if too many events are queued
    */
   emit(event: Event): Promise<boolean> {
     if (this.#isEnded) return Promise.resolve(false);
@@ -156,14 +156,14 @@ export class RunningCalls {
     return taken;
   }
 
-  /** True once nobody listens to the tools any more. */
+  /** True once the reader of the tools' events has left. */
   get isClosed(): boolean {
     return this.#emitted?.isClosed === true;
   }
 
   /**
-   * The outcome of calls that have no events, as most do: it costs less than to read none. Undefined as soon as there is an event, for
-   * which the caller then reads `events`.
+   * Returns the outcome if the tools emit no events; undefined as soon as there is an event, and the caller then reads `events`. This is cheaper
+   * than reading an empty `events`.
    */
   outcome(): MaybePromise<FunctionCallsOutcome | undefined> {
     const running = this.#running;
@@ -176,8 +176,8 @@ export class RunningCalls {
   }
 
   /**
-   * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. A reader
-   * that leaves stops the streaming tools; the others are waited for, unless the run was aborted.
+   * Yields the events of the tools, then their requests to a person, and returns the outcome of the calls. If the reader leaves early, streaming
+   * tools are stopped and other tools are awaited, unless the run was aborted.
    */
   async *events(): AsyncGenerator<Event, FunctionCallsOutcome, void> {
     const emitted = (this.#emitted ??= new EmittedEvents());
@@ -197,7 +197,7 @@ export class RunningCalls {
 
 const NO_EVENTS: readonly Event[] = [];
 
-/** Control goes to one agent: of several hand-overs the first one happens, and the others are answered with an error. */
+/** Keeps the first of several transfers, and responds to the others with an error, because only one agent can take over. */
 function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {
   const first = outcomes.find(({ actions }) => actions?.transferToAgent !== undefined);
   if (!first) return outcomes;
@@ -210,9 +210,9 @@ function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly Functio
 }
 
 /**
- * The events by which a client is asked, for credentials first: calls of the runtime's own that are answered by function
- * responses. What was asked before is not asked again.
- * @throws ConfigurationError as `personRequests`
+ * Creates the events that ask the client for credentials, confirmations and input, credentials first. They hold function calls of the runtime,
+ * which the client answers with function responses. Requests that were made before are left out.
+ * @throws ConfigurationError as `personRequests` does
  */
 function requestEvents(
   context: InvocationContext,

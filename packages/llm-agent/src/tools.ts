@@ -65,7 +65,7 @@ function addMissingToolsets(request: LlmRequest, context: InvocationContext): vo
 
 /**
  * Lists the agent's tools, with each toolset replaced by its tools, the tools given for this run, and the client's functions.
- * @throws ConfigurationError when two have one name
+ * @throws ConfigurationError if two of them have the same name
  */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
   const toolsets = turnToolsets(context);
@@ -82,12 +82,12 @@ async function resolveTools(agent: LlmAgent, context: InvocationContext): Promis
   return tools;
 }
 
-/** A function that the client runs: a call gets its response from the client's next message. */
+/** A function that the client runs. The client's next message holds the response to a call. */
 class ClientTool extends BaseTool {
   readonly #declaration: FunctionDeclaration;
 
   constructor(name: string, declaration: FunctionDeclaration) {
-    // Idempotent: the call itself does nothing here, so a resumed run may make it again.
+    // Idempotent, because a call does nothing on the server and a resumed run may repeat it.
     super({ name, description: declaration.description ?? '', isLongRunning: true, idempotent: true });
     this.#declaration = declaration;
   }
@@ -101,15 +101,15 @@ class ClientTool extends BaseTool {
   }
 }
 
-/** True if the agent offers the functions of `runConfig.clientTools`. Agents called as tools and agents in graphs do not. */
+/** Returns true if the agent offers the functions of `runConfig.clientTools`. Agents called as tools and agents in graphs do not. */
 function offersClientTools({ runConfig, branch }: InvocationContext): boolean {
   return (runConfig.clientTools?.length ?? 0) > 0 && enclosureOf(branch) === '';
 }
 
 /**
  * Returns the client's functions as tools of the context's agent.
- * @param own the agent's own tools
- * @throws ConfigurationError for a function with the name of one of them
+ * @param own the names of the agent's own tools
+ * @throws ConfigurationError if a function has one of these names
  */
 function clientTools(context: InvocationContext, own: ReadonlySet<string>): BaseTool[] {
   if (!offersClientTools(context)) return [];

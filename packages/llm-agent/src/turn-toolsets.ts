@@ -8,21 +8,22 @@ import {
   ToolsetUnavailableError,
 } from '@eventloom/core';
 
-/** The tools that one toolset listed, and its version before it did. */
+/** The tools that a toolset listed, and the toolset's version at that time. */
 interface ListedTools {
   readonly version: number | undefined;
-  /** Undefined for a toolset that could not list its tools and that the agent does without. */
+  /** Resolves to undefined if the toolset is unavailable and configured with `onUnavailable: 'skip'`. */
   readonly tools: Promise<readonly BaseTool[] | undefined>;
 }
 
-/** The tools of one agent's toolsets in one turn. Each toolset is asked once, and again after its version changed. */
+/** The tools of an agent's toolsets in one invocation. Each toolset lists its tools once, and again after its version changed. */
 class TurnToolsets {
   readonly #listed = new Map<BaseToolset, ListedTools>();
-  /** The toolsets that the agent does without, and those of them that no event has named yet. */
+  /** Names of the toolsets that are unavailable. */
   readonly missing = new Set<string>();
+  /** Names of the unavailable toolsets that no event has reported yet. */
   readonly unreported = new Set<string>();
 
-  /** @throws ToolsetUnavailableError when the tools cannot be listed, unless the toolset says `skip` */
+  /** @throws ToolsetUnavailableError if the tools cannot be listed, unless the toolset's `onUnavailable` is `'skip'` */
   async list(toolset: BaseToolset, context: InvocationContext): Promise<readonly BaseTool[]> {
     const { version } = toolset;
     let listed = this.#listed.get(toolset);
@@ -34,7 +35,7 @@ class TurnToolsets {
   }
 
   async #ask(toolset: BaseToolset, context: InvocationContext): Promise<readonly BaseTool[] | undefined> {
-    // A toolset of another version of core has neither of the two.
+    // A toolset of another version of core may have neither property.
     const { name = 'toolset', onUnavailable = 'fail' } = toolset as Partial<BaseToolset>;
     try {
       const tools = await toolset.getTools(new ReadonlyContext(context));
@@ -56,7 +57,7 @@ class TurnToolsets {
 
 const TURNS = new WeakMap<Invocation, Map<string, TurnToolsets>>();
 
-/** The toolsets of the context's agent in this turn. */
+/** Returns the toolsets of the context's agent in this invocation. */
 export function turnToolsets({ invocation, agent }: InvocationContext): TurnToolsets {
   let turn = TURNS.get(invocation);
   if (!turn) TURNS.set(invocation, (turn = new Map()));
@@ -65,7 +66,7 @@ export function turnToolsets({ invocation, agent }: InvocationContext): TurnTool
   return toolsets;
 }
 
-/** Returns an event with the names of the toolsets that were found missing since the last such event; undefined when there are none. */
+/** Returns an event with the names of the toolsets that became unavailable since the last such event; undefined if there are none. */
 export function missingToolsetsEvent(context: InvocationContext): Event | undefined {
   const toolsets = TURNS.get(context.invocation)?.get(context.agent.name);
   if (!toolsets || toolsets.unreported.size === 0) return undefined;

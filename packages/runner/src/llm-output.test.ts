@@ -146,7 +146,7 @@ test('after three corrections the run fails', async () => {
   expect(events.map((event) => event.errorCode)).toEqual([undefined, ...Array<string>(5).fill('OUTPUT_SCHEMA')]);
   expect(events.at(-1)).toMatchObject({
     object: 'error',
-    errorMessage: expect.stringContaining('It was told 3 times.'),
+    errorMessage: expect.stringContaining('The model was asked again 3 times.'),
   });
   expect(state).toEqual({});
 });

@@ -169,7 +169,7 @@ test('a model that is a name is looked up in the models of the runner', async ()
 });
 
 test.each([
-  ['nobody knows', { models: () => undefined }, 'the models of the runner have none named "m-2"'],
+  ['nobody knows', { models: () => undefined }, 'the runner\'s models do not know the model "m-2"'],
   ['there are no models to look it up in', {}, 'give the runner models: geminiModels({ apiKey })'],
 ])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
   const { run } = await scenario({ agent: { model: 'm-2' }, ...runnerConfig });

@@ -27,7 +27,7 @@ test.each([
   [
     'returns a class instance',
     () => ({ at: new Map() }),
-    { error: 'tool f returned something that is not JSON: the result at at is a Map, not a plain object' },
+    { error: 'tool f returned a value that is not JSON: the result at at is a Map, not a plain object' },
   ],
 ])('a tool that %s answers the model, and the run goes on', async (_, execute: () => unknown, response) => {
   const { model, run } = await scenario({

@@ -72,7 +72,7 @@ test('what a tool callback answers is JSON like what a tool answers', async () =
     },
   });
   expect(responseOf((await run())[1])).toEqual({
-    error: 'tool f returned something that is not JSON: the result at bad is a Map, not a plain object',
+    error: 'tool f returned a value that is not JSON: the result at bad is a Map, not a plain object',
   });
 });
 

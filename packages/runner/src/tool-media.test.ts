@@ -205,7 +205,7 @@ test('a result with a response that is not JSON is an error without media', asyn
   expect((await runner.run(HI))[1]?.content?.parts?.[0]?.functionResponse).toEqual({
     id: 'c1',
     name: 'shoot',
-    response: { error: 'tool shoot returned something that is not JSON: the result at page is a bigint' },
+    response: { error: 'tool shoot returned a value that is not JSON: the result at page is a bigint' },
   });
 });
 

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { BuiltInCodeExecutor } from './built-in-code-executor.ts';
 
-test('the built-in executor leaves running code to the model', async () => {
+test("BuiltInCodeExecutor rejects executeCode, because the model's service runs the code", async () => {
   const executor = new BuiltInCodeExecutor();
   expect(executor.runsInModel).toBe(true);
   await expect(executor.executeCode()).rejects.toBeInstanceOf(ConfigurationError);

@@ -5,24 +5,24 @@ import {
   ConfigurationError,
 } from '@eventloom/core';
 
-/** Gemini 2 and later, by number or by the name of the latest, in any form that the services take (`models/…`, `projects/…`). */
+/** Matches Gemini 2 and later, by number or by a `-latest` name, with or without a prefix such as `models/…` or `projects/…`. */
 const GEMINI_2 = /(?:^|\/)gemini-(?:[2-9]|[1-9]\d|[a-z-]+-latest$)/;
 
 /**
- * Lets the model's own service run the code: Gemini 2 and later. Code and results come as parts of the reply; their events carry the
- * same tags as with other executors.
+ * Lets the model's service run the code that the model writes. Requires Gemini 2 or later. Code and results arrive as parts of the reply;
+ * their events have the same tags as with other executors.
  */
 export class BuiltInCodeExecutor extends BaseCodeExecutor {
   constructor() {
     super({ codeBlockDelimiters: [] });
   }
 
-  /** Adds the code execution tool. @throws ConfigurationError for a model that runs no code */
+  /** Adds the code execution tool to the request. @throws ConfigurationError if the model's service cannot run code */
   override processLlmRequest({ llmRequest }: CodeExecutorProcessLlmRequest): void {
     const { model = '', config } = llmRequest;
     if (!GEMINI_2.test(model))
       throw new ConfigurationError(
-        `model "${model}" runs no code: BuiltInCodeExecutor needs Gemini 2 or later; give the agent another codeExecutor`,
+        `model "${model}" cannot run code: BuiltInCodeExecutor needs Gemini 2 or later; give the agent another codeExecutor`,
       );
     config.tools = [...(config.tools ?? []), { codeExecution: {} }];
   }
@@ -32,6 +32,10 @@ export class BuiltInCodeExecutor extends BaseCodeExecutor {
   }
 
   override executeCode(): Promise<CodeExecutionOutput> {
-    return Promise.reject(new ConfigurationError('BuiltInCodeExecutor runs no code: the model does'));
+    return Promise.reject(
+      new ConfigurationError(
+        "BuiltInCodeExecutor.executeCode: the model's service runs the code; do not call executeCode",
+      ),
+    );
   }
 }

@@ -17,18 +17,18 @@ test.each([
   ['text/', 'file_1.bin'],
   ['', 'file_1.bin'],
   [undefined, 'file_1.stream'],
-])('a file of type %s without a name is %s', (mimeType, name) => {
+])('inputFilesOf names a file of type %s without a name %s', (mimeType, name) => {
   expect(inputFilesOf(user(bytes('YQ==', mimeType))).map((file) => file.name)).toEqual([name]);
 });
 
-test('a type of any length is read in linear time', () => {
+test('inputFilesOf reads a long MIME type in linear time', () => {
   // A quadratic search takes minutes for it.
   const mimeType = `${'a'.repeat(1_000_000)}!`;
   expect(inputFilesOf(user(bytes('YQ==', mimeType)))).toEqual([{ name: 'file_1.bin', content: 'YQ==', mimeType }]);
   expect(inputFilesOf(user(bytes('YQ==', 'a'.repeat(1_000_000))))[0]?.name).toBe('file_1.bin');
 });
 
-test('names stand in front of the files in the newest message that holds them', () => {
+test('withFileNames puts names before the files in the newest message that holds them', () => {
   const message = user({ text: 'sum' }, bytes('YQ==', 'text/csv', 'sales.csv'), bytes('Yg==', 'image/png'));
   const contents = [message, { role: 'model', parts: [{ text: 'Which?' }] }, message, user({ text: 'all' })];
   const before = structuredClone(contents);
@@ -44,7 +44,7 @@ test('names stand in front of the files in the newest message that holds them', 
   ]);
 });
 
-test('contents without the files stay as they are', () => {
+test('withFileNames leaves contents without the files unchanged', () => {
   const contents = [user({ text: 'hi' }), user(bytes('YQ=='))];
   expect(withFileNames(contents, [{ name: 'a', content: 'Yg==', mimeType: 'text/csv' }])).toEqual(contents);
   expect(withFileNames(contents, [])).toEqual(contents);

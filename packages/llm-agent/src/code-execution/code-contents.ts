@@ -1,7 +1,7 @@
 import type { BaseCodeExecutor, CodeDelimiters, CodeFile, Content, Part } from '@eventloom/core';
 import { languageOf } from '@eventloom/core/internal';
 
-/** Converts the bytes in a message to files, named by their `displayName`, or `file_1.csv` by their place and type. */
+/** Converts the inline data of a message to files. A file without a `displayName` is named by its position and type, such as `file_1.csv`. */
 export function inputFilesOf(content: Content | undefined): CodeFile[] {
   const files: CodeFile[] = [];
   for (const { inlineData } of content?.parts ?? []) {
@@ -21,8 +21,8 @@ function extensionOf(mimeType: string): string {
 }
 
 /**
- * Returns the contents with the name and the type of each file in front of its bytes, in the newest content that holds all of the
- * files. Users give names and types, so these are part of what the user says, and never of an instruction. No content is modified.
+ * Returns the contents with a text part before each file that gives its name and type. Only the newest content that holds all the files is
+ * changed, as a copy. Names and types come from the user, so they are put into the user's message and never into an instruction.
  */
 export function withFileNames(contents: readonly Content[], files: readonly CodeFile[]): Content[] {
   const result = [...contents];
@@ -42,12 +42,12 @@ export function withFileNames(contents: readonly Content[], files: readonly Code
   return result;
 }
 
-/** The delimiters of code and of its results in the text of a model. */
+/** The delimiters around code and results in a model's text. */
 export type CodeStyle = Pick<BaseCodeExecutor, 'codeBlockDelimiters' | 'executionResultDelimiters'>;
 
 /**
- * Code or a result as text: code as its model wrote it, and not as a part, because services take such parts only where they ran the
- * code themselves. Undefined for any other part.
+ * Converts a code or result part to text between delimiters; undefined for any other part. Services accept such parts only if they ran the
+ * code themselves, so code that an executor ran is sent as text.
  */
 export function codePartText({ executableCode, codeExecutionResult }: Part, style?: CodeStyle): string | undefined {
   if (executableCode) {

@@ -11,7 +11,7 @@ function find(...parts: Part[]) {
   return findCode({ role: 'model', parts }, BLOCKS, 'id');
 }
 
-test('the first block of any kind is the code, and what follows it is left out', () => {
+test('findCode returns the first block of any kind and drops the text after it', () => {
   const found = find({ text: 'a\n```python\nb()\n```\nc\n```js\nd()\n```' }, { text: 'e' });
   expect(found).toEqual({
     id: 'id',
@@ -24,7 +24,7 @@ test('the first block of any kind is the code, and what follows it is left out',
   });
 });
 
-test('parts in front of the code stay as they are, and blank text goes', () => {
+test('findCode keeps the parts before the code and drops blank text', () => {
   const before: Part[] = [
     { text: 'hm', thought: true },
     { text: 'so', thoughtSignature: 's' },
@@ -32,11 +32,11 @@ test('parts in front of the code stay as they are, and blank text goes', () => {
   expect(find(...before, { text: '\n```js\n1\n```' })?.content.parts?.slice(0, -1)).toEqual(before);
 });
 
-test('a blank block is passed over', () => {
+test('findCode ignores a blank block', () => {
   expect(find({ text: '```js\n\n```\n```js\n2\n```' })?.code).toBe('2');
 });
 
-test('a part that its model’s service ran is passed over, one that it did not run is code', () => {
+test("findCode ignores a code part that the model's service ran, and returns one that it did not run", () => {
   const ran: Part[] = [{ executableCode: { code: '1' } }, { codeExecutionResult: { outcome: 'OUTCOME_OK' } }];
   expect(find(...ran)).toBeUndefined();
   const found = find(...ran, { executableCode: { code: '2', id: 'theirs' }, thoughtSignature: 's' });
@@ -44,12 +44,12 @@ test('a part that its model’s service ran is passed over, one that it did not 
   expect(found?.content.parts?.at(-1)).toEqual({ executableCode: { code: '2', id: 'id' }, thoughtSignature: 's' });
 });
 
-test('a reply is not modified', () => {
+test('findCode does not modify the reply', () => {
   const content = Object.freeze({ parts: Object.freeze([Object.freeze({ text: 'a ```js\n1\n```' })]) as Part[] });
   expect(findCode(content, BLOCKS, 'id')?.code).toBe('1');
 });
 
-test('without delimiters, or without content, there is no code', () => {
+test('findCode returns undefined without delimiters or without content', () => {
   expect(findCode({ parts: [{ text: '```js\n1\n```' }] }, [], 'id')).toBeUndefined();
   expect(findCode(undefined, BLOCKS, 'id')).toBeUndefined();
 });
@@ -57,11 +57,11 @@ test('without delimiters, or without content, there is no code', () => {
 test.each([
   ['openings that nothing closes', '```python\nx'],
   ['blank blocks of one kind', '```python\n\n```'],
-])('a long reply of %s is read at once', (_, text) => {
+])('findCode reads a long reply of %s in linear time', (_, text) => {
   expect(find({ text: text.repeat(100_000) })).toBeUndefined();
 });
 
-test('a block behind an opening of another kind that nothing closes is found', () => {
+test('findCode finds a block after an unclosed opening of another kind', () => {
   const kinds: readonly CodeDelimiters[] = [
     ['<a>', '</a>'],
     ['<b>', '</b>'],

@@ -18,10 +18,10 @@ import {
 import { languageOf } from '@eventloom/core/internal';
 import { inputFilesOf } from './code-contents.ts';
 
-/** Prefix of the ids given here. The model's service did not run the code that has such an id. */
+/** Prefix of ids that the runtime gives to code. It marks code that the model's service did not run. */
 const ID_PREFIX = 'adk-';
 
-/** Finds and runs the code in the replies of one run of an agent, until `errorRetryAttempts` failures in a row. */
+/** Finds and runs the code in an agent's replies during one run. It stops after `errorRetryAttempts` failures in a row. */
 export class CodeRun {
   readonly #executor: BaseCodeExecutor;
   readonly #context: InvocationContext;
@@ -32,7 +32,7 @@ export class CodeRun {
     this.#context = context;
   }
 
-  /** Returns the code to run in a whole reply; undefined if there is none, the reply was cut short or code failed too often. */
+  /** Returns the code of a complete reply. Undefined if the reply has no code or was cut short, or if code failed too often. */
   find({ content, errorCode, finishReason }: LlmResponse): FoundCode | undefined {
     const isWhole = errorCode === undefined && (finishReason === undefined || finishReason === 'STOP');
     if (!isWhole || this.#failures >= this.#executor.errorRetryAttempts) return undefined;
@@ -41,9 +41,9 @@ export class CodeRun {
   }
 
   /**
-   * Runs the code and returns the event of its result. Output files are saved as artifacts.
+   * Runs the code and returns the event with its result. Saves output files as artifacts.
    * @throws RunAbortedError when the run is aborted
-   * @throws ConfigurationError when files are to be saved and the runner has no artifact service
+   * @throws ConfigurationError if the code wrote files and the runner has no artifact service
    */
   async execute(found: FoundCode): Promise<Event> {
     const context = this.#context;
@@ -56,7 +56,7 @@ export class CodeRun {
         const version = await callbackContext.saveArtifact(name, { inlineData: { data: content, mimeType } });
         lines.push(`Saved the artifact \`${name}\`, version ${version}.`);
       } catch (error) {
-        // The model chose the name: it can choose another.
+        // The model chose the name, so it gets the error and can choose another name.
         if (!InvalidArtifactNameError.isInstance(error)) throw error;
         lines.push(error.message);
         outcome = 'OUTCOME_FAILED';
@@ -77,13 +77,13 @@ export class CodeRun {
     const executor = this.#executor;
     const { platform, abortSignal, session, userContent } = this.#context;
     if (language !== '' && executor.languages?.includes(language) === false) {
-      const stderr = `The code was not run: it is in ${language}, and what is run here is ${executor.languages.join(', ')}.`;
+      const stderr = `The code was not run: it is in ${language}, but this executor runs only ${executor.languages.join(', ')}.`;
       return { stdout: '', stderr, outcome: 'OUTCOME_FAILED' };
     }
     const { promise: deadline, resolve } = Promise.withResolvers<CodeExecutionOutput>();
     const expiry = new AbortController();
     const cancel = platform.schedule(executor.timeoutMs, () => {
-      // Before the abort, because the executor may reject while it handles the abort.
+      // Resolve before the abort, because the executor may reject while it handles the abort.
       resolve({
         stdout: '',
         stderr: `No result after ${executor.timeoutMs} ms.`,
@@ -110,25 +110,25 @@ export class CodeRun {
   }
 }
 
-/** Starts to run the code of an agent's replies. Undefined without an executor, and if the model's service runs the code. */
+/** Creates the code run of an agent. Undefined without an executor, and if the model's service runs the code. */
 export function startCodeRun(context: InvocationContext, executor: BaseCodeExecutor | undefined): CodeRun | undefined {
   return executor && !executor.runsInModel ? new CodeRun(executor, context) : undefined;
 }
 
-/** Code in a model's reply, and the part of the reply that is kept. */
+/** Code found in a model's reply, and the part of the reply to keep. */
 export interface FoundCode {
-  /** Joins the code with its result. */
+  /** Id shared by the code part and its result part. */
   readonly id: string;
   readonly code: string;
-  /** In lower case; empty when unknown. */
+  /** The language in lower case; empty if unknown. */
   readonly language: string;
-  /** The reply up to the code, with the code as an `executableCode` part. The model guessed the rest before it saw the result. */
+  /** The reply up to and including the code, as an `executableCode` part. Later text is dropped: the model wrote it without the result. */
   readonly content: Content;
 }
 
 /**
- * Finds the first code of a reply: an `executableCode` part that the model's service did not run, or a block between delimiters in
- * text that is not a thought. A block that is empty or not closed is not code.
+ * Finds the first code of a reply: an `executableCode` part that the model's service did not run, or a delimited block in a text that is
+ * not a thought. Empty and unclosed blocks do not count.
  */
 export function findCode(
   content: Content | undefined,
@@ -160,7 +160,7 @@ interface CodeBlock {
   readonly language: string;
 }
 
-/** Finds the first closed block. Linear: each opening is searched once through the text, and no more once nothing closes it. */
+/** Finds the first closed block, in linear time: each kind of opening is searched once, and dropped when no closing delimiter follows. */
 function firstBlock(text: string, delimiters: readonly CodeDelimiters[]): CodeBlock | undefined {
   const kinds = delimiters.map(([opening, closing]) => ({ opening, closing, at: text.indexOf(opening) }));
   for (;;) {
@@ -177,8 +177,8 @@ function firstBlock(text: string, delimiters: readonly CodeDelimiters[]): CodeBl
 }
 
 /**
- * Returns the event with a tag for the code and one for the results that it holds. An event that ends with code or a result, not
- * with an answer, also gets the object `postprocessing.code_execution`.
+ * Returns the event with one tag if it holds code and another if it holds results. If the event ends with code or a result, its `object`
+ * becomes `postprocessing.code_execution`.
  */
 export function withCodeTags(event: Event): Event {
   const parts = event.content?.parts;

@@ -2,12 +2,12 @@ import type { Event } from '@eventloom/core';
 import { enclosureOf } from '@eventloom/core/internal';
 import { effectiveHistory, rewritesHistory } from './effective-history.ts';
 
-/** Of a text that no model counted. */
+/** Estimated characters per token, for text whose tokens no model reported. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * Counts the events that no summary covers, event by event, so that deciding about a compaction costs the events of a
- * run and not the history.
+ * Counts invocations and tokens of the events that no summary covers. Each event is counted once, so the cost of a decision grows with the
+ * new events and not with the history.
  */
 export class CompactionCounters {
   #seen = 0;
@@ -15,7 +15,7 @@ export class CompactionCounters {
   #promptTokens: number | undefined;
   #characters = 0;
 
-  /** Brings the counters up to these events, of which the ones seen before are a prefix. */
+  /** Counts the new events. The list must begin with the events of the previous call. */
   update(events: readonly Event[]): void {
     const added = events.slice(this.#seen);
     if (added.some(rewritesHistory)) this.#recount(events);
@@ -23,12 +23,12 @@ export class CompactionCounters {
     this.#seen = events.length;
   }
 
-  /** Invocations of which no summary tells. */
+  /** Number of invocations that no summary covers. */
   get invocations(): number {
     return this.#invocations.size;
   }
 
-  /** Tokens of the last model request since the last summary; an estimate where no model told. */
+  /** Tokens of the last model request since the last summary; an estimate if no model reported tokens. */
   get tokens(): number {
     return this.#promptTokens ?? Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
   }
@@ -43,7 +43,7 @@ export class CompactionCounters {
       last = Math.max(last, position);
       this.#characters += charactersOf(compactedContent.parts);
     }
-    // What a model counted before the last summary was made says nothing of what it is sent now.
+    // Token counts from before the last summary do not describe the requests that are sent now.
     for (const position of uncovered) this.#add(events[position] as Event, position > last);
   }
 

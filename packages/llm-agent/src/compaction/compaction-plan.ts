@@ -10,15 +10,16 @@ export interface CompactionPlan {
   readonly endTimestamp: number;
 }
 
-/** Covered events that are summed up again, and those before them as far as they were read. */
+/** Events that a summary covers already and that are summarized again. */
 export interface Overlap {
   readonly events: readonly Event[];
+  /** Covered events before these, as far back as they were read. */
   readonly before: readonly Event[];
 }
 
 const NO_OVERLAP: Overlap = { events: [], before: [] };
 
-/** One summary of all but the newest `retained` events, in place of those there are. Undefined when it would change nothing. */
+/** Plans one summary of all but the newest `retained` events, which replaces the existing summaries. Undefined if it would change nothing. */
 export function planWhole(
   events: readonly Event[],
   history: EffectiveHistory,
@@ -27,18 +28,18 @@ export function planWhole(
   const { uncovered, summaries } = history;
   const prefix = prefixOf(events, history, Math.max(0, uncovered.length - retained));
   if (prefix.events.length === 0 && summaries.length < 2) return undefined;
-  // The summaries that were rewound as well: what reads from the last compaction on still finds them.
+  // Rewound summaries count too: a reader that starts at the last compaction still finds them.
   const starts = events.flatMap(({ actions }) => actions.compaction?.startTimestamp ?? []);
   const range = { startTimestamp: earliest(prefix.events, starts), endTimestamp: prefix.endTimestamp };
-  // What others dated into the middle of their summaries cannot be told apart from what those stand for.
+  // An event that stays but is dated inside the new range would be taken for one that the summary covers.
   const rest = uncovered.slice(prefix.events.length);
   if (rest.some((position) => isInRange(events[position] as Event, range))) return undefined;
   return { ...range, events: [...summaries.map(toSeed), ...told(prefix.events)] };
 }
 
 /**
- * A summary beside those there are: of all events that none stands for, and of the overlap. A summary that the new one would
- * replace is part of it. Undefined when nothing is settled.
+ * Plans a summary beside the existing ones, of the overlap and of all events that no summary covers. It includes each earlier summary that
+ * it replaces. Undefined if no event can be summarized yet.
  */
 export function planWindow(
   events: readonly Event[],
@@ -49,7 +50,7 @@ export function planWindow(
   if (prefix.events.length === 0) return undefined;
   const { endTimestamp } = prefix;
   const range = { startTimestamp: earliest([...overlap.events, ...prefix.events]), endTimestamp };
-  // A rewound summary would count again for a reader that starts at this one.
+  // A reader that starts at the new summary would not see the rewind, and would use the rewound summary again.
   if (events.some((event, position) => isLeftOver(event, position, history, range)))
     return planWhole(events, history, 0);
   const replaced = history.summaries.filter((summary) => isWithin(summary, range) && !isWholly(overlap, summary));
@@ -71,7 +72,7 @@ function earliest(events: readonly Event[], starts: readonly number[] = []): num
   return events.reduce((least, { timestamp }) => Math.min(least, timestamp), first);
 }
 
-/** True for a compaction that was rewound, unless some summary or the new range is wider. */
+/** Returns true for a rewound compaction that neither a current summary nor the new range contains. */
 function isLeftOver(
   { actions: { compaction } }: Event,
   position: number,
@@ -82,21 +83,21 @@ function isLeftOver(
   return !summaries.some((summary) => summary.position >= position && isWithin(compaction, summary));
 }
 
-/** True when all that the summary stands for is summed up again. */
+/** Returns true if every event that the summary covers is summarized again. */
 function isWholly({ events, before }: Overlap, summary: PlacedCompaction): boolean {
   const isTold = (event: Event): boolean => isInRange(event, summary);
   return events.some(isTold) && !before.some(isTold);
 }
 
 /**
- * Returns the events for the summarizer. Events of agents that were called as tools are left out: their results are in
- * the responses.
+ * Returns the events for the summarizer. Events of agents that were called as tools are left out, because the function responses hold their
+ * results.
  */
 function told(events: readonly Event[]): Event[] {
   return events.filter(({ branch, partial }) => partial !== true && enclosureOf(branch) === '');
 }
 
-/** An earlier summary as the first thing that the next one tells of. */
+/** Converts an earlier summary to the first event for the summarizer. */
 function toSeed({ startTimestamp, compactedContent }: PlacedCompaction): Event {
   return createEvent({
     author: 'model',

@@ -1,18 +1,18 @@
 import type { Content, Event, EventCompaction } from '@eventloom/core';
 import { newestEntries } from '@eventloom/core/internal';
 
-/** A compaction among events, and where it stands. */
+/** A compaction, and the index of its event in the list. */
 export interface PlacedCompaction extends EventCompaction {
   readonly position: number;
 }
 
-/** The events of a list that still count. Events are identified by their index in it. */
+/** The events of a list that are neither rewound nor replaced, by their index in the list. */
 export interface EffectiveHistory {
-  /** The events that no summary stands for, in order; neither rewinds nor compactions. */
+  /** The events that no summary covers, in order. Rewind and compaction events are not among them. */
   readonly uncovered: readonly number[];
-  /** The compactions whose summaries stand for what they cover, by time. */
+  /** The compactions that are in force, by time. */
   readonly summaries: readonly PlacedCompaction[];
-  /** The events that a summary stands for, in order, as far as they are in the list. */
+  /** The events of the list that a summary covers, in order. */
   readonly covered: readonly number[];
 }
 
@@ -21,15 +21,15 @@ export interface Summary {
   readonly summary: Content;
 }
 
-/** True when an event changes what earlier ones mean, so that they have to be read again. */
+/** Returns true for a rewind or a compaction: the effective history must be computed again from the first event. */
 export function rewritesHistory({ actions }: Event): boolean {
   return actions.rewindBeforeInvocationId !== undefined || actions.compaction !== undefined;
 }
 
 /**
- * The events that count, in order: without what was rewound, and with summaries in place of what was compacted. It is the same
- * whether what the summaries cover is among the events or was not read.
- * @param goingOn an invocation that is resumed: its events are told as they are, behind a summary that tells of them too
+ * Returns the effective events in order: rewound events are removed, and summaries replace the events they cover. The result is the same
+ * whether or not the covered events are in the list.
+ * @param goingOn an invocation that is resumed: its events are kept, behind the summary that covers them
  */
 export function effectiveEvents(events: readonly Event[], goingOn?: string): (Event | Summary)[] {
   const { uncovered, summaries } = effectiveHistory(events, goingOn);
@@ -47,8 +47,8 @@ export function effectiveEvents(events: readonly Event[], goingOn?: string): (Ev
 }
 
 /**
- * Rewinds first: what was rewound is gone, summaries included. Then a summary inside a later, wider one goes with what it covers.
- * @param goingOn an invocation that no summary stands for, because it is resumed
+ * Computes the effective history: removes rewound events and summaries, then each summary whose range lies inside that of a later one.
+ * @param goingOn an invocation that is resumed: its events count as not covered
  */
 export function effectiveHistory(events: readonly Event[], goingOn?: string): EffectiveHistory {
   const kept = Array.from(newestEntries(events), ([position]) => position).reverse();
@@ -72,19 +72,19 @@ export function effectiveHistory(events: readonly Event[], goingOn?: string): Ef
   return { uncovered, summaries, covered };
 }
 
-/** True when one range covers all that the other does. */
+/** Returns true if the outer range contains the inner one. */
 export function isWithin(inner: Readonly<TimeRange>, outer: Readonly<TimeRange>): boolean {
   return outer.startTimestamp <= inner.startTimestamp && outer.endTimestamp >= inner.endTimestamp;
 }
 
-/** True for an event whose time is in the range. */
+/** Returns true if the event's time is in the range, bounds included. */
 export function isInRange({ timestamp }: Event, range: Readonly<TimeRange>): boolean {
   return timestamp >= range.startTimestamp && timestamp <= range.endTimestamp;
 }
 
 type TimeRange = Pick<EventCompaction, 'startTimestamp' | 'endTimestamp'>;
 
-/** True when the summary stands before the event. */
+/** Returns true if the summary comes before the event in the contents. */
 function isBefore({ startTimestamp, position }: PlacedCompaction, event: Event, eventPosition: number): boolean {
   return position < eventPosition || event.timestamp >= startTimestamp;
 }

@@ -12,45 +12,57 @@ import { type CompactionPlan, type Overlap, planWhole, planWindow } from './comp
 import { effectiveHistory, type EffectiveHistory } from './effective-history.ts';
 
 /**
- * Says when a session is compacted: by the tokens of its requests, by a number of invocations, or by both; then tokens come first. An
- * invocation is compacted whole or not at all. Open work stays: a long-running call or a question that waits for its answer, and
- * everything after it. (ADK, `EventsCompactionConfig`.)
+ * Decides when a session is compacted: by the tokens of its model requests, by the number of invocations, or by both (then tokens are checked
+ * first). An invocation is never split. A long-running call or a request to a person that waits for its answer is not compacted, nor is any
+ * event after it. (ADK, `EventsCompactionConfig`.)
+ *
+ * @example
+ * const eventsCompaction: EventsCompactionConfig = {
+ *   summarizer: new LlmEventSummarizer({ model }),
+ *   compactionInterval: 20,
+ *   overlapSize: 2,
+ * };
  */
 export interface EventsCompactionConfig {
-  /** Makes the summaries. */
+  /** Writes the summaries. */
   readonly summarizer: BaseEventsSummarizer;
-  /** Compact after this many invocations since the last summary: they get a summary of their own beside the earlier ones. */
+  /**
+   * Number of invocations since the last summary after which these are summarized, beside the earlier summaries. At least 1. If absent, the
+   * number of invocations never causes a compaction.
+   */
   readonly compactionInterval?: number | undefined;
-  /** The number of invocations before the window that are summarized again with it. Default 0. */
+  /** Number of already summarized invocations that the next summary includes again. Default 0. Requires `compactionInterval`. */
   readonly overlapSize?: number | undefined;
   /**
-   * Compact when the model's last request had this many tokens: all but the newest events, with earlier summaries, become one
-   * summary. A model that reports no tokens is taken to need one for four characters. Requires `eventRetentionSize`.
+   * Number of prompt tokens in the last model request at which all but the newest events, with all earlier summaries, become one summary. If
+   * the model reports no tokens, one token for four characters is assumed. If absent, tokens never cause a compaction. Requires
+   * `eventRetentionSize`.
    */
   readonly tokenThreshold?: number | undefined;
-  /** At least this many of the newest events stay as they are when tokens are the reason. Requires `tokenThreshold`. */
+  /** Minimum number of newest events that stay unsummarized when `tokenThreshold` is reached. Requires `tokenThreshold`. */
   readonly eventRetentionSize?: number | undefined;
 }
 
-/** The part of a session service that is used. */
+/** The part of a session service that the compactor uses. */
 type Reading = Pick<BaseSessionService, 'listEvents'>;
 
-/** The most summaries side by side; the next one replaces all of them. Without a limit, requests grow with the session. */
+/** Maximum number of summaries side by side; the next summary replaces all of them. Without a limit, requests grow with the session. */
 const MAX_SUMMARIES = 32;
 
 /** Decides after a run whether the session is compacted, and creates the event of the compaction. */
 export class EventsCompactor {
   readonly #config: EventsCompactionConfig;
 
-  /** @throws ConfigurationError for a config that cannot work */
+  /** @throws ConfigurationError for an invalid config */
   constructor(config: EventsCompactionConfig) {
     checkEventsCompactionConfig(config);
     this.#config = config;
   }
 
   /**
-   * Returns the event to append; undefined when it is not time, or nothing can be compacted yet. The events of the session must hold
-   * everything that no summary stands for. Throws what the summarizer throws.
+   * Returns the compaction event to append; undefined if no threshold is reached, or no event can be compacted yet. The session must contain all
+   * events that no summary covers.
+   * @throws ConfigurationError if the summarizer returns an event without a summary; errors of the summarizer are passed on
    */
   async compact(context: InvocationContext, sessionService: Reading): Promise<Event | undefined> {
     const plan = await this.#plan(context, sessionService);
@@ -69,7 +81,7 @@ export class EventsCompactor {
     const { usageMetadata, customMetadata, modelVersion } = made;
     return createEvent({
       id: platform.newEventId(),
-      // A new one: the compaction may be read without the run before it, and must not be taken for the start of that run.
+      // A new id, because a reader that sees the compaction but not the run before it must not take it for the start of that run.
       invocationId,
       executionId: invocationId,
       author: 'user',
@@ -116,12 +128,12 @@ function countersOf(derived: Map<unknown, unknown>): CompactionCounters {
   return counters;
 }
 
-/** The invocations that summaries stand for, in order. */
+/** Returns the ids of the invocations that summaries cover, in order. */
 function invocationsOf(events: readonly Event[], { covered }: EffectiveHistory): string[] {
   return [...new Set(covered.map((position) => events[position]?.invocationId ?? ''))];
 }
 
-/** The last `size` invocations that summaries stand for. */
+/** Returns the events of the last `size` invocations that summaries cover. */
 function overlapOf(events: readonly Event[], size: number): Overlap {
   const history = effectiveHistory(events);
   const again = new Set(invocationsOf(events, history).slice(-size));
@@ -140,23 +152,24 @@ const OPTIONS: OptionNames<EventsCompactionConfig> = {
   eventRetentionSize: true,
 };
 
-/** The minimum of each number. */
+/** The minimum value of each numeric option. */
 const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, eventRetentionSize: 0 } as const;
 
-/** @throws ConfigurationError for a config that cannot work, and for an option this version does not have */
+/** @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
   checkKnown('eventsCompaction', OPTIONS, config);
   for (const [option, value] of Object.entries(config)) {
     if (option === 'summarizer' || value === undefined) continue;
     const minimum = MINIMA[option as keyof typeof MINIMA];
-    if (!Number.isInteger(value) || value < minimum) fail(`${option} must be an integer of at least ${minimum}`);
+    if (!Number.isInteger(value) || value < minimum)
+      fail(`${option} must be an integer of at least ${minimum}, got ${String(value)}`);
   }
   const { compactionInterval, overlapSize, tokenThreshold, eventRetentionSize } = config;
   if ((tokenThreshold === undefined) !== (eventRetentionSize === undefined))
-    fail('tokenThreshold and eventRetentionSize go together');
+    fail('tokenThreshold and eventRetentionSize require each other; set both or neither');
   if (compactionInterval === undefined && tokenThreshold === undefined)
-    fail('say when: compactionInterval, or tokenThreshold with eventRetentionSize');
-  if (compactionInterval === undefined && overlapSize !== undefined) fail('overlapSize needs a compactionInterval');
+    fail('no threshold is set; set compactionInterval, or tokenThreshold with eventRetentionSize');
+  if (compactionInterval === undefined && overlapSize !== undefined) fail('overlapSize requires compactionInterval');
 }
 
 function fail(fault: string): never {

@@ -13,7 +13,7 @@ async function summarize(events: readonly Event[], step: ConstructorParameters<t
   return { event, prompt: model.requests[0]?.request.contents[0]?.parts?.[0]?.text };
 }
 
-test('the model is told who said, called and answered what, and no thoughts', async () => {
+test('the summarizer sends the model a transcript with authors, calls and responses, without thoughts', async () => {
   const { prompt } = await summarize(
     [
       userEvent([{ text: 'Costs $& and $1?' }, { inlineData: { mimeType: 'image/png', data: 'AA==' } }]),
@@ -37,7 +37,7 @@ test('the model is told who said, called and answered what, and no thoughts', as
   );
 });
 
-test('the event has the summary without thoughts, and what it cost', async () => {
+test('the summary event holds the text without thoughts, and the usage', async () => {
   const usageMetadata = { promptTokenCount: 7 };
   const { event } = await summarize([userEvent('hi')], {
     thought: 'hm',
@@ -48,7 +48,7 @@ test('the event has the summary without thoughts, and what it cost', async () =>
   expect(event?.usageMetadata).toEqual(usageMetadata);
 });
 
-test('nothing to tell is no summary, and no call of the model', async () => {
+test('the summarizer returns undefined and does not call the model when there is nothing to summarize', async () => {
   const model = new ScriptedModel([]);
   const summarizer = new LlmEventSummarizer({ model });
   const events = [createEvent({ author: 'bot', actions: { stateDelta: { key: 1 } } })];
@@ -60,11 +60,11 @@ test.each([
   ['is empty', { text: ' ' }],
   ['was cut short', { text: 'The user wan', response: { finishReason: 'MAX_TOKENS' } }],
   ['was refused', { text: '', response: { errorCode: 'SAFETY', errorMessage: 'no' } }],
-])('a summary that %s is an error', async (_, step) => {
+])('the summarizer throws a ModelError for a summary that %s', async (_, step) => {
   await expect(summarize([userEvent('hi')], step)).rejects.toThrow(expect.objectContaining({ code: 'MODEL' }));
 });
 
-test('the call is aborted with the run', async () => {
+test('the model call is aborted when the run is aborted', async () => {
   const abort = new AbortController();
   abort.abort();
   const summarizer = new LlmEventSummarizer({ model: new ScriptedModel(['never']) });
@@ -74,7 +74,7 @@ test('the call is aborted with the run', async () => {
   );
 });
 
-test('a template without the conversation, or no model, is refused', () => {
+test('LlmEventSummarizer rejects a template without the conversation and a missing model', () => {
   const model = new ScriptedModel([]);
   expect(() => new LlmEventSummarizer({ model, promptTemplate: 'Sum up.' })).toThrow(/conversation_history/);
   expect(() => new LlmEventSummarizer({ model: 'name' as never })).toThrow(/model object/);

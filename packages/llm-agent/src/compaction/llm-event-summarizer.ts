@@ -14,11 +14,11 @@ import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
 
-/** Options of the summarizer. */
+/** Options of an `LlmEventSummarizer`. */
 export interface LlmEventSummarizerOptions {
-  /** Writes the summaries; it need not be the model of the agent. */
+  /** The model that writes the summaries. It may differ from the agent's model. */
   readonly model: BaseLlm;
-  /** The prompt, with `{conversation_history}` in the place of the conversation. */
+  /** The prompt. Must contain `{conversation_history}`, which is replaced by the transcript. Default: a built-in English prompt. */
   readonly promptTemplate?: string | undefined;
 }
 
@@ -32,14 +32,20 @@ and detours. Write nothing but the summary.
 
 {conversation_history}`;
 
-/** Has a model sum up a session's events, as a transcript of who said, called and answered what. Thoughts are left out. */
+/**
+ * Summarizes a session's events with a model. The model reads a transcript of messages, tool calls and responses, without thoughts.
+ *
+ * @example
+ * const summarizer = new LlmEventSummarizer({ model: new Gemini({ model: 'gemini-flash-lite-latest', apiKey }) });
+ */
 export class LlmEventSummarizer extends BaseEventsSummarizer {
   readonly #model: BaseLlm;
   readonly #template: string;
 
   /**
-   * Makes a summarizer.
-   * @throws ConfigurationError for an invalid model, a template without `{conversation_history}`, or an option this version does not have
+   * Creates a summarizer.
+   * @throws ConfigurationError for an invalid model, a template without `{conversation_history}`, or an option name that this version does not
+   * know
    */
   constructor(options: LlmEventSummarizerOptions) {
     super();
@@ -58,7 +64,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     this.#template = promptTemplate;
   }
 
-  /** @throws ModelError when the call fails, and for a summary that is empty or was cut short: half of one is none */
+  /** @throws ModelError if the model call fails, or the summary is empty or was cut short */
   override async maybeSummarizeEvents({ events, abortSignal }: SummarizeEventsRequest): Promise<Event | undefined> {
     const transcript = toTranscript(events);
     if (transcript === '') return undefined;
@@ -89,7 +95,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
 }
 
 /**
- * Formats messages, calls and responses, one paragraph for each with its author. Empty if there is nothing to
+ * Formats messages, calls and responses as text, one paragraph for each with its author. Returns an empty string if there is nothing to
  * summarize.
  */
 function toTranscript(events: readonly Event[]): string {

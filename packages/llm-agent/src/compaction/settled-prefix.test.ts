@@ -30,27 +30,27 @@ const begun = (invocationId: string) => ({
 });
 const ended = (invocationId: string) => ({ invocationId, author: 'app', object: 'runner.end' });
 
-test('no invocation is cut in two, also one that is taken up again after others', () => {
+test('the prefix does not split an invocation, even one that continues after others', () => {
   expect(settled(eventsOf(said('a'), said('a'), said('b'), said('b')), 3)).toBe(2);
   expect(settled(eventsOf(said('a'), said('a'), said('a')), 2)).toBe(0);
   expect(settled(eventsOf(said('a'), said('b'), said('b'), said('a')), 3)).toBe(0);
 });
 
-test('no call is parted from a response that another invocation gave', () => {
+test('the prefix does not separate a call from a response in another invocation', () => {
   const events = eventsOf(said('a'), called('b', 'c'), said('c'), answered('d', 'c'));
   expect([settled(events, 3), settled(events, 4)]).toEqual([1, 4]);
 });
 
-test('a long-running call that waits for its first response is left, and any other without one is not', () => {
+test('the prefix ends before a long-running call without a response, but includes other calls without one', () => {
   expect(settled(eventsOf(said('a'), called('b', 'c', ['c']), said('c')))).toBe(1);
   expect(settled(eventsOf(said('a'), called('b', 'c', []), said('c')))).toBe(3);
 });
 
-test('what is as old as something that is left is left as well', () => {
+test('the prefix excludes events that are as old as an excluded event', () => {
   expect(settled(eventsOf({ ...said('a'), timestamp: 3 }, said('b'), { ...said('c'), timestamp: 3 }), 2)).toBe(0);
 });
 
-test('a run that can be resumed is left until it came to its end', () => {
+test('the prefix excludes a resumable run until it has ended', () => {
   const open = [said('a'), begun('b'), called('b', 'c'), said('c'), said('d')];
   expect(settled(eventsOf(...open))).toBe(1);
   expect(settled(eventsOf(...open, answered('b', 'c')))).toBe(1);
@@ -58,7 +58,7 @@ test('a run that can be resumed is left until it came to its end', () => {
   expect(settled(eventsOf(said('a'), { ...begun('b'), author: 'bot' }, said('c')))).toBe(3);
 });
 
-test('a run that nobody resumes is waited for until more than ten invocations came after it', () => {
+test('the prefix includes a resumable run once more than ten invocations followed it', () => {
   const later = Array.from({ length: 10 }, (_, index) => said(`later ${index}`));
   expect(settled(eventsOf(begun('a'), called('a', 'c'), ...later))).toBe(0);
   expect(settled(eventsOf(begun('a'), called('a', 'c'), ...later, said('one more')))).toBe(13);

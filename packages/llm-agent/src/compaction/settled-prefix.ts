@@ -1,17 +1,17 @@
 import type { Event } from '@eventloom/core';
 import { type RecordedCall, Calls, enclosureOf } from '@eventloom/core/internal';
 
-/** A run that can be resumed is waited for until more invocations than this came after it: most that were cancelled never are. */
+/** Number of later invocations after which a resumable run no longer blocks compaction: most cancelled runs are never resumed. */
 const WAITS_FOR_INVOCATIONS = 10;
 
-/** A list of events, those of them that are looked at, and a time up to which all is covered already. */
+/** A list of events, the positions to examine in it, and the time up to which summaries cover all events. */
 export interface PrefixRequest {
   readonly events: readonly Event[];
-  /** Positions in the list, in order. */
+  /** Indexes into `events`, in ascending order. */
   readonly positions: readonly number[];
-  /** At most so many of the positions are taken. */
+  /** Maximum number of positions in the prefix. */
   readonly atMost: number;
-  /** Seconds; -Infinity for none. */
+  /** Time in seconds up to which summaries cover all events; -Infinity without a summary. */
   readonly coveredUntil: number;
 }
 
@@ -22,9 +22,10 @@ export interface SettledPrefix {
 }
 
 /**
- * The longest prefix that can be put behind a time: no call is parted from its responses, no long-running call in it waits for its
- * first one, no invocation is cut in two, none of the last invocations in it can still be resumed, and everything behind it is later
- * than everything in it, rewound events included.
+ * Finds the longest prefix that a summary can replace. The prefix ends where
+ * - no call is separated from its responses, and no long-running call waits for its first response;
+ * - no invocation is split, and none of the last invocations in it can still be resumed;
+ * - every later event, rewound events included, has a later timestamp.
  */
 export function settledPrefix({ events, positions, atMost, coveredUntil }: PrefixRequest): SettledPrefix {
   const needed = positionsNeeded(events, positions);
@@ -43,12 +44,12 @@ export function settledPrefix({ events, positions, atMost, coveredUntil }: Prefi
   return settled;
 }
 
-/** A compaction's own time says nothing: it is read whatever it is. */
+/** The event's time in seconds; -Infinity for a compaction, because readers use it whatever its time is. */
 function timeOf(event: Event | undefined): number {
   return event === undefined || event.actions.compaction ? -Infinity : event.timestamp;
 }
 
-/** For each position of the list, the earliest time from there on. */
+/** Returns for each position the earliest timestamp of the events from there to the end, in seconds. */
 function earliestTimes(events: readonly Event[]): Float64Array {
   const earliest = new Float64Array(events.length + 1).fill(Infinity);
   for (let position = events.length - 1; position >= 0; position--) {
@@ -59,7 +60,7 @@ function earliestTimes(events: readonly Event[]): Float64Array {
   return earliest;
 }
 
-/** For each index, the last one that has to go with it; Infinity if what it waits for is still to come. */
+/** Returns for each index the last index that must be in the same prefix; Infinity if a response or the end of a run is still missing. */
 function positionsNeeded(events: readonly Event[], positions: readonly number[]): number[] {
   const needed = positions.map((_, index) => index);
   const begun = new Map<string, number>();

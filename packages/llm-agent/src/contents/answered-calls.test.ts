@@ -16,7 +16,7 @@ import {
 
 // Rule 6: late responses.
 
-test('a response that is the newest event is the last content, without what the model said meanwhile', () => {
+test("a response in the newest event is the last content, without the model's text since its call", () => {
   const events = [
     userEvent('go'),
     calling('c1'),
@@ -27,7 +27,7 @@ test('a response that is the newest event is the last content, without what the 
   expect(contentsOf(events)).toEqual([said('user', 'go'), calls('c1'), answers({ c1: 'done' })]);
 });
 
-test('a late response of one run does not take the place of what another run answered under the same id', () => {
+test("a late response of one run does not replace another run's response with the same id", () => {
   const later = { invocationId: 'e-2' };
   const events = [
     { ...calling('c1'), invocationId: 'e-1' },
@@ -45,7 +45,7 @@ test('a late response of one run does not take the place of what another run ans
   ]);
 });
 
-test('what the user said and what other tools returned meanwhile stays, before the call that is answered', () => {
+test('user messages and other responses since the call are kept before the answered call', () => {
   const events = [
     userEvent('go'),
     calling('c1'),
@@ -66,7 +66,7 @@ test('what the user said and what other tools returned meanwhile stays, before t
   ]);
 });
 
-test('an answer is last also when another call has no response yet', () => {
+test('the newest response is last even if another call has no response yet', () => {
   const events = [
     functionCallEvent('bot', [call('c1')], { longRunningToolIds: ['c1'] }),
     modelEvent('bot', 'I am waiting.'),
@@ -80,7 +80,7 @@ test('an answer is last also when another call has no response yet', () => {
   expect(builder.build(events)).toEqual(contents);
 });
 
-test('events that say nothing to the model do not move an answer from the end', () => {
+test('events without content for the model do not move a response from the end', () => {
   const events = [
     calling('c1'),
     modelEvent('bot', 'I am waiting.'),
@@ -91,7 +91,7 @@ test('events that say nothing to the model do not move an answer from the end', 
   expect(contentsOf(events)).toEqual([calls('c1'), answers({ c1: 'done' })]);
 });
 
-test('an older late response moves next to its call and what was said in between stays', () => {
+test('an older late response moves to its call, and the messages in between are kept', () => {
   const events = [
     userEvent('go'),
     calling('c1'),
@@ -118,7 +118,7 @@ test('an older late response moves next to its call and what was said in between
   expect([builder.build(events), contentsOf(events)]).toEqual([later, later]);
 });
 
-test('several late responses each find their call', () => {
+test('several late responses each move to their call', () => {
   const events = [
     calling('a1', 'a2'),
     modelEvent('bot', 'first'),
@@ -140,7 +140,7 @@ test('several late responses each find their call', () => {
   ]);
 });
 
-test('answers to several calls in one event are last, in the order of their calls', () => {
+test('responses to several calls in one event are last, in call order', () => {
   const events = [
     calling('a'),
     modelEvent('bot', 'first'),
@@ -153,7 +153,7 @@ test('answers to several calls in one event are last, in the order of their call
 
 // Rule 7: pairs.
 
-test('the latest response of a call wins', () => {
+test('the latest response to a call wins', () => {
   const events = [
     calling('c1'),
     answering('bot', { c1: 'pending' }),
@@ -168,14 +168,14 @@ test('the latest response of a call wins', () => {
   ]);
 });
 
-test('responses stand in the order of their calls', () => {
+test('responses are in the order of their calls', () => {
   expect(contentsOf([calling('c1', 'c2'), answering('bot', { c2: 2, c1: 1 })])).toEqual([
     calls('c1', 'c2'),
     answers({ c1: 1, c2: 2 }),
   ]);
 });
 
-test('a response without a call is dropped, and what stands beside it is not', () => {
+test('a response without a call is dropped, and the parts beside it are kept', () => {
   const event = createEvent({
     author: 'user',
     content: { role: 'user', parts: [{ functionResponse: answer('lost', {}) }, { text: 'and this' }] },
@@ -183,7 +183,7 @@ test('a response without a call is dropped, and what stands beside it is not', (
   expect(contentsOf([userEvent('hi'), event])).toEqual([said('user', 'hi'), said('user', 'and this')]);
 });
 
-test('a call without a response is told to be cut off: services refuse it otherwise', () => {
+test('a call without a response gets one that says it was interrupted', () => {
   const events = [calling('c1', 'c2'), answering('bot', { c1: 1 }), userEvent('next')];
   const [{ parts: [told] = [] }] = [cutOff('c2')];
   expect(contentsOf(events)).toEqual([
@@ -203,7 +203,7 @@ test('a call without a response is told to be cut off: services refuse it otherw
   ]);
 });
 
-test('a call whose answer comes later is told to be pending until it comes, and then it is answered in its place', () => {
+test('a long-running call gets a pending response, which its result replaces in place', () => {
   const builder = new ContentsBuilder('bot', undefined);
   const events = [
     functionCallEvent('bot', [call('adk-1')], { longRunningToolIds: ['adk-1'] }),
@@ -227,17 +227,17 @@ test('a call whose answer comes later is told to be pending until it comes, and 
   expect([builder.build(events), contentsOf(events)]).toEqual([answered, answered]);
 });
 
-test('a response belongs to the newest call of its id, because some models use ids again', () => {
+test('a response belongs to the newest call with its id, because some models reuse ids', () => {
   const events = [calling('0'), answering('bot', { 0: 'first' }), calling('0'), answering('bot', { 0: 'second' })];
   expect(contentsOf(events)).toEqual([calls('0'), answers({ 0: 'first' }), calls('0'), answers({ 0: 'second' })]);
 });
 
-test('another agent with a call of the same id is not answered', () => {
+test("a response does not answer another agent's call with the same id", () => {
   const events = [functionCallEvent('guide', [call('c1', 'find')]), answering('user', { c1: 'x' })];
   expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] called tool `find` with parameters: {}')]);
 });
 
-test('a response inside a model’s own reply stays in it, because the model’s service ran the tool', () => {
+test("a response inside a model's reply stays there, because the model's service ran the tool", () => {
   const parts = [
     { functionCall: call('r1', 'remote') },
     { functionResponse: answer('r1', { result: 1 }, 'remote') },
@@ -251,7 +251,7 @@ test('a response inside a model’s own reply stays in it, because the model’s
 
 // Rule 8: ids.
 
-test('ids that the runtime gave are stripped, ids that the model gave stay', () => {
+test('ids of the runtime are removed and ids of the model are kept', () => {
   const events = [calling('adk-1', 'm-2'), answering('bot', { 'adk-1': 1, 'm-2': 2 })];
   expect(contentsOf(events)).toEqual([
     { role: 'model', parts: [{ functionCall: call(undefined) }, { functionCall: call('m-2') }] },

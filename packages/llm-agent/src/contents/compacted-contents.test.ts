@@ -13,7 +13,7 @@ const summary = (text: string, startTimestamp: number, endTimestamp: number, tim
     actions: { compaction: { startTimestamp, endTimestamp, compactedContent: { role: 'model', parts: [{ text }] } } },
   });
 
-test('a compacted range is its summary, where the range began', () => {
+test('a summary replaces its range at the position where the range began', () => {
   const events = [
     userEvent('zero', { timestamp: 0 }),
     userEvent('one', { timestamp: 1 }),
@@ -30,7 +30,7 @@ test('a compacted range is its summary, where the range began', () => {
   ]);
 });
 
-test('a later and wider summary stands for an earlier one', () => {
+test('a later and wider summary replaces an earlier one', () => {
   const events = [
     userEvent('one', { timestamp: 1 }),
     summary('narrow', 1, 1, 2),
@@ -40,12 +40,12 @@ test('a later and wider summary stands for an earlier one', () => {
   expect(contentsOf(events)).toEqual([said('model', 'wide')]);
 });
 
-test('an event that came after a summary is not covered by it, whatever its time', () => {
+test('a summary does not cover a later event, whatever its timestamp', () => {
   const events = [userEvent('one', { timestamp: 1 }), summary('sum', 1, 9, 2), userEvent('late', { timestamp: 3 })];
   expect(contentsOf(events)).toEqual([said('model', 'sum'), said('user', 'late')]);
 });
 
-test('an invocation that goes on is told as it was, behind the summary that tells of it, and for as long as it does', () => {
+test('a resumed invocation is shown in full behind the summary that covers it, until it ends', () => {
   const events = [
     userEvent('one', { timestamp: 1, invocationId: 'i1' }),
     userEvent('two', { timestamp: 2, invocationId: 'i2' }),
@@ -60,7 +60,7 @@ test('an invocation that goes on is told as it was, behind the summary that tell
   expect(builder.build(events)).toEqual(whole);
 });
 
-test('a response to a call that only a summary tells of is told, whoever gave it', () => {
+test('a response to a summarized call is shown as text, whoever gave it', () => {
   const events = [
     calling('c1', 'c2'),
     summary('called', 0, 1, 2),
@@ -72,7 +72,7 @@ test('a response to a call that only a summary tells of is told, whoever gave it
   expect(contentsOf(events)).toEqual([said('model', 'called'), told('one'), told('two')]);
 });
 
-test('a summary whose events are not there stands where it was made', () => {
+test('a summary whose events were not read stands where it was created', () => {
   expect(contentsOf([summary('before the window', 1, 2, 3), userEvent('four', { timestamp: 4 })])).toEqual([
     said('model', 'before the window'),
     said('user', 'four'),

@@ -6,7 +6,7 @@ import { answer, answering, call, calls, contentsOf, cutOff, said } from './fixt
 
 // Rule 1: rewinds.
 
-test('a rewind takes back its invocation and all that came after it', () => {
+test('a rewind removes its invocation and all later events', () => {
   const events = [
     userEvent('one', { invocationId: 'i1' }),
     modelEvent('bot', 'first', { invocationId: 'i1' }),
@@ -19,7 +19,7 @@ test('a rewind takes back its invocation and all that came after it', () => {
   expect(contentsOf(events)).toEqual([said('user', 'one'), said('model', 'first'), said('user', 'again')]);
 });
 
-test('a rewind that is taken back itself does not count', () => {
+test('a rewind that was rewound itself has no effect', () => {
   const events = [
     userEvent('one', { invocationId: 'i1' }),
     userEvent('two', { invocationId: 'i2' }),
@@ -30,7 +30,7 @@ test('a rewind that is taken back itself does not count', () => {
   expect(contentsOf(events)).toEqual([said('user', 'one')]);
 });
 
-test('a rewind to an invocation that is not there takes nothing back', () => {
+test('a rewind to an unknown invocation has no effect', () => {
   const events = [
     userEvent('one', { invocationId: 'i1' }),
     createEvent({ author: 'user', invocationId: 'i2', actions: { rewindBeforeInvocationId: 'lost' } }),
@@ -38,7 +38,7 @@ test('a rewind to an invocation that is not there takes nothing back', () => {
   expect(contentsOf(events)).toEqual([said('user', 'one')]);
 });
 
-test('calls that were rewound take no responses any more', () => {
+test('rewound calls get no responses', () => {
   const events = [
     userEvent('one', { invocationId: 'i1' }),
     functionCallEvent('bot', [call('c1')], { invocationId: 'i1' }),
@@ -50,7 +50,7 @@ test('calls that were rewound take no responses any more', () => {
 
 // Rule 2: what is visible.
 
-test('events of the own branch and of its ancestors are seen, others are not', () => {
+test('the model sees events of its own branch and its ancestors only', () => {
   const events = [
     userEvent('for all'),
     modelEvent('bot', 'on a', { branch: 'a' }),
@@ -66,7 +66,7 @@ test('events of the own branch and of its ancestors are seen, others are not', (
   expect(texts()).toHaveLength(6);
 });
 
-test('thoughts alone, empty texts, questions of the runtime, chunks and signals are not seen', () => {
+test('the model does not see lone thoughts, empty texts, requests of the runtime, chunks and signals', () => {
   const question = (name: string) => functionCallEvent('bot', [call('c', name)]);
   const events = [
     userEvent('hi'),
@@ -83,19 +83,19 @@ test('thoughts alone, empty texts, questions of the runtime, chunks and signals 
   expect(contentsOf(events)).toEqual([said('user', 'hi')]);
 });
 
-test('thoughts beside an answer stay, and so does an empty text with a signature', () => {
+test('thoughts beside an answer and an empty text with a signature are kept', () => {
   const parts = [{ text: 'hm', thought: true }, { text: 'Yes.' }, { text: '', thoughtSignature: 'c2ln' }];
   expect(contentsOf([modelEvent('bot', parts)])).toEqual([{ role: 'model', parts }]);
 });
 
-test('a question of the runtime beside a call leaves the call', () => {
+test('a request of the runtime is removed and the call beside it is kept', () => {
   const events = [functionCallEvent('bot', [call('c1'), call('c2', 'adk_request_confirmation')])];
   expect(contentsOf(events)).toEqual([calls('c1'), cutOff('c1')]);
 });
 
 // Rule 4: transcriptions.
 
-test('the pieces of what one speaker said are one text', () => {
+test('consecutive transcriptions of one speaker are joined', () => {
   const heard = (text: string) => createEvent({ author: 'user', inputTranscription: { text } });
   const spoken = (text: string) => createEvent({ author: 'bot', outputTranscription: { text } });
   const events = [heard('What '), heard('time?'), spoken('It is '), spoken('noon.'), heard('Thanks.')];
@@ -106,7 +106,7 @@ test('the pieces of what one speaker said are one text', () => {
   ]);
 });
 
-test('what another agent spoke is joined and told as context', () => {
+test('transcriptions of another agent are joined and shown as context', () => {
   const spoken = (author: string, text: string) => createEvent({ author, outputTranscription: { text } });
   const events = [spoken('guide', 'To the '), spoken('guide', 'left.'), spoken('clerk', 'Next.')];
   expect(contentsOf(events)).toEqual([
@@ -115,7 +115,7 @@ test('what another agent spoke is joined and told as context', () => {
   ]);
 });
 
-test('what was typed in between begins a new text', () => {
+test('a typed message between transcriptions starts a new text', () => {
   const heard = (text: string) => createEvent({ author: 'user', inputTranscription: { text } });
   expect(contentsOf([heard('a'), userEvent('typed'), heard('b')])).toEqual([
     said('user', 'a'),
@@ -126,7 +126,7 @@ test('what was typed in between begins a new text', () => {
 
 // Rule 5: other agents.
 
-test('what another agent said and did is told as context, without its thoughts', () => {
+test('messages and calls of another agent are shown as context, without its thoughts', () => {
   const image = { inlineData: { mimeType: 'image/png', data: 'aQ==' } };
   const events = [
     modelEvent('guide', [{ text: 'hm', thought: true }, { text: 'Look:' }, image]),
@@ -144,14 +144,14 @@ test('what another agent said and did is told as context, without its thoughts',
 
 // Answers of the wrong shape.
 
-test('an answer of the wrong shape is followed by what was wrong with it', () => {
+test('an answer that does not match the schema is followed by a correction', () => {
   const wrong = { errorCode: 'OUTPUT_SCHEMA', errorMessage: 'Not JSON.' };
   const correction = said('user', 'Not JSON. Answer again with JSON that matches the schema and nothing else.');
   expect(contentsOf([modelEvent('bot', 'four', wrong)])).toEqual([said('model', 'four'), correction]);
   expect(contentsOf([createEvent({ author: 'bot', ...wrong })])).toEqual([correction]);
 });
 
-test('the correction is for the agent that answered, and the end of a failed run is none', () => {
+test('only the agent that answered gets a correction, and a failed run adds none', () => {
   const wrong = { errorCode: 'OUTPUT_SCHEMA', errorMessage: 'Not JSON.' };
   const events = [modelEvent('guide', 'four', wrong), createEvent({ author: 'bot', object: 'error', ...wrong })];
   expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] said: four')]);
@@ -159,7 +159,7 @@ test('the correction is for the agent that answered, and the end of a failed run
 
 // How it is built.
 
-test('a list that was given out is the caller’s own', () => {
+test('build returns a short list as a copy', () => {
   const events = [userEvent('one')];
   const builder = new ContentsBuilder('bot', undefined);
   builder.build(events).push(said('user', 'pushed'));
@@ -167,7 +167,7 @@ test('a list that was given out is the caller’s own', () => {
   expect(builder.build(events)).toEqual([said('user', 'one'), said('user', 'two')]);
 });
 
-test('a long list is handed out without a copy, and one that was changed is built anew', () => {
+test('build returns a long list without a copy, and rebuilds it after a caller changed it', () => {
   const events = Array.from({ length: 2048 }, (_, index) => userEvent(`message ${index}`));
   const builder = new ContentsBuilder('bot', undefined);
   const contents = builder.build(events);

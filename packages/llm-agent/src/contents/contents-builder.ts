@@ -21,18 +21,19 @@ import {
   withoutClientId,
 } from './event-content.ts';
 
-/** The response shown to the model for a call whose result comes later. */
+/** The response that the model sees for a call whose result comes later. */
 const PENDING = { status: 'pending', message: 'There is no result yet.' };
 
-/** The calls of one content and what they were answered, kept together whenever the answers came. */
+/** The calls of one content, with their responses, which may arrive in several later events. */
 interface CallGroup {
-  /** The index of the calls in the contents. Their responses are right behind. */
+  /** The index of the content with the calls. The content with their responses follows it. */
   readonly index: number;
   readonly calls: AnsweredCall[];
-  /** True if the calls still run: those without a response will have one. */
+  /** True if the calls still run, so a missing response will come. */
   readonly isUnderWay: boolean;
+  /** True if the contents hold a content with the responses. */
   placed: boolean;
-  /** The newest event with responses to these calls. */
+  /** The newest event with responses to these calls; undefined before the first. */
   answeredBy: Event | undefined;
 }
 
@@ -44,18 +45,17 @@ interface AnsweredCall {
 }
 
 /**
- * Options of a builder. The default is for an agent that runs no code, and a model that takes no media in function
- * responses.
+ * Options of a `ContentsBuilder`. The defaults suit an agent without a code executor and a model that accepts no media in function responses.
  */
 export interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
-  /** The media that the model takes in function responses. Other media follows behind the responses. Default: none. */
+  /** Tells whether the model accepts a media part in a function response. Other media follows the responses. Default: accepts none. */
   readonly takes?: TakesResponsePart | undefined;
-  /** An invocation whose calls still run: those without a response will have one. */
+  /** The id of an invocation whose calls still run, so a missing response will come. */
   readonly underWay?: string | undefined;
-  /** Cache for the calls of the session, see `Invocation.derived`. Default: one of the builder. */
+  /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
   readonly derived?: Map<unknown, unknown> | undefined;
-  /** All events of the session, for a builder of some of them: a response may belong to a call before these. */
+  /** All events of the session, if the builder gets only some of them: a response may answer an earlier call. Default: the built events. */
   readonly sessionEvents?: readonly Event[] | undefined;
 }
 
@@ -70,13 +70,12 @@ function isResponse({ functionResponse }: Part): boolean {
   return functionResponse !== undefined;
 }
 
-/** From so many contents on the list itself is handed out: copying it would make a step cost more the longer the session is. */
+/** Number of contents from which `build` returns its own list and not a copy, so that a step does not cost more in a longer session. */
 const LENT_FROM = 2048;
 
 /**
- * The contents that a model sees of a session, kept up to date event by event: a step costs its new events and not the whole
- * history again. Contents are shared with the events they came from, and a long list with the next request: neither is to be
- * modified.
+ * Builds the contents that a model sees of a session, and updates them event by event, so that a step costs its new events and not the whole
+ * history. Do not modify the result: contents are shared with the events, and a long list is shared with the next request.
  */
 export class ContentsBuilder {
   readonly #agentName: string;
@@ -84,20 +83,20 @@ export class ContentsBuilder {
   readonly #options: ContentsOptions;
   readonly #derived: Map<unknown, unknown>;
   #contents: Content[] = [];
-  /** The events that are built, and the calls of the session if there were any to look up. */
+  /** The events of the current `build`, and the session's calls once an event needed them. */
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
+  /** The newest calls while no content follows them. */
   readonly #answered = new Map<RecordedCall, AnsweredCall>();
-  /** The newest calls while nothing stands behind them. */
   #unanswered: CallGroup | undefined;
-  /** The groups that the newest event answers; empty when the newest event is something else. */
+  /** The groups that the newest event responds to; empty if the newest event has other content. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
   #seen = 0;
   /** Length of the contents when they were last returned. */
   #length = 0;
-  /** The speech that the last content holds, when it is one. */
+  /** The transcribed speech in the last content; undefined if the last content is not speech. */
   #spoken: Spoken | undefined;
-  /** The contents that stand for events that were summarized. */
+  /** The contents that are summaries. */
   #summaries: Set<Content> | undefined;
   #goingOn: string | undefined;
 
@@ -109,10 +108,10 @@ export class ContentsBuilder {
   }
 
   /**
-   * Returns the contents of these events, of which the ones seen before are a prefix. Models refuse a call without a response: one
-   * that has none in the session is told to wait for its answer, or to be cut off. When the newest event is a function response, it
-   * is the last content, behind its call.
-   * @param goingOn an invocation that is resumed: it is told as it is, also when a summary tells of it
+   * Returns the contents of the events, which must begin with the events of the previous call. Models refuse a call without a response, so a
+   * call that has none in the session gets one that says it is pending or was interrupted. If the newest event is a function response, it is
+   * the last content, right after its call.
+   * @param goingOn the id of an invocation that is resumed: its events are kept, even if a summary covers them
    */
   build(events: readonly Event[], goingOn?: string): Content[] {
     this.#calls = undefined;
@@ -145,16 +144,15 @@ export class ContentsBuilder {
     }
   }
 
-  /** The calls of the session, looked up when an event with calls or responses is met. */
+  /** Returns the session's calls. They are looked up at the first event with calls or responses. */
   #callsOfSession(): Calls {
     const { sessionEvents = this.#events } = this.#options;
     return (this.#calls ??= Calls.of({ events: sessionEvents }, this.#derived));
   }
 
   /**
-   * Returns the contents with the newest answers, behind their calls, at the end. What the model said since these calls without
-   * calling a tool is left out, because a model that reads its own text last takes the turn for done. What the user said, other
-   * calls with their responses, and summaries stay, before them.
+   * Returns the contents with the newest responses and their calls moved to the end. Model text since those calls is left out, because a model
+   * that reads its own text last regards its turn as done. User messages, other calls with their responses, and summaries are kept in front.
    */
   #endWithNewestAnswers(): Content[] {
     const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
@@ -163,7 +161,7 @@ export class ContentsBuilder {
     const calls = new Set(Array.from(this.#answered.values(), ({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
       if (answers.has(content)) return [];
-      // Services refuse a call behind a model's text, and a summary tells what the user said as well.
+      // A summary gets the role user, because services refuse a call that follows a text of the model.
       if (this.#summaries?.has(content)) return [{ ...content, role: 'user' }];
       return content.role !== 'model' || calls.has(content) ? [content] : [];
     });
@@ -189,7 +187,7 @@ export class ContentsBuilder {
       if (spoken) this.#addSpoken(spoken);
     } else {
       const content = toModelContent(event, this.#agentName, this.#options.codeStyle);
-      // A response inside a model's own reply is part of that reply: its service ran the tool.
+      // A response inside a model's reply belongs to that reply, because the model's service ran the tool.
       if (content && content.role !== 'model' && content.parts?.some(isResponse)) this.#addResponses(event);
       else if (content) this.#addSaid(event, content);
     }
@@ -197,7 +195,7 @@ export class ContentsBuilder {
     if (isOwnError && isOutputMismatch(event)) this.#addCorrection(event);
   }
 
-  /** Speech comes in pieces: those of one speaker that follow each other are one text. */
+  /** Adds transcribed speech. Consecutive pieces of one speaker are joined to one text. */
   #addSpoken(piece: Spoken): void {
     this.#newestAnswered = NO_GROUPS;
     const before = this.#spoken;
@@ -208,7 +206,7 @@ export class ContentsBuilder {
     this.#spoken = spoken;
   }
 
-  /** Tells the model what was wrong with its answer. */
+  /** Adds a message that tells the model why its answer did not match the schema. */
   #addCorrection({ errorMessage = '' }: Event): void {
     this.#newestAnswered = NO_GROUPS;
     const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
@@ -232,7 +230,7 @@ export class ContentsBuilder {
     this.#unanswered = group;
   }
 
-  /** The calls that the model gets responses to: not those that its service ran, and no requests to people. */
+  /** Returns the calls of the event that the runtime responds to, without requests to people and calls that the model's service ran. */
   #callsForModel(event: Event): readonly RecordedCall[] {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
@@ -246,11 +244,11 @@ export class ContentsBuilder {
     return calls;
   }
 
-  /** Puts each response right behind its call, the latest one of an id in place of an earlier one. Orphans are dropped. */
+  /** Places each response right after its call; the latest response to a call wins. Responses without a call are dropped. */
   #addResponses(event: Event): void {
     const rest: Part[] = [];
     const groups: CallGroup[] = [];
-    // In the order of the responses, without those that belong to no call.
+    // In the order of the responses; responses without a call have no entry.
     const calls = this.#callsOfSession().answeredIn(event);
     let next = 0;
     for (const part of event.content?.parts ?? []) {
@@ -263,7 +261,7 @@ export class ContentsBuilder {
       }
       const answered = call && this.#answered.get(call);
       if (!answered) {
-        // Its call may be one that a summary tells of: what is answered late is told, and never lost.
+        // A summary may cover the call: then the late response is added as text, so that it is not lost.
         if (this.#summaries) rest.push(...toldResponse(response));
         continue;
       }
@@ -274,7 +272,7 @@ export class ContentsBuilder {
     }
     for (const group of groups) this.#placeResponses(group);
     if (rest.length > 0) this.#push({ role: 'user', ...event.content, parts: rest });
-    // An event of orphans alone says nothing.
+    // An event that holds only responses without calls adds nothing.
     if (rest.length > 0) this.#newestAnswered = NO_GROUPS;
     else if (groups.length > 0) this.#newestAnswered = groups;
   }
@@ -294,12 +292,12 @@ export class ContentsBuilder {
       this.#push(content);
       return;
     }
-    // No group stands behind: the calls of the next one would have had these told before.
+    // No later group has to move: adding the calls of a later group would have placed these responses first.
     this.#contents.splice(at, 0, content);
   }
 }
 
-/** True for contents that end with calls of which none has a response yet. */
+/** Returns true if the contents end with calls that are all still pending. */
 export function endsWithPending(contents: readonly Content[]): boolean {
   const { parts = [] } = contents.at(-1) ?? {};
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
@@ -310,7 +308,7 @@ function toldOpen({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGro
   return withoutClientId({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
 }
 
-/** A response without its call, as text, because services refuse it as a part; its media behind the text. */
+/** Converts a response without its call to text, followed by its media. Services refuse such a response as a part. */
 function toldResponse({ name = '', response = {}, parts = [] }: FunctionResponse): Part[] {
   return [{ text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` }, ...parts];
 }

@@ -83,7 +83,7 @@ function idsOf(content: Content | undefined, key: 'functionCall' | 'functionResp
 const SEEDS = Array.from({ length: 150 }, (_, seed) => seed);
 
 test.each([undefined, 'a', 'a.b'])(
-  'contents built event by event equal those built at once, on branch %s',
+  'ContentsBuilder builds the same contents event by event as at once, on branch %s',
   (branch) => {
     for (const seed of SEEDS) {
       const history = historyOf(seed, 60);
@@ -101,7 +101,7 @@ test.each([undefined, 'a', 'a.b'])(
   },
 );
 
-test('every response follows its call, and no call is answered twice', () => {
+test('every response follows its call, and no call has two responses', () => {
   for (const seed of SEEDS) {
     const contents = new ContentsBuilder('bot', undefined).build(historyOf(seed, 80));
     for (const [index, content] of contents.entries()) {
@@ -115,7 +115,7 @@ test('every response follows its call, and no call is answered twice', () => {
   }
 });
 
-test('no event of a history is changed', () => {
+test('ContentsBuilder does not modify the events', () => {
   for (const seed of SEEDS) {
     const history = historyOf(seed, 60);
     const before = JSON.stringify(history);
@@ -125,7 +125,7 @@ test('no event of a history is changed', () => {
   }
 });
 
-test('a step looks at its new events only', () => {
+test('ContentsBuilder reads only the new events of a step', () => {
   const history = historyOf(1, 200).filter(({ actions }) => !actions.compaction && !actions.rewindBeforeInvocationId);
   let reads = 0;
   const counted = history.map(
@@ -144,7 +144,7 @@ test('a step looks at its new events only', () => {
   expect(reads).toBeLessThan(10);
 });
 
-test('a long history is built event by event like a short one, also when a caller added to the list it was lent', () => {
+test('ContentsBuilder updates a long history event by event, even if a caller added to the shared list', () => {
   const history = historyOf(7, 4000).filter(({ actions }) => !actions.rewindBeforeInvocationId && !actions.compaction);
   const builder = new ContentsBuilder('bot', undefined);
   const events: Event[] = [];

@@ -2,12 +2,12 @@ import type { Content, Event, Part } from '@eventloom/core';
 import { isPersonRequest } from '@eventloom/core/internal';
 import { type CodeStyle, codePartText } from '../code-execution/code-contents.ts';
 
-/** Ids the runtime gave to calls that the model left unnamed. */
+/** Prefix of the ids that the runtime gives to calls without an id of the model's. */
 const CLIENT_ID_PREFIX = 'adk-';
 
 /**
- * Converts an event to a content for the model of the agent; undefined if the event has nothing for it. Events are not
- * modified. @param codeStyle the form in which the agent's model reads executed code
+ * Converts an event to a content for the agent's model; undefined if the event holds nothing for the model. The event is not modified.
+ * @param codeStyle the delimiters with which executed code is shown; absent for an agent without a code executor
  */
 export function toModelContent(event: Event, agentName: string, codeStyle?: CodeStyle): Content | undefined {
   const { author, content } = event;
@@ -17,7 +17,7 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   let isRewritten = false;
   for (const part of parts) {
     if (part.text && part.thought !== true && !part.functionCall && !part.functionResponse && !codeStyle) {
-      says = true; // as most parts are
+      says = true; // the common case, without function calls
       continue;
     }
     says ||= isSaid(part);
@@ -35,26 +35,26 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
     if (isFrameworkPart(part)) continue;
     told.push(isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part));
   }
-  // As text a result is what the runtime tells the model.
+  // A code result that became text comes from the runtime, so its role is user.
   const isResult = parts[0]?.codeExecutionResult !== undefined && isRunHere(parts[0], codeStyle);
   return { role: isResult ? 'user' : role, parts: told };
 }
 
-/** Code, or the result of code, that an executor of the runtime ran and not the model's service. */
+/** Returns true for code, or a result, that an executor ran and not the model's service. */
 function isRunHere(part: Part | undefined, codeStyle: CodeStyle | undefined): boolean {
   const code = part?.executableCode ?? part?.codeExecutionResult;
   if (!code) return false;
   return codeStyle?.codeBlockDelimiters.length ? true : code.id?.startsWith(CLIENT_ID_PREFIX) === true;
 }
 
-/** Speech as text, and whose it is. */
+/** Transcribed speech, with its author. */
 export interface Spoken {
   readonly author: string;
   readonly role: 'user' | 'model';
   readonly text: string;
 }
 
-/** The speech of an event that holds nothing else. */
+/** Returns the transcription of an event that has no parts; undefined for other events. */
 export function transcriptionOf({
   author,
   content,
@@ -66,26 +66,26 @@ export function transcriptionOf({
   return outputTranscription?.text ? { author, role: 'model', text: outputTranscription.text } : undefined;
 }
 
-/** Converts speech to a content for the model of the agent. */
+/** Converts transcribed speech to a content for the agent's model. */
 export function toSpokenContent({ author, role, text }: Spoken, agentName: string): Content {
   return author === 'user' || author === agentName
     ? { role, parts: [{ text }] }
     : toForeignContent(tellPart(author, { text }));
 }
 
-/** A part that is more than a thought, an empty text, a recording or a question of the runtime's own. */
+/** Returns true for a part that the model should see: no thought, empty text, recording or request of the runtime to a person. */
 function isSaid(part: Part): boolean {
   const { text, thought } = part;
   if (thought === true) return false;
   if (text) return true;
   const { fileData } = part;
-  // Audio that a live run saved as an artifact: models cannot read it, and are told what was said in words.
+  // Audio that a live run saved as an artifact. Models cannot read it; they get the transcription.
   const isRecording = fileData?.mimeType?.startsWith('audio/') === true && fileData.fileUri?.startsWith('artifact:');
   if (isRecording || isFrameworkPart(part)) return false;
   return text !== '' || Object.keys(part).length > 1;
 }
 
-/** A question of the runtime's own to a person, or its answer: these are between the client and the runtime, no model sees them. */
+/** Returns true for a request of the runtime to a person, and for its answer. Models do not see these parts. */
 export function isFrameworkPart({ functionCall, functionResponse }: Part): boolean {
   return isPersonRequest(functionCall ?? functionResponse ?? {});
 }
@@ -96,7 +96,7 @@ function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {
   return isRunHere(part, codeStyle);
 }
 
-/** The part without an id that the runtime gave: the model never saw it. */
+/** Returns the part without an id that the runtime gave, because the model never saw that id. */
 export function withoutClientId(part: Part): Part {
   if (part.functionCall?.id?.startsWith(CLIENT_ID_PREFIX)) {
     const { id: _, ...functionCall } = part.functionCall;
@@ -109,7 +109,7 @@ export function withoutClientId(part: Part): Part {
   return part;
 }
 
-/** Makes a content from parts of another agent: context for this agent, not actions of its own. */
+/** Creates a content from another agent's parts, marked as context so that the model does not take them for its own actions. */
 function toForeignContent(told: readonly Part[]): Content {
   return { role: 'user', parts: [{ text: 'For context:' }, ...told] };
 }

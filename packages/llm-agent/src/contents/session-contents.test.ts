@@ -15,7 +15,7 @@ function textsOf(contents: readonly Content[]): (string | undefined)[] {
   return contents.map((content) => content.parts?.at(-1)?.text);
 }
 
-test('contents go on from what was built of the events before', () => {
+test('sessionContents continues from the contents of the earlier events', () => {
   const derived = new Map<unknown, unknown>();
   const events = [userEvent('one')];
   const context = contextOf(events, { derived });
@@ -44,12 +44,12 @@ test('the current turn begins with the newest message of the user', () => {
   expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['three', undefined, undefined]);
 });
 
-test('the current turn begins with what another agent said last', () => {
+test('the current turn begins with the last message of another agent', () => {
   const events = [userEvent('one'), modelEvent('guide', 'two'), modelEvent('bot', 'three')];
   expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['[guide] said: two', 'three']);
 });
 
-test('function responses go on with the turn of their calls', () => {
+test('function responses continue the turn of their calls', () => {
   const events = [
     userEvent('old'),
     userEvent('go'),
@@ -59,7 +59,7 @@ test('function responses go on with the turn of their calls', () => {
   expect(currentTurnContents(contextOf(events))).toHaveLength(3);
 });
 
-test('an answer continues the turn that made the call, also when others began since', () => {
+test('an answer continues the turn that made the call, even if other turns began since', () => {
   const answered = (id: string) => functionResponseEvent('user', [{ id, name: 'f', response: { id } }]);
   const events = [
     userEvent('old'),
@@ -85,12 +85,12 @@ test('an answer continues the turn that made the call, also when others began si
   expect(textsOf(currentTurnContents(contextOf([...events, userEvent('new')])))).toEqual(['new']);
 });
 
-test('a response without a call leaves the current turn as it is', () => {
+test('a response without a call does not change the current turn', () => {
   const lost = functionResponseEvent('user', [{ id: 'lost', name: 'f', response: {} }]);
   expect(textsOf(currentTurnContents(contextOf([userEvent('one'), userEvent('two'), lost])))).toEqual(['two']);
 });
 
-test('events that the agent does not see begin no turn', () => {
+test('events that the agent does not see do not begin a turn', () => {
   const events = [
     userEvent('hello'),
     modelEvent('bot', 'hi'),
@@ -100,7 +100,7 @@ test('events that the agent does not see begin no turn', () => {
   expect(textsOf(currentTurnContents(contextOf(events)))).toEqual(['hello', 'hi']);
 });
 
-test('events of another branch begin no turn', () => {
+test('events of another branch do not begin a turn', () => {
   const events = [
     userEvent('hello'),
     modelEvent('bot', 'hi', { branch: 'lead.bot' }),
@@ -110,7 +110,7 @@ test('events of another branch begin no turn', () => {
   expect(textsOf(currentTurnContents({ agent, session, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
 });
 
-test('a session without events has no contents', () => {
+test('sessionContents returns an empty list for a session without events', () => {
   expect(currentTurnContents(contextOf([]))).toEqual([]);
   expect(sessionContents(contextOf([]))).toEqual([]);
 });

@@ -4,14 +4,14 @@ import type { CodeStyle } from '../code-execution/code-contents.ts';
 import { ContentsBuilder, type ContentsOptions } from './contents-builder.ts';
 import { toModelContent, transcriptionOf } from './event-content.ts';
 
-/** An agent, and the session that its model sees. */
+/** The parts of an invocation context that the contents depend on. */
 type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
 
-/** The contents of a session as the agent's model sees them; see ContentsBuilder, which is kept with the events. */
+/** Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events. */
 export function sessionContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
   const { agent, branch, session, invocation } = view;
   const { derived, resumedFrom, invocationId } = invocation;
-  // A live run has its history told seldom, and then with calls that still run.
+  // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, underWay: invocationId };
     return new ContentsBuilder(agent.name, branch, options).build(session.events);
@@ -26,8 +26,8 @@ export function sessionContents(view: View, model?: BaseLlm, codeStyle?: CodeSty
 }
 
 /**
- * Returns the contents of the current turn alone: from the newest user or foreign event on. A message of function responses continues
- * the turn that made the calls, also when other turns began since.
+ * Returns the contents of the current turn only: from the newest event of the user or another agent on. A message of function responses continues
+ * the turn that made the calls, even if other turns began since.
  */
 export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
   const { agent, branch, session, invocation } = view;
@@ -42,7 +42,7 @@ function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined)
   return { codeStyle, takes: model && ((part) => model.supportsFunctionResponsePart(model.model, part)) };
 }
 
-/** The index of the event that starts the current turn: the newest one before the calls of all responses since then. */
+/** Returns the index of the event that starts the current turn: the newest such event before the calls of all responses that follow it. */
 function turnStart(events: readonly Event[], calls: Calls, agentName: string, branch: string | undefined): number {
   let firstCall = events.length;
   for (let at = events.length - 1; at >= 0; at--) {
