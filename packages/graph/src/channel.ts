@@ -4,31 +4,31 @@ import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools
 import { checkOptions } from './check-options.ts';
 
 /**
- * Makes a channel's new value of the one it holds, undefined where it holds none, and of what a node writes. Both are JSON and not to
- * be changed. It is called once for each write, in the order of the commits, and never again for a write that is stored.
+ * Computes a channel's new value from its current value, undefined if it is empty, and the value that a node writes. Both are JSON and must not
+ * be modified. The reducer is called once for each write, in the order in which the nodes commit, and not again for a stored write.
  */
 export type Reducer<Value, Update = Value> = (current: Value | undefined, update: Update) => Value;
 
-/** Options of a channel. */
+/** Options of `channel`. */
 export interface ChannelOptions<Value, Update = Value, Default = Value> {
-  /** Without one a channel has one writer, and what that writes takes the place of what was there. */
+  /** Combines the current value with each write. Without a reducer a write replaces the value, and only one node may write the channel. */
   readonly reducer?: Reducer<Value, Update>;
   /**
-   * Initial value of the channel in each run of the graph, passed through the schema. Default: the value in the session
-   * under `stateKey`, or none.
+   * Initial value of the channel in each run of the graph, parsed by the schema. Not used if the session holds a value under `stateKey`. Default:
+   * the channel is empty.
    */
   readonly default?: Default;
   /**
-   * The key of the session's state, with its scope prefix, under which the channel is kept: instructions and other agents read it there,
-   * and what they write there is what the channel holds. What the schema refuses of that is a ConfigurationError at the next step. Runs of
-   * the graph in one session share it. Without one the channel belongs to one run of the graph and is seen by nobody else.
+   * The session-state key, with its scope prefix, that holds the channel's value. Instructions and other agents can read and write the value
+   * there, and all runs of the graph in the session share it. A value that does not match the schema throws a ConfigurationError at the next step.
+   * Default: the value belongs to one run of the graph and is not visible outside it.
    */
   readonly stateKey?: string;
 }
 
 const OPTIONS: OptionNames<ChannelOptions<unknown>> = { reducer: true, default: true, stateKey: true };
 
-/** A value that the nodes of a graph share. */
+/** A channel of any type: a value that the nodes of a graph share. */
 export interface AnyChannel {
   readonly schema: ValueSchema;
   readonly reducer: Reducer<unknown, unknown> | undefined;
@@ -36,16 +36,16 @@ export interface AnyChannel {
   readonly stateKey: string | undefined;
 }
 
-/** A channel that is read as `Value` and written as `Update`. */
+/** A channel whose value nodes read as `Value` and write as `Update`. */
 export interface Channel<Value = unknown, Update = Value> extends AnyChannel {
-  /** For the compiler alone: what the channel is read and written as. */
+  /** Carries the types of value and update; never set. */
   readonly types?: { readonly value: Value; readonly update: Update } | undefined;
 }
 
 /** The channels of a graph, by name. */
 export type Channels = Readonly<Record<string, AnyChannel>>;
 
-/** The values that a node reads: each channel's value, with undefined where the channel may be empty. */
+/** The channel values that a node reads, by channel name. The value of a channel without a default may be undefined. */
 export type ChannelValues<C> = {
   readonly [K in keyof C]: C[K] extends { readonly types?: { readonly value: infer Value } | undefined }
     ? Value
@@ -53,7 +53,7 @@ export type ChannelValues<C> = {
 };
 
 /**
- * The updates that a node returns if it may write the channels `W`; a node that may write none has no keys to return.
+ * The updates that a node may write if it declares the channels `W`; no keys if it declares none.
  */
 export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
   ? Readonly<Record<string, never>>
@@ -63,7 +63,7 @@ export type ChannelUpdates<C, W extends keyof C> = [W] extends [never]
         : unknown;
     };
 
-/** The type of what a schema gives, where it takes that as well, and otherwise of what it takes: one that makes a number of a text takes texts. */
+/** The type that nodes write: the schema's output type if the schema also accepts it as input, otherwise its input type. */
 type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer Input }
     ? InferSchema<S> extends Input
@@ -73,10 +73,14 @@ type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer 
   : Record<string, unknown>;
 
 /**
- * A channel whose values the schema lets through: zod 4, any Standard Schema with a JSON schema, or JSON Schema. What a reducer
- * gives is checked as well, all of it, and what the session holds under a `stateKey`: with one of these the schema must leave what it made
- * itself as it is, which is checked with each write that it changes.
- * @throws ConfigurationError for a schema of no known kind, an option that there is not, and a reducer that is no function
+ * Creates a channel whose values match a schema: zod 4, any Standard Schema with a JSON schema, or JSON Schema.
+ *
+ * The schema also checks the results of the reducer and the value that the session holds under `stateKey`. So, with a `reducer` or a `stateKey`,
+ * the schema must leave its own output unchanged when it parses it again; a write that violates this throws.
+ * @throws ConfigurationError for an unknown kind of schema, an unknown option, and a reducer that is not a function
+ *
+ * @example
+ * const notes = channel(z.array(z.string()), { reducer: append, default: [] });
  */
 export function channel<S extends SchemaLike, Update = InferInput<S>>(
   schema: S,
@@ -92,7 +96,7 @@ export function channel(schema: SchemaLike, options: ChannelOptions<unknown, nev
     throw new ConfigurationError('channel: reducer must be a function');
   const made: AnyChannel = {
     schema: new ValueSchema(schema, 'channel'),
-    // What it is called with is what the schema let through.
+    // The reducer is called only with values that the schema parsed.
     reducer: options.reducer as Reducer<unknown, unknown> | undefined,
     default: options.default,
     stateKey: options.stateKey,
@@ -100,17 +104,17 @@ export function channel(schema: SchemaLike, options: ChannelOptions<unknown, nev
   return made;
 }
 
-/** True for what `channel` made. */
+/** Returns true for a channel that `channel` created. */
 export function isChannel(value: unknown): value is AnyChannel {
   return typeof value === 'object' && value !== null && 'schema' in value && 'stateKey' in value;
 }
 
-/** A reducer for lists: adds the items of another. */
+/** A reducer for lists: appends the written items to the current ones. */
 export function append<T>(current: readonly T[] | undefined, update: readonly T[]): T[] {
   return [...(current ?? []), ...update];
 }
 
-/** A reducer for channels with several writers: the last one wins. */
+/** A reducer that lets several nodes write a channel: the last write replaces the value. */
 export function replace<T>(_current: T | undefined, update: T): T {
   return update;
 }

@@ -166,7 +166,7 @@ test.each<[string, () => unknown, RegExp]>([
   [
     'a channel that is none',
     () => new StateGraph({ name: 'g', channels: { c: z.number() as never } }),
-    /"c" is no channel/,
+    /"c" is not a channel/,
   ],
   ['an option of a channel that there is not', () => channel(z.number(), { reduce: replace } as never), /"reduce"/],
   ['a reducer that is none', () => channel(z.number(), { reducer: 5 as never }), /reducer/],

@@ -17,37 +17,37 @@ import { graphHistories } from './graph-history.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { START } from './names.ts';
 
-/** The run to fork, and the session to fork it to. */
+/** Parameters of `GraphAgent.fork`: the run to fork, and the session to create. */
 export interface ForkParams {
   readonly sessionService: BaseSessionService;
   /**
-   * The artifacts of the session. Required if artifacts were saved before the step: the fork gets the versions of that
-   * time. Artifacts that no event names, because the app saved them itself, are copied in their current version;
-   * versions that were deleted since are missing.
+   * The service that stores the session's artifacts. Required if artifacts were saved before the step; the fork gets their versions of that time.
+   * Artifacts that no event names, because the app saved them itself, are copied in their current version. Deleted versions are not copied.
    */
   readonly artifactService?: BaseArtifactService | undefined;
   readonly appName: string;
   readonly userId: string;
   readonly sessionId: string;
-  /** The run, which was begun with `resumable`. */
+  /** The invocation to fork. It must have been started with `resumable: true`. */
   readonly invocationId: string;
-  /** The run of the graph to fork, as its history names it. Default: the last one. */
+  /** The `executionId` of the graph's run, from its history. Default: the graph's last run in the invocation. */
   readonly executionId?: string | undefined;
-  /** The last step that is kept; 0 keeps the begin alone. */
+  /** The last step to keep, from 1. With 0 only the beginning of the run is kept. */
   readonly step: number;
-  /** The id of the session that is made. */
+  /** The id of the session to create. */
   readonly newSessionId: string;
-  /** Channels that hold something else from there on. Not passed through their reducers. Those that other sessions share cannot be among them. */
+  /** New values of channels in the fork, by channel name, without reducers. Channels under `app:` and `user:` keys cannot be changed. */
   readonly update?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` goes on from there. The
- * session itself is left as it is. State of the app and the user is shared, and so as it is now.
- * @throws InvalidRequestError for a run that is not resumable, a step that it does not have or that is not done, and an update that does
- * not fit or that other sessions would see
- * @throws ConfigurationError when artifacts were saved before the step, and no `artifactService` is given
- * @throws SessionNotFoundError SessionAlreadyExistsError
+ * Copies a session as it was after a step of a graph, so that `runAsync({ sessionId: fork.id, invocationId })` continues from there. The original
+ * session does not change. `app:` and `user:` state is shared between sessions, so the fork sees its current values.
+ * @throws InvalidRequestError for a run that is not resumable, a step that does not exist or is not complete, and an update that does not match a
+ * channel or would change shared state
+ * @throws ConfigurationError if artifacts were saved before the step and no `artifactService` is given
+ * @throws SessionNotFoundError if the session does not exist
+ * @throws SessionAlreadyExistsError if there is a session `newSessionId`
  */
 export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Session> {
   const { sessionService, artifactService, appName, userId, sessionId, newSessionId, update } = params;
@@ -74,7 +74,7 @@ export async function forkRun(plan: GraphPlan, params: ForkParams): Promise<Sess
   return fork;
 }
 
-/** The event by which a fork changes channels. */
+/** Creates the event with which a fork changes channels. */
 function updateEvent(plan: GraphPlan, last: Event, { state, stateDelta }: Update): Event {
   const { invocationId, executionId = '', branch, parentExecutionId } = last;
   return createEvent({
@@ -114,7 +114,7 @@ function lastEventOf(
   return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that is done`);
 }
 
-/** The records of a session of which only these events happened, and the calls around the last of them are under way. */
+/** Yields the records of a session that has only the kept events. Calls that enclose the last event are recorded as started, not finished. */
 function* keptRecords(
   records: readonly SessionRecord[],
   kept: readonly Event[],
@@ -132,7 +132,7 @@ function* keptRecords(
   const isKept = ({ toolCall }: ToolCallRecord): boolean => {
     const [eventId = '', ...rest] = toolCall.callId.split('/');
     const executionId = begins.get(eventId);
-    // Of a graph's node runs those count that are done.
+    // A ledger entry of a node run is kept only if the run's completion is kept.
     return (
       ids.has(eventId) &&
       (executionId === undefined || (runs.get(executionId)?.has(rest.join('/').split('+')[0] ?? '') ?? false))
@@ -150,7 +150,7 @@ function* keptRecords(
   }
 }
 
-/** The ids of the calls by which the agent of an event was called, from the outermost on. */
+/** Returns the ids of the calls that enclose the agent of an event, read from its branch. */
 function enclosingCalls({ branch = '' }: Event): ReadonlySet<string> {
   const called = branch.split('.').filter((segment) => segment.includes('@'));
   return new Set(called.map((segment) => decodeURIComponent(segment.slice(segment.indexOf('@') + 1))));
@@ -167,7 +167,7 @@ function isShared(key: string): boolean {
 }
 
 function headerOf(header: SessionHeaderRecord, kept: readonly Event[]): SessionHeaderRecord {
-  // What sessions share is there already.
+  // Shared state exists already and is not part of the copy.
   const state = new Map<string, unknown>(Object.entries(header.initialState).filter(([key]) => !isShared(key)));
   for (const { actions } of kept) {
     for (const [key, value] of Object.entries(actions.stateDelta)) if (!isShared(key)) state.set(key, value);

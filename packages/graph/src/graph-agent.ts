@@ -22,7 +22,7 @@ import { GRAPH_BRAND, isGraphAgent } from './is-graph-agent.ts';
 import { jsonOrText, toOutput } from './json-values.ts';
 import { edgesOf, toMermaid } from './to-mermaid.ts';
 
-/** Config of a graph agent, which `StateGraph` makes. */
+/** Options of a graph agent, created by `StateGraph.compile`. */
 export interface GraphAgentConfig extends BaseAgentConfig {
   readonly plan: GraphPlan;
   readonly inputSchema: SchemaLike | undefined;
@@ -31,16 +31,16 @@ export interface GraphAgentConfig extends BaseAgentConfig {
 }
 
 /**
- * An agent whose work is a graph. Made by `StateGraph.compile`.
+ * An agent that runs a graph. Create it with `StateGraph.compile`.
  *
- * It takes the message that it is told: as JSON by its `inputSchema`, otherwise as text. It answers with its output: what arrived
- * at `END`, and when that is from several nodes an object by their names. Each node that is done is an event, so a run that can be resumed
- * goes on behind it. (trpc-agent-go, GraphAgent.)
+ * Its input is the user's message: parsed as JSON if there is an `inputSchema`, otherwise the text. Its answer is the value that arrived at
+ * `END`; if values of several nodes arrived, an object of them by node name. Each completed node is stored as an event, so a resumable run
+ * continues after the last completed node. (trpc-agent-go, GraphAgent.)
  */
 export class GraphAgent extends BaseAgent {
   readonly #config: GraphAgentConfig;
 
-  /** @throws ConfigurationError as every agent does */
+  /** @throws ConfigurationError as the constructor of every agent does */
   constructor(config: GraphAgentConfig) {
     super(config);
     this.#config = config;
@@ -54,28 +54,31 @@ export class GraphAgent extends BaseAgent {
     return true;
   }
 
-  /** The nodes, ways and channels. */
+  /** The nodes, edges and channels of the compiled graph. */
   get plan(): GraphPlan {
     return this.#config.plan;
   }
 
   /**
-   * The runs of this graph in one run of a runner, in the order in which they began: their steps, what each changed of the channels
-   * (`stateAfter` gives them whole), and what is asked. Read from the session's events alone.
+   * Returns the runs of this graph in one invocation, in the order in which they began: their steps, the channel changes of each step (see
+   * `stateAfter` for whole states), and open questions. Reads only the given events.
    */
   history(query: HistoryQuery): GraphHistory[] {
     return graphHistories(this.plan, query);
   }
 
-  /** A Mermaid flow chart. @param history marks the way that this run took, and where it is */
+  /** Returns the graph as a Mermaid flow chart. @param history a run whose path and current position are marked */
   toMermaid(history?: GraphHistory): string {
     return toMermaid(this.plan, history);
   }
 
   /**
-   * Copies a session as it was after a step of this graph, to go on differently from there: with `runAsync({ sessionId: fork.id,
-   * invocationId })`. The session itself is left as it is.
-   * @throws InvalidRequestError ConfigurationError SessionNotFoundError SessionAlreadyExistsError
+   * Copies a session as it was after a step of this graph. Continue the copy with `runAsync({ sessionId: fork.id, invocationId })`. The original
+   * session does not change.
+   * @throws InvalidRequestError for a run or step that cannot be forked, and for an invalid update
+   * @throws ConfigurationError if the session has artifacts and no `artifactService` is given
+   * @throws SessionNotFoundError if the session does not exist
+   * @throws SessionAlreadyExistsError if there is a session `newSessionId`
    */
   fork(params: ForkParams): Promise<Session> {
     return forkRun(this.plan, params);
@@ -109,7 +112,7 @@ export class GraphAgent extends BaseAgent {
     }).events();
   }
 
-  /** @throws InvalidRequestError for a message that is not what the graph takes, an answer to a run that is over among them */
+  /** @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed run */
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
     if (userContent?.parts?.some(({ functionResponse }) => functionResponse)) {
       throw new InvalidRequestError(
@@ -130,7 +133,7 @@ export class GraphAgent extends BaseAgent {
     );
   }
 
-  /** Closes the agents and tools of its nodes, and those below it. */
+  /** Closes the agents and tools of the graph's nodes, and its sub-agents. */
   override close(): Promise<void> {
     const works = Array.from(this.#config.plan.nodes.values(), ({ work }) => work);
     return closeAll([...works.filter((work) => isBaseAgent(work) || isBaseTool(work)), ...this.subAgents]);

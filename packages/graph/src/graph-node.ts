@@ -1,34 +1,32 @@
 import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
-import type { OptionNames } from '@eventloom/core/internal';
+import { describeKind, type OptionNames } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';
 import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
 
-/** Options of every kind of node. */
+/** Options of a node. */
 export interface NodeOptions {
-  /** Schema of the input. The node gets the value that the schema returns. */
+  /** Schema of the input. The node gets the parsed value. A mismatch fails the node without a retry. Default: no check. */
   readonly inputSchema?: SchemaLike;
   /**
-   * Schema of the output. The following nodes get the value that the schema returns. An output that the schema refuses
-   * is a failure of the node, and is retried as such.
+   * Schema of the output. The following nodes get the parsed value. A mismatch fails the node, and `retry` applies to it. Default: no check.
    */
   readonly outputSchema?: SchemaLike;
-  /** The channels that the node may write. */
+  /** Names of the channels that the node's function may write. Default: none. */
   readonly writes?: readonly string[];
-  /** Default: a failure is the failure of the graph. */
+  /** Retries of a failed attempt. Default: none; the first failure fails the graph. */
   readonly retry?: RetryConfig;
   /**
-   * Maximum duration of one attempt in milliseconds, by the platform's clock; waiting to commit does not count.
-   * Default: no limit.
+   * Maximum duration of one attempt in milliseconds, by the platform's clock. Time in which the node waits to commit does not count. Default: no
+   * limit.
    */
   readonly timeoutMs?: number;
 }
 
 /**
- * The function behind a node: what it returns is JSON, and the input of the nodes that its edges lead to. Its own input is shared with
- * others and frozen. Until it is done the channels are as the step found them. A function that is cut off, or asks a person, is run
- * again from its beginning.
+ * The function of a node. It must return JSON, which becomes the input of the following nodes; its own input is frozen, because other nodes may
+ * share it. The function runs again from its beginning if it is interrupted or asks a person, so side effects before that may happen twice.
  */
 export type NodeFunction<Input = never, Output = unknown, Context = NodeContext> = (
   input: Input,
@@ -36,22 +34,22 @@ export type NodeFunction<Input = never, Output = unknown, Context = NodeContext>
 ) => Output | Promise<Output>;
 
 /**
- * The work of a node: a function, an agent or a tool. An agent gets the input as text or JSON, a tool as its arguments.
+ * The work of a node: a function, an agent or a tool. An agent gets the input as a message (text or JSON), a tool as its arguments.
  */
 export type NodeWork = NodeFunction<never, unknown, never> | BaseAgent | BaseTool;
 
-/** A node: to be added to a graph, or run by another node. */
+/** A node, to be added to a graph or run by another node. Create it with `node`. */
 export interface GraphNode<Input = unknown, Output = unknown, Name extends string = string> {
   readonly name: Name;
   readonly work: NodeWork;
-  /** True for a node that waits for all nodes before it. */
+  /** True if the node waits for all nodes that have an edge to it. */
   readonly isJoin: boolean;
   readonly inputSchema: ValueSchema | undefined;
   readonly outputSchema: ValueSchema | undefined;
   readonly writes: readonly string[];
   readonly retry: RetryConfig | undefined;
   readonly timeoutMs: number | undefined;
-  /** For the compiler alone. */
+  /** Carries the types of input and output; never set. */
   readonly types?: { readonly input: Input; readonly output: Output } | undefined;
 }
 
@@ -65,9 +63,12 @@ const OPTIONS: OptionNames<NodeOptions> = {
 };
 
 /**
- * A node outside of a graph: for `context.runNode`, or for `addNode` of several graphs. One that another node runs may write the channels
- * that this one may write; say which by the type of its context, `NodeContext<State, Updates>`.
- * @throws ConfigurationError, naming the node, for what cannot work
+ * Creates a node outside of a graph, for `context.runNode` or for `addNode` of several graphs. A node that another node runs may write only
+ * channels that the other may write too; declare them in the type of its context, `NodeContext<State, Updates>`.
+ * @throws ConfigurationError for an invalid name, work or option; the message names the node
+ *
+ * @example
+ * const shorten = node('shorten', (text: string) => text.slice(0, 100), { retry: { maxAttempts: 3 } });
  */
 export function node<
   Input = unknown,
@@ -89,7 +90,7 @@ export function node(name: string, work: NodeWork, options?: NodeOptions): Graph
   return createNode(name, work, options);
 }
 
-/** @throws ConfigurationError */
+/** Creates a node. @throws ConfigurationError for an invalid name, work or option */
 export function createNode(name: string, work: NodeWork, options: NodeOptions = {}, isJoin = false): GraphNode {
   const owner = `node ${JSON.stringify(name)}`;
   if (typeof name !== 'string' || !NAME.test(name) || name === 'user' || name.startsWith('__')) {
@@ -98,7 +99,9 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
-    throw new ConfigurationError(`${owner}: must be a function, an agent or a tool`);
+    throw new ConfigurationError(
+      `${owner}: the work must be a function, an agent or a tool, got ${describeKind(work)}`,
+    );
   checkOptions(owner, options, OPTIONS);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry !== undefined) checkRetry(owner, retry);
@@ -107,7 +110,7 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   if (!Array.isArray(writes) || writes.some((name) => typeof name !== 'string'))
     throw new ConfigurationError(`${owner}: writes must be a list of names of channels`);
   if (writes.length > 0 && typeof work !== 'function')
-    throw new ConfigurationError(`${owner}: only functions write channels; put one behind it`);
+    throw new ConfigurationError(`${owner}: only functions write channels; add a function node after it`);
   return {
     name,
     work,
@@ -125,14 +128,16 @@ export function passOn(input: unknown): unknown {
   return input;
 }
 
-/** @throws ConfigurationError, naming who runs it, for what `runNode` cannot run */
+/** @throws ConfigurationError if `runNode` cannot run the value; the message begins with `owner` */
 export function checkRunnable(owner: string, value: unknown): asserts value is GraphNode | BaseAgent | BaseTool {
   if (isGraphNode(value) || isBaseAgent(value) || isBaseTool(value)) return;
-  const hint = typeof value === 'function' ? "; make it a node of its own: node('name', work)" : '';
-  throw new ConfigurationError(`${owner}: runNode runs nodes, agents and tools${hint}`);
+  const hint = typeof value === 'function' ? "; write runNode(node('name', work), input)" : '';
+  throw new ConfigurationError(
+    `${owner}: runNode: expected a node, an agent or a tool, got ${describeKind(value)}${hint}`,
+  );
 }
 
-/** True for what `node` made. */
+/** Returns true for a node that `node` created. */
 export function isGraphNode(value: unknown): value is GraphNode {
   return typeof value === 'object' && value !== null && 'work' in value && 'isJoin' in value;
 }

@@ -4,26 +4,26 @@ import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
 import { checkOptions } from './check-options.ts';
 
-/** Config of a graph, without its nodes and edges. */
+/** Options of a `StateGraph`. Only `name` is required. */
 export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
-  /** The values that the nodes share. Default: none. */
+  /** The channels that the nodes share, by name. Create them with `channel`. Default: none. */
   readonly channels?: C;
-  /** Schema of the graph's input, which is then JSON in the message. Default: the input is the text of the message. */
+  /** Schema of the graph's input; the user's message must then be JSON. Default: the input is the text of the message. */
   readonly inputSchema?: SchemaLike;
-  /** Schema of the graph's output. */
+  /** Schema of the graph's output. A mismatch fails the run with a NodeError. Default: no check. */
   readonly outputSchema?: SchemaLike;
 }
 
-/** Options of the runs of a graph. */
+/** Options of `StateGraph.compile`, which apply to every run of the graph. */
 export interface CompileOptions {
-  /** Super-steps in one run: the bound of loops. Default 100; StepLimitError when there is more to do. */
+  /** Maximum number of steps in one run, which limits loops. A run that needs more fails with a StepLimitError. Default 100. */
   readonly maxSteps?: number;
   /**
-   * Nodes of a step, and nodes that one node runs, that work at the same time. One that was begun keeps its place until it is done, also
-   * while it waits for its turn or its next attempt. Default: all.
+   * Maximum number of nodes of a step that work concurrently, and of nodes that one node runs concurrently. A node that waits for its next attempt
+   * still counts. Default: no limit.
    */
   readonly maxConcurrency?: number;
-  /** Streams an event when a node starts, completes and fails an attempt. Default false. */
+  /** True to stream an event when a node starts, completes, or fails an attempt. These events are not stored. Default false. */
   readonly nodeLifecycleEvents?: boolean;
 }
 
@@ -40,8 +40,8 @@ const COMPILE_OPTIONS: OptionNames<CompileOptions> = {
 };
 
 /**
- * Checks the config of a graph. @throws ConfigurationError for an unknown option, an invalid channel, and a channel
- * name that is not allowed
+ * Checks the options of a graph.
+ * @throws ConfigurationError for an unknown option, an invalid channel, and a channel name that is not allowed
  */
 export function checkGraphOptions(config: StateGraphConfig): void {
   checkOptions('StateGraph', config, CONFIG_OPTIONS);
@@ -50,14 +50,14 @@ export function checkGraphOptions(config: StateGraphConfig): void {
     throw new ConfigurationError(`graph "${graph}": channels must be an object of channels by their names`);
   for (const [name, channel] of Object.entries(channels)) {
     if (!isChannel(channel))
-      throw new ConfigurationError(`graph "${graph}": "${name}" is no channel; make it with \`channel(schema)\``);
-    // What is assigned under this name is no property.
+      throw new ConfigurationError(`graph "${graph}": "${name}" is not a channel; create it with \`channel(schema)\``);
+    // An assignment to this name sets the prototype and creates no property.
     if (name === '__proto__')
       throw new ConfigurationError(`graph "${graph}": a channel cannot have the name "${name}"`);
   }
 }
 
-/** @throws ConfigurationError for an option that `compile` does not have, and for one without sense */
+/** @throws ConfigurationError for an unknown or invalid option of `compile` */
 export function checkCompileOptions(name: string, options: CompileOptions): void {
   checkOptions(`graph "${name}": compile`, options, COMPILE_OPTIONS);
   const { maxSteps, maxConcurrency, nodeLifecycleEvents = false } = options;

@@ -27,9 +27,9 @@ test('a node that sets a route, and has a router, is an error that says so', asy
 });
 
 test.each([
-  ['nothing', null, /node "a".*runNode runs nodes/],
+  ['nothing', null, /node "a".*runNode: expected a node, an agent or a tool/],
   ['a function', () => 1, /node "a".*node\('name'/],
-  ['a name', 'b', /node "a".*runNode runs nodes/],
-])('to run %s as a node is an error that says what can be run', async (_, what, message) => {
+  ['a name', 'b', /node "a".*runNode: expected a node, an agent or a tool/],
+])('runNode throws an error that names the allowed kinds for %s', async (_, what, message) => {
   await expect(run((context) => context.runNode(what as never, 1), ['x'])).rejects.toThrow(message);
 });

@@ -15,15 +15,15 @@ import { describeFault, frozen } from './json-values.ts';
 import { NodeError } from './errors.ts';
 import { checkRunnable, type GraphNode } from './graph-node.ts';
 
-/** Tells two runs of one node by the same node apart. */
+/** Options of `NodeContext.runNode`. */
 export interface RunNodeOptions {
-  /** Unique among the runs of nodes of this name. Default: their number, in the order in which they are called. */
+  /** Identifies the run among the runs of nodes with the same name; must be unique. Default: the number of the call, from 0. */
   readonly key?: string;
 }
 
-/** The context of a node's function, a new one for each attempt. */
+/** The context that a node's function gets. Each attempt has a new one. */
 export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Readonly<Record<string, never>>> {
-  /** The route that is taken from here, where the node's edges are routes. */
+  /** The route to take after this node. Set it in a node with `addRoutes`. Default: undefined, which takes the `DEFAULT_ROUTE`. */
   route: string | undefined;
   readonly #attempt: Attempt;
   #callbackContext: CallbackContext | undefined;
@@ -37,34 +37,35 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Number of the attempt, from 1. An attempt that asks a person does not count as failed. Attempts that failed before
-   * an answer, or before the process ended, count.
+   * Number of the attempt, from 1. Failed attempts count, even those before an answer or in an earlier process. An attempt that stopped to ask a
+   * person does not count.
    */
   get attempt(): number {
     return this.#attempt.number;
   }
 
-  /** Fires when the run is aborted, when the node has no more time, and when nobody wants its result any more. */
+  /** Aborted when the run is aborted, the attempt times out, or the result is no longer needed. */
   get abortSignal(): AbortSignal {
     return this.#attempt.guard.signal;
   }
 
-  /** The step, from 1. */
+  /** Number of the current step, from 1. */
   get step(): number {
     return this.#attempt.run.step;
   }
 
-  /** The channels as the step found them. What this node writes does not show in it. */
+  /** The channel values at the beginning of the step. Writes of this node are not visible here. */
   get state(): State {
-    // The plan's channels say what is in it.
+    // The types of the plan's channels guarantee this type.
     return this.#attempt.run.state as State;
   }
 
   /**
-   * Artifacts, memory, the session's other state, and actions of the node's event: a hand-over, for one, which ends the graph. The state is
-   * as the step found it, with what this attempt changed and what is stored of the nodes that it runs; what an attempt that failed changed is
-   * gone. One that is run again in another process sees in it what others of its step stored. State and artifacts of an attempt that
-   * is over cannot be written: that is a RunAbortedError.
+   * Gives access to artifacts, memory, the session's state, and the actions of the node's event, such as a transfer, which ends the graph.
+   *
+   * The state is that of the beginning of the step, with the changes of this attempt and the stored changes of the nodes that it runs. Changes of a
+   * failed attempt are discarded. An attempt that is repeated in another process also sees changes that other nodes of the step stored. Writing
+   * state or artifacts after the attempt has ended throws a RunAbortedError.
    */
   get callbackContext(): CallbackContext {
     if (this.#callbackContext) return this.#callbackContext;
@@ -73,17 +74,18 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Writes channels when the node is done, each through its reducer. A channel may be written several times.
-   * @throws ConfigurationError for a channel that the node does not say it `writes`
-   * @throws InvalidEventError for what is not JSON
-   * @throws RunAbortedError when this attempt is over
+   * Writes channels. The writes take effect when the node is done, in order, each through the channel's reducer. A channel may be written several
+   * times.
+   * @throws ConfigurationError for a channel that is not in the node's `writes`
+   * @throws InvalidEventError for a value that is not JSON
+   * @throws RunAbortedError if this attempt has ended
    */
   update(updates: Updates): void {
     this.#attempt.check();
     for (const [name, value] of Object.entries(updates as Readonly<Record<string, unknown>>)) {
       if (!this.#attempt.run.writes.has(name)) {
         throw new ConfigurationError(
-          `node "${this.nodeName}": does not say that it writes "${name}"; add it to the node's \`writes\``,
+          `node "${this.nodeName}": cannot write the channel "${name}"; add it to the node's \`writes\``,
         );
       }
       this.#attempt.updates.push([name, toJson(`update: ${name}`, value)]);
@@ -91,10 +93,10 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Tells readers of the run something of the app's own, at once; it is stored nowhere. Resolves to true when it was taken and to
-   * false when nobody reads any more or this attempt is over, and never rejects; up to 1,000 may wait.
-   * @throws InvalidEventError at the call, for a payload that is not JSON and an empty type
-   * @throws ConfigurationError at the call, when too many wait
+   * Streams an event of the app to the readers of the run immediately. The event is not stored. Resolves to true when it was read, and to false if
+   * the stream has no reader or this attempt has ended; never rejects. At most 1,000 events may wait to be read.
+   * @throws InvalidEventError synchronously, for a payload that is not JSON and for an empty type
+   * @throws ConfigurationError synchronously, if too many events wait
    */
   emitCustom(type: string, payload?: unknown): Promise<boolean> {
     if (typeof type !== 'string' || type === '')
@@ -107,8 +109,9 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Reports the progress of the node, like `emitCustom`.
-   * @throws InvalidEventError at the call, if the number is not between 0 and 100 or the message is not a string
+   * Streams the progress of the node, in the way of `emitCustom`.
+   * @param progress percentage from 0 to 100
+   * @throws InvalidEventError synchronously, if the number is not between 0 and 100 or the message is not a string
    */
   emitProgress(progress: number, message?: string): Promise<boolean> {
     if (typeof progress !== 'number' || !(progress >= 0 && progress <= 100))
@@ -118,7 +121,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#emit('progress', 'progress', message === undefined ? { progress } : { progress, message });
   }
 
-  /** Streams a piece of text, like `emitCustom`. @throws InvalidEventError at the call, if it is not a string */
+  /** Streams a piece of text, in the way of `emitCustom`. @throws InvalidEventError synchronously, if it is not a string */
   emitText(text: string): Promise<boolean> {
     if (typeof text !== 'string') throw new InvalidEventError('emitText: must be text');
     return this.#emit('text', 'text', { message: text });
@@ -130,13 +133,14 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Asks a person: resolves to the answer, to what the schema makes of it, with its defaults. While there is none it rejects, and so
-   * the node stops; whatever it does about that, its run waits. When the others of the step are done the run of the graph pauses, and
-   * with the answer the node is run again from its beginning. A question is known again by its `key`, by default its number among the
-   * node's questions in the order in which they are asked. Several that are asked before the first is awaited are asked at once.
-   * @throws ConfigurationError in a run that cannot be resumed, for a key that was given already, for a schema that JSON Schema cannot say, and
-   * for what is not JSON
-   * @throws RunAbortedError when this attempt is over
+   * Asks a person for input and resolves to the answer, parsed by `responseSchema` if there is one.
+   *
+   * Without an answer it rejects, which stops the function; the node waits even if the function catches the error. When the other nodes of the step
+   * are done, the run pauses. With the answer, the function runs again from its beginning. A question is identified by its `key`, by default its
+   * number among the node's questions. Questions that are asked before the first is awaited are sent together.
+   * @throws ConfigurationError in a run that is not resumable, for a key that was used already, for a schema that JSON Schema cannot express, and
+   * for parameters that are not JSON
+   * @throws RunAbortedError if this attempt has ended
    */
   requestInput<const S extends SchemaLike>(
     params: InputRequestParams & { readonly responseSchema: S },
@@ -146,7 +150,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     return this.#answer(await this.#attempt.ask(params), params.responseSchema);
   }
 
-  /** @throws NodeError for an answer that only the schema itself refuses, not its JSON Schema */
+  /** Parses an answer with the schema, which may refuse more than its JSON Schema. @throws NodeError for an answer that it refuses */
   async #answer(given: unknown, schema: object | undefined): Promise<unknown> {
     if (!schema) return given;
     const checked = await new ValueSchema(schema as SchemaLike, `node "${this.nodeName}": requestInput`).check(given);
@@ -155,14 +159,16 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Runs another node, which need not be in the graph, and resolves to its output. The run has an event of its own: when this node is
-   * run again, because it failed, asked or was cut off, what is done is not done again. A run is known again by its `key`, by default
-   * its number among the runs of nodes of this name in the order of the calls: give keys where that order depends on time. Several can
-   * be run at once. They stop when this node has no more time.
-   * @throws NodeError when the node failed for good
-   * @throws ConfigurationError for what is no node, agent or tool, for a key that was given already, and for a run that is done and was given
-   * another input then
-   * @throws RunAbortedError when this attempt is over
+   * Runs another node, which need not be part of the graph, and resolves to its output. Several nodes can run concurrently; they stop when this
+   * node times out.
+   *
+   * The completed run is stored as an event. If this node runs again (because it failed, asked a person or was interrupted), a completed run is not
+   * repeated but its stored output returned. A run is identified by its `key`, by default its number among the runs of nodes with this name. Give
+   * keys if the order of the calls varies.
+   * @throws NodeError if the last attempt of the node failed
+   * @throws ConfigurationError for a value that is not a node, agent or tool, for a key that was used already, and for a completed run that had
+   * another input
+   * @throws RunAbortedError if this attempt has ended
    */
   runNode<Input, Output>(
     node: GraphNode<Input, Output>,
@@ -181,7 +187,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 }
 
-/** A copy that nobody else changes. @throws InvalidEventError */
+/** Copies a value. @throws InvalidEventError for a value that is not JSON */
 function toJson(what: string, value: unknown): JsonValue {
   const copied = copyJson(value, { toJson: true });
   if ('value' in copied) return copied.value;

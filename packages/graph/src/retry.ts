@@ -3,24 +3,24 @@ import type { AbortGuard, OptionNames } from '@eventloom/core/internal';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors.ts';
 
-/** Retries of a node that failed: number of attempts and waits. */
+/** Retries of a failed node: the number of attempts, and the delays between them. */
 export interface RetryConfig {
-  /** Attempts in all, the first one included. */
+  /** Maximum number of attempts, the first one included. */
   readonly maxAttempts: number;
-  /** Before the second attempt. Default 1,000. */
+  /** Delay before the second attempt, in milliseconds. Default 1,000. */
   readonly initialDelayMs?: number;
-  /** Factor by which each wait is longer than the one before. Default 2. */
+  /** Factor by which each delay is longer than the previous one. Default 2. */
   readonly backoffFactor?: number;
-  /** No wait is longer. Default 60,000. */
+  /** Maximum delay in milliseconds. Default 60,000. */
   readonly maxDelayMs?: number;
   /**
-   * Returns true for failures that are retried; an error that it throws is a failure of the node. It is not called for
-   * configuration errors and for the end of the run, which are never retried. Default: all others are.
+   * Returns true if the failure should be retried. If it throws, the node fails. Not called for configuration errors and aborted runs, which are
+   * never retried. Default: all other failures are retried.
    */
   readonly retryOn?: (error: unknown) => boolean | Promise<boolean>;
 }
 
-/** The longest timer that every runtime has. */
+/** The longest timer that every runtime supports, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const OPTIONS: OptionNames<RetryConfig> = {
@@ -31,7 +31,7 @@ const OPTIONS: OptionNames<RetryConfig> = {
   retryOn: true,
 };
 
-/** @throws ConfigurationError that names the owner */
+/** @throws ConfigurationError for an invalid option; the message begins with `owner` */
 export function checkRetry(owner: string, retry: RetryConfig): void {
   checkOptions(`${owner}: retry`, retry, OPTIONS);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
@@ -47,8 +47,9 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
 }
 
 /**
- * True when a failed attempt, counted from 1, is followed by another one.
- * @throws NodeError for a `retryOn` that throws; its cause is the failure that was asked about
+ * Decides whether another attempt follows a failed one.
+ * @param attempt number of the failed attempt, from 1
+ * @throws NodeError if `retryOn` throws; its cause is the failure of the attempt
  */
 export async function isWorthRetry(
   nodeName: string,
@@ -67,13 +68,13 @@ export async function isWorthRetry(
   }
 }
 
-/** Returns the wait after a failed attempt, in milliseconds. @param attempt counted from 1 */
+/** Returns the delay after a failed attempt, in milliseconds. @param attempt number of the failed attempt, from 1 */
 export function delayAfter(retry: RetryConfig, attempt: number): number {
   const { initialDelayMs = 1000, backoffFactor = 2, maxDelayMs = 60_000 } = retry;
   return Math.min(maxDelayMs, initialDelayMs * backoffFactor ** (attempt - 1));
 }
 
-/** Waits on the platform's clock. @throws what the guard is aborted with meanwhile, and no timer is left */
+/** Waits on the platform's clock. Rejects with the guard's reason if the guard is aborted meanwhile, and cancels the timer. */
 export async function pause(platform: Platform, delayMs: number, guard: AbortGuard): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const callOff = platform.schedule(delayMs, resolve);

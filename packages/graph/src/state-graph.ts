@@ -18,7 +18,7 @@ import { type GraphPlan, type Router, type RouterContext, sourcesOf, type Way } 
 import { type DEFAULT_ROUTE, END, START } from './names.ts';
 import type { NodeContext } from './node-context.ts';
 
-/** The options of a node with a function, typed by what the function gets to see. */
+/** The options of a function node, with the channels that it writes and the schemas as type parameters. */
 type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
   NodeOptions,
   'writes' | 'inputSchema' | 'outputSchema'
@@ -29,7 +29,7 @@ type FunctionNodeOptions<C, W extends keyof C, InS, OutS> = Omit<
 };
 type Given<S, Else> = S extends SchemaLike ? InferSchema<S> : Else;
 type Names<N> = keyof N & string;
-/** The name that a node is added with: a literal that no other node has, in a graph whose names the compiler knows. */
+/** The type of a new node's name: a literal that no other node has. Any string in a graph of `AnyNodes`. */
 type NewName<Name extends string, N> = string extends keyof N
   ? Name
   : string extends Name
@@ -40,11 +40,11 @@ type NewName<Name extends string, N> = string extends keyof N
 /** The result type of a router. */
 type RouteOf<R extends string> = NoInfer<typeof DEFAULT_ROUTE extends R ? string : R>;
 
-/** The nodes of a graph that is built in a loop: `new StateGraph<Channels, AnyNodes>(…)`. Their names are checked by `compile` alone. */
+/** The node names of a graph that is built in a loop: `new StateGraph<Channels, AnyNodes>(…)`. Only `compile` checks these names. */
 export type AnyNodes = Record<string, unknown>;
 type Targets<T> = T | readonly T[];
 
-/** A way under construction. */
+/** The edges that leave one node, while the graph is built. */
 interface OpenWay {
   readonly targets: string[];
   routes: Map<string, readonly string[]> | undefined;
@@ -52,8 +52,15 @@ interface OpenWay {
 }
 
 /**
- * Builds a graph: nodes first, then the edges between them, then `compile`, which checks the whole and gives an agent. The compiler knows
- * the names of the nodes, what they give, and the channels.
+ * Builds a graph agent: add the nodes, then the edges between them, then call `compile`, which checks the graph and returns the agent. The
+ * TypeScript compiler checks the names of nodes, the types of their outputs, and the channels.
+ *
+ * @example
+ * const graph = new StateGraph({ name: 'shout' })
+ *   .addNode('upper', (text: string) => text.toUpperCase())
+ *   .addEdge(START, 'upper')
+ *   .addEdge('upper', END)
+ *   .compile();
  */
 export class StateGraph<
   C extends Channels = Record<never, never>,
@@ -63,15 +70,16 @@ export class StateGraph<
   readonly #nodes = new Map<string, GraphNode>();
   readonly #ways = new Map<string, OpenWay>();
 
-  /** @throws ConfigurationError for an option this version does not have */
+  /** @throws ConfigurationError for an invalid channel, and for an option name that this version does not know */
   constructor(config: StateGraphConfig<C>) {
     checkGraphOptions(config);
     this.#config = config;
   }
 
   /**
-   * Adds a node by a name of its own: a function, an agent (an LLM agent, another graph), or a tool. What `node` made has its name.
-   * @throws ConfigurationError, naming the node, for a name that is taken and for what cannot work
+   * Adds a node: a name with a function, an agent (an LLM agent or another graph, for example) or a tool; or a node that `node` created, which
+   * already has a name.
+   * @throws ConfigurationError for a name that another node has, an invalid name, and invalid options; the message names the node
    */
   addNode<
     Name extends string,
@@ -95,18 +103,19 @@ export class StateGraph<
   ): StateGraph<C, N & Record<Name, Output>>;
   addNode(first: string | GraphNode, second?: unknown, third?: unknown): unknown {
     if (isBaseAgent(first) || isBaseTool(first))
-      this.#fail(`a node has a name of its own: addNode('${first.name}', …)`);
-    // The overloads say what goes with what.
+      this.#fail(`addNode: a node needs a name as the first argument; write addNode('${first.name}', …)`);
+    // The overloads guarantee that these arguments belong together.
     if (!isGraphNode(first)) return this.#add(createNode(first, second as NodeWork, third as NodeOptions | undefined));
-    if (second !== undefined) this.#fail(`"${first.name}" is a node already; give its options to \`node\``);
+    if (second !== undefined)
+      this.#fail(`"${first.name}" is a node already and takes no options in addNode; give the options to \`node\``);
     return this.#add(first);
   }
 
   /**
-   * Adds a node that waits for all nodes that have an edge to it, and is given what they gave by their names. Those that no route led to are
-   * not waited for any longer when nothing else is left to run. What comes from `START` is there as `[START]`. Without a function it gives
-   * what it is given.
-   * @throws ConfigurationError as `addNode`
+   * Adds a node that waits for all nodes that have an edge to it. Its input is an object of their outputs by node name; the graph's input, if an
+   * edge leads from `START`, is under `[START]`. When nothing else is left to run, the join stops waiting for nodes that no route led to.
+   * @param work computes the output; without it the output is the input
+   * @throws ConfigurationError as `addNode` does
    */
   addJoin<
     Name extends string,
@@ -122,7 +131,10 @@ export class StateGraph<
     return this.#add(node) as unknown as StateGraph<C, N & Record<Name, Given<OutS, Awaited<Out>>>>;
   }
 
-  /** Goes on from one node with another, or with several at once. @throws ConfigurationError for an edge that is there already */
+  /**
+   * Adds an edge: when the node `from` is done, the node `to` runs with its output. A list of targets runs them concurrently.
+   * @throws ConfigurationError for an edge that exists already
+   */
   addEdge(from: Names<N> | typeof START, to: Targets<Names<N> | typeof END>): this {
     const way = this.#wayOf(from);
     for (const target of this.#targets(from, to)) {
@@ -134,10 +146,10 @@ export class StateGraph<
   }
 
   /**
-   * Continues after a node with the routes that a router returns, one or several. The router is called once, when the
-   * node has finished, and its result is stored. An unknown route is a failure of the node, unless there is a
-   * `DEFAULT_ROUTE`.
-   * @throws ConfigurationError if the node has routes already, and for an empty set of routes
+   * Adds routes that a router chooses. The router gets the node's output and returns the name of one route, or a list of names. It is called once,
+   * when the node is done, and its result is stored. An unknown route fails the node, unless there is a `DEFAULT_ROUTE`.
+   * @param routes the target, or list of targets, of each route by its name
+   * @throws ConfigurationError if the node already has routes, and for an empty set of routes
    */
   addConditionalEdges<From extends Names<N> | typeof START, const R extends string>(
     from: From,
@@ -152,17 +164,18 @@ export class StateGraph<
   }
 
   /**
-   * Adds routes like `addConditionalEdges`, chosen by the node's function: `context.route = 'again'`. A function that
-   * sets no route, and a node without a function, take the `DEFAULT_ROUTE`.
+   * Adds routes like `addConditionalEdges` does, but the node's function chooses the route: `context.route = 'again'`. A function that sets no
+   * route, and a node without a function, take the `DEFAULT_ROUTE`.
+   * @throws ConfigurationError as `addConditionalEdges` does
    */
   addRoutes(from: Names<N>, routes: Readonly<Record<string, Targets<Names<N> | typeof END>>>): this {
     return this.#addRoutes(from, routes, undefined);
   }
 
   /**
-   * The graph as an agent. The builder may go on to be used: what is compiled does not change.
-   * @throws ConfigurationError that names the node, for nodes that cannot be reached or have no way to END, edges to or from nodes that do not
-   * exist, cycles that no route leads out of, joins of less than two nodes, and two nodes that write a channel without a reducer
+   * Checks the graph and returns it as an agent. Later changes of the builder do not affect the agent.
+   * @throws ConfigurationError for nodes that cannot be reached from START or cannot reach END, edges to or from unknown nodes, cycles without a
+   * route that leaves them, joins with fewer than two sources, and two nodes that write a channel without a reducer; the message names the node
    */
   compile(options: CompileOptions = {}): GraphAgent {
     const { channels = {}, inputSchema, outputSchema, ...agentConfig } = this.#config;
@@ -199,7 +212,7 @@ export class StateGraph<
     const way = this.#wayOf(from);
     if (way.routes) this.#fail(`"${from}" has routes already`);
     if (!isRecord(routes))
-      this.#fail(`the routes of "${from}" must be an object: by the name of a route, where it leads`);
+      this.#fail(`the routes of "${from}" must be an object of route names and targets, such as { again: 'draft' }`);
     const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
       route,
       this.#targets(from, to),
@@ -220,15 +233,17 @@ export class StateGraph<
   #targets(from: string, to: Targets<string>): readonly string[] {
     const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
     if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
-      this.#fail(`what "${from}" leads to must be the name of a node, or a list of names`);
+      this.#fail(
+        `the target of an edge from "${from}" must be the name of a node, or a list of names that is not empty`,
+      );
     const twice = targets.find((target, index) => targets.indexOf(target) !== index);
     if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice`);
     return targets;
   }
 
   #checkEnds(from: string, to: string): void {
-    if (from === END) this.#fail(`no edge leads on from END, to "${to}" neither`);
-    if (to === START) this.#fail(`no edge leads back to START, from "${from}" neither`);
+    if (from === END) this.#fail(`an edge cannot start at END, as the one to "${to}" does`);
+    if (to === START) this.#fail(`an edge cannot lead to START, as the one from "${from}" does`);
   }
 
   #fail(fault: string): never {

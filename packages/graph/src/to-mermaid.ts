@@ -9,11 +9,11 @@ import { DEFAULT_ROUTE, END, START } from './names.ts';
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** The route that leads along it; absent where it always goes on. */
+  /** The name of the route; absent for an unconditional edge. */
   readonly route?: string;
 }
 
-/** All edges of a graph, in the order in which its nodes were connected. */
+/** Returns all edges of a graph, in the order in which they were added. */
 export function edgesOf({ ways }: GraphPlan): GraphEdge[] {
   return [...ways].flatMap(([from, { targets, routes }]) => [
     ...targets.map((to) => ({ from, to })),
@@ -22,8 +22,8 @@ export function edgesOf({ ways }: GraphPlan): GraphEdge[] {
 }
 
 /**
- * A Mermaid flow chart of a graph, its sub-graphs within it. Routes from one node to the same other one are one arrow.
- * @param history marks the way that this run took, and where it is
+ * Returns a Mermaid flow chart of a graph with its sub-graphs. Several routes between the same two nodes are one arrow.
+ * @param history a run whose path and current position are marked
  */
 export function toMermaid(plan: GraphPlan, history?: GraphHistory): string {
   const chart = new Chart();
@@ -35,11 +35,11 @@ class Chart {
   readonly #lines: string[] = ['flowchart TD'];
   readonly #done: string[] = [];
   readonly #open: string[] = [];
-  /** The arrows that were taken, by their numbers. */
+  /** The indexes of the arrows that the run took. */
   readonly #taken: number[] = [];
   #arrows = 0;
 
-  /** @param runs those of the graph, where it was run */
+  /** Adds the lines of a graph. @param runs the runs of this graph to mark */
   draw(plan: GraphPlan, prefix: string, indent: string, runs: readonly GraphHistory[] = []): void {
     const ids = new Map([START, ...plan.nodes.keys(), END].map((name, index) => [name, `${prefix}${index}`]));
     const idOf = (name: string): string => ids.get(name) ?? name;
@@ -88,7 +88,7 @@ class Chart {
   }
 }
 
-/** One arrow for all edges between two nodes: which of its routes a run took is not stored. */
+/** Merges all edges between two nodes into one arrow, because the events do not tell which of its routes a run took. */
 function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: string[] }> {
   const arrows = new Map<string, GraphEdge & { readonly labels: string[] }>();
   for (const edge of edgesOf(plan)) {
