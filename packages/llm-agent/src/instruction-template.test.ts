@@ -131,7 +131,7 @@ test.each([
 
 test('an artifact placeholder without an artifact service throws unless it is optional', async () => {
   await expect(fill('{artifact.notes.txt}')).rejects.toThrow(
-    'the instruction of agent "agent" names {artifact.notes.txt}, which needs an artifactService',
+    'the instruction of agent "agent" uses {artifact.notes.txt}, which needs an artifactService',
   );
   expect(await fill('[{artifact.notes.txt?}]')).toBe('[]');
 });

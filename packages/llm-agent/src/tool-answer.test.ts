@@ -22,7 +22,7 @@ test.each([
   [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot say'],
 ])('toToolAnswer returns an error with the path for a value that is not JSON: %o', (result, fault) => {
   expect(toToolAnswer('f', result).response).toEqual({
-    error: `tool f returned something that is not JSON: ${fault}`,
+    error: `tool f returned a value that is not JSON: ${fault}`,
   });
 });
 
