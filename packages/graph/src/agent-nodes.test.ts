@@ -8,7 +8,7 @@ import { channel, END, START, StateGraph } from './index.ts';
 import { linesOf } from './fixtures/read-output.ts';
 import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 
-test('agents in nodes are told the output before them, and say their last words once', async () => {
+test('an agent node gets the previous output, and its answer is emitted once', async () => {
   const model = new ScriptedModel(['a poem']);
   const agent = new StateGraph({ name: 'g' })
     .addNode('topic', (input: string) => `about ${input}`)
@@ -28,7 +28,7 @@ test('agents in nodes are told the output before them, and say their last words 
   expect(linesOf(outside)).toEqual(['user: rain', 'writer: a poem', 'critic: not bad']);
 });
 
-test('chunks of an agent in a node come as they are made, and merge into what the node says', async () => {
+test("chunks of an agent node are streamed immediately and merge into the node's content", async () => {
   const { run } = await scenario({
     agent: new StateGraph({ name: 'g' })
       .addNode('writer', scripted('writer', [{ chunks: ['a ', 'poem'] }]))
@@ -45,7 +45,7 @@ test('chunks of an agent in a node come as they are made, and merge into what th
   expect(new Set(spoken.map(({ responseId }) => responseId)).size).toBe(1);
 });
 
-test('what an agent in a node says while it calls tools is passed on, and its state counts', async () => {
+test('text that an agent node writes beside tool calls is passed on, and its state changes apply', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ seen: 1 }) });
   const agent = new StateGraph({ name: 'g' })
     .addNode(
@@ -62,7 +62,7 @@ test('what an agent in a node says while it calls tools is passed on, and its st
   expect((await session()).state).toEqual({ draft: 'done' });
 });
 
-test('an agent with an output schema gives a value', async () => {
+test('an agent node with an output schema returns the parsed value', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('judge', scripted('judge', ['{"score":7}'], { outputSchema: z.object({ score: z.number() }) }))
     .addNode('double', (input: { score: number }) => input.score * 2)
@@ -74,7 +74,7 @@ test('an agent with an output schema gives a value', async () => {
   expect(linesOf(await run('x')).at(-1)).toBe('g: 14');
 });
 
-test('an agent in a node hands over below it, and the one that ends gives the output', async () => {
+test('an agent node may transfer to a sub-agent, and the last agent gives the output', async () => {
   const expert = scripted('expert', ['expert answer']);
   const front = scripted('front', [{ calls: [{ name: 'transfer_to_agent', args: { agent_name: 'expert' } }] }], {
     subAgents: [expert],
@@ -90,7 +90,7 @@ test('an agent in a node hands over below it, and the one that ends gives the ou
   expect(linesOf(await run('x')).at(-1)).toBe('flow: <expert answer>');
 });
 
-test('an agent that fails in a node fails the graph, or is tried again', async () => {
+test('a failed agent node fails the graph, or is retried', async () => {
   const agent = (retry?: { maxAttempts: number; initialDelayMs: number }) =>
     new StateGraph({ name: 'g' })
       .addNode('writer', scripted('writer', [new TypeError('no model'), 'second time']), retry ? { retry } : {})
@@ -133,7 +133,7 @@ test.each([
   });
 });
 
-test('an answer that was cut off is no answer: the node failed', async () => {
+test('an agent node fails when its answer was cut short', async () => {
   class CutOff extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const content = { role: 'model', parts: [{ text: 'half of' }] };

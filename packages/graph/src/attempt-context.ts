@@ -9,7 +9,7 @@ import {
   type ToolContextParams,
 } from '@eventloom/core';
 
-/** Throws when an attempt is over. */
+/** Throws if the attempt has ended. */
 type EndedCheck = () => void;
 
 /** The context of a node's function during one attempt. Writes are rejected once the attempt has ended. */

@@ -16,10 +16,10 @@ import type { NodeRun } from './node-run.ts';
 import { Semaphore } from '@eventloom/core/internal';
 import { CommitQueue } from './commit-queue.ts';
 
-/** One attempt of a function: what it wrote, asked and runs. */
+/** One attempt of a function node: its writes, its questions, and the nodes that it runs. */
 export class Attempt {
   readonly run: NodeRun;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly number: number;
   /** Stops the attempt, and the nodes that it runs. */
   readonly guard: AbortGuard;
@@ -27,9 +27,9 @@ export class Attempt {
   readonly updates: (readonly [string, JsonValue])[] = [];
   /** Questions that the attempt asked and no earlier attempt had asked. */
   readonly asked: InputRequest[] = [];
-  /** True when it cannot go on before somebody answers. */
+  /** True if the attempt cannot continue before a person answers. */
   isWaiting = false;
-  /** True when nothing that the function does counts any more: it is done, or was given up. */
+  /** True once the function has completed or was abandoned: its later actions have no effect. */
   isEnded = false;
   /** A configuration error. It ends the run even if the function catches it. */
   fault: ConfigurationError | undefined;
@@ -55,12 +55,12 @@ export class Attempt {
     return (this.#context ??= this.run.beginAttempt());
   }
 
-  /** @throws RunAbortedError when the attempt is over */
+  /** @throws RunAbortedError if the attempt has ended */
   check(): void {
     if (this.isEnded) throw new RunAbortedError(`node "${this.run.node.name}": this attempt is over`);
   }
 
-  /** The answer to a question; without one it is asked. @throws NodeInterrupt ConfigurationError */
+  /** Returns the answer to a question, or asks it. @throws NodeInterrupt if there is no answer yet @throws ConfigurationError for misuse */
   ask(params: InputRequestParams): unknown {
     this.check();
     const owner = `node "${this.run.node.name}"`;
@@ -80,7 +80,7 @@ export class Attempt {
     throw new NodeInterrupt(`${owner} waits for an answer`);
   }
 
-  /** Runs another node; its output. @throws NodeInterrupt when that waits for an answer */
+  /** Runs another node and returns its output. @throws NodeInterrupt if that node waits for an answer */
   async runNode(
     node: GraphNode | BaseAgent | BaseTool,
     input: JsonValue,
@@ -109,14 +109,14 @@ export class Attempt {
     return (this.fault ??= new ConfigurationError(`node "${this.run.node.name}": ${how}; keys are unique`));
   }
 
-  /** Ends the attempt, when the nodes that it runs have ended. */
+  /** Ends the attempt, and waits for the nodes that it runs. */
   async end(): Promise<void> {
     this.isEnded = true;
     while (this.#inner.length > 0) await this.#inner.pop();
   }
 }
 
-/** A timer that can stand still: time spent waiting for others is not the node's. */
+/** A timer that can be paused, so that time in which the node waits for others does not count. */
 export class AttemptTimer {
   readonly #platform: Platform;
   readonly #onElapsed: () => void;

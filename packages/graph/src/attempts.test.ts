@@ -11,7 +11,7 @@ import { nodeTimer } from './fixtures/node-timer.ts';
 import { answerOf, setUp } from './fixtures/attempted-graph.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('a node that fails is tried again, after waits that grow, and no longer than they may', async () => {
+test('a failed node is retried after growing delays, up to maxDelayMs', async () => {
   const { run, platform } = await setUp(
     (_, { attempt }) => {
       if (attempt < 5) throw new TypeError(`attempt ${attempt}`);
@@ -30,7 +30,7 @@ test('a node that fails is tried again, after waits that grow, and no longer tha
   expect(waits).toEqual([100, 300, 500, 500]);
 });
 
-test('what is left after the last attempt names the node, and has what it threw as its cause', async () => {
+test('the error after the last attempt names the node and has the thrown error as its cause', async () => {
   const cause = new TypeError('broken');
   let attempts = 0;
   const { run } = await setUp(
@@ -46,7 +46,7 @@ test('what is left after the last attempt names the node, and has what it threw 
   expect(attempts).toBe(3);
 });
 
-test('a node without retry, and a failure that is not worth it, are tried once', async () => {
+test('a node without retry, or with a failure that retryOn refuses, runs once', async () => {
   for (const retry of [undefined, { maxAttempts: 9, retryOn: () => false }]) {
     let attempts = 0;
     const { run } = await setUp(
@@ -61,7 +61,7 @@ test('a node without retry, and a failure that is not worth it, are tried once',
   }
 });
 
-test('a loop that has no end comes to the bound of the graph', async () => {
+test('an endless loop throws a StepLimitError', async () => {
   let rounds = 0;
   const agent = new StateGraph({ name: 'g' })
     .addNode('round', () => ++rounds)
@@ -76,7 +76,7 @@ test('a loop that has no end comes to the bound of the graph', async () => {
   expect(rounds).toBe(7);
 });
 
-test('what an agent said before it failed is passed on before the next attempt, and its answer once', async () => {
+test('events of a failed agent attempt are passed on before the next attempt, and the answer once', async () => {
   let attempts = 0;
   class Flaky extends Base {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -93,7 +93,7 @@ test('what an agent said before it failed is passed on before the next attempt, 
   expect(texts).toEqual(['try 1', 'try 2']);
 });
 
-test('mistakes in the set-up, and the end of the run, are not tried again', async () => {
+test('configuration errors and aborted runs are not retried', async () => {
   for (const error of [new ConfigurationError('set up badly'), new RunAbortedError('over')]) {
     let attempts = 0;
     const { run } = await setUp(
@@ -108,7 +108,7 @@ test('mistakes in the set-up, and the end of the run, are not tried again', asyn
   }
 });
 
-test('attempts of an agent are worlds of their own', async () => {
+test('each attempt of an agent has its own branch', async () => {
   let attempts = 0;
   class Flaky extends Base {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
@@ -122,7 +122,7 @@ test('attempts of an agent are worlds of their own', async () => {
   expect(new Set(branches).size).toBe(2);
 });
 
-test('whether a failure is worth another attempt may be found out asynchronously', async () => {
+test('retryOn may be asynchronous', async () => {
   let attempts = 0;
   const { run } = await setUp(
     () => {
@@ -135,7 +135,7 @@ test('whether a failure is worth another attempt may be found out asynchronously
   expect(attempts).toBe(1);
 });
 
-test('a retryOn that fails is a failure of the node, whose cause is what it was asked about', async () => {
+test('a retryOn that throws fails the node, with the original failure as the cause', async () => {
   const cause = new TypeError('first');
   const { run } = await setUp(
     () => {

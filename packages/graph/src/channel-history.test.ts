@@ -42,7 +42,7 @@ test.each([undefined, 'items'])(
   },
 );
 
-test('a history has what others wrote and removed under the key of a channel', async () => {
+test("a history contains writes and removals of others under a channel's stateKey", async () => {
   const write = new FunctionTool({
     name: 'write',
     description: '',
@@ -84,7 +84,7 @@ test('a history has what others wrote and removed under the key of a channel', a
   ]);
 });
 
-test('a list that is added to, replaced and added to again is in a history what the channel holds', async () => {
+test("a history has the channel's value after a list was appended to, replaced and appended to again", async () => {
   const l = channel(z.array(z.string()), {
     default: [],
     reducer: (current, [first = '', ...more]: string[]) =>
@@ -117,7 +117,7 @@ test('a list that is added to, replaced and added to again is in a history what 
   expect(run && stateAfter(run, 4)).toEqual({ l: ['x', 'c'] });
 });
 
-test('what was added to a list before it was replaced is not in the state after that', () => {
+test('stateAfter omits items that were appended before a list was replaced', () => {
   const step = { nodes: [], open: [], changed: {}, added: {} };
   const steps = [
     { ...step, step: 1, added: { l: ['a'] } },

@@ -4,21 +4,21 @@ import type { Checkpoint } from './checkpoint.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import { listAdditions } from './json-values.ts';
 
-/** Changes of channels since they were last read. */
+/** Changes of the channels in one step. */
 export interface StateChanges {
-  /** The channels that hold something else, by name, with their new values. */
+  /** New values of the channels that were replaced, by channel name. */
   readonly changed: Readonly<Record<string, JsonValue>>;
-  /** The channels that are lists and only became longer, with what was added. */
+  /** Items that were appended to channels that are lists, by channel name. */
   readonly added: Readonly<Record<string, readonly JsonValue[]>>;
-  /** The channels that hold nothing any more, because their key of the session's state was removed; absent for none. */
+  /** Names of the channels that became empty because their session-state key was removed; absent if there are none. */
   readonly removed?: readonly string[];
 }
 
-/** The channels of a run of a graph as its events make them, one after the other. What is added to a list is added, not copied. */
+/** Computes the channel values of a run from its events, in order. Appending to a list does not copy the list. */
 export class ChannelHistory {
   readonly #plan: GraphPlan;
   readonly #values = new Map<string, JsonValue>();
-  /** The lists that were made here: nobody else has them. */
+  /** Lists that were copied here and so may be modified. */
   readonly #lists = new Map<string, JsonValue[]>();
   #changed = new Set<string>();
   #added = new Map<string, JsonValue[]>();
@@ -28,7 +28,7 @@ export class ChannelHistory {
     this.#plan = plan;
   }
 
-  /** An event of the graph's own. */
+  /** Applies an event of the graph. */
   add({ state = {}, added = {} }: Checkpoint, event: Event): void {
     for (const [name, value] of Object.entries(state)) this.#set(name, value);
     for (const [name, items] of Object.entries(added)) this.#append(name, items);
@@ -41,7 +41,7 @@ export class ChannelHistory {
       if (stateKey === undefined) continue;
       if (removedState?.includes(stateKey)) this.#remove(name);
       if (!Object.hasOwn(stateDelta, stateKey)) continue;
-      // What is stored is JSON.
+      // Stored values are JSON.
       const value = stateDelta[stateKey] as JsonValue;
       const items = listAdditions(this.#values.get(name), value);
       if (items) this.#append(name, items);
@@ -80,7 +80,7 @@ export class ChannelHistory {
     this.#added.set(name, added);
   }
 
-  /** All channels as they are now. */
+  /** Returns the current values of all channels. */
   state(): Record<string, JsonValue> {
     return this.#pick(this.#values.keys());
   }

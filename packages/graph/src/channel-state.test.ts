@@ -47,7 +47,7 @@ test.each([undefined, 'shared'])('null is a value like any other, under the stat
   ]);
 });
 
-test('a default that is null is one', async () => {
+test('null is accepted as a default', async () => {
   const maybe = channel(z.string().nullable(), { default: null, stateKey: 'shared' });
   const agent = new StateGraph({ name: 'g', channels: { maybe } })
     .addNode('read', (_: unknown, context) => context.state)
@@ -57,7 +57,7 @@ test('a default that is null is one', async () => {
   expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toEqual({ maybe: null });
 });
 
-test('a default does not take the place of what the session holds', async () => {
+test('a default does not replace the value that the session holds', async () => {
   const shared = channel(z.number(), { default: 0, stateKey: 'user:count' });
   const agent = new StateGraph({ name: 'g', channels: { shared } })
     .addNode(
@@ -100,7 +100,7 @@ test.each([undefined, 'shared'])('what a node reads it cannot change, under the 
   expect(Object.isFrozen((await session()).state['shared'] ?? [])).toBe(false);
 });
 
-test('a node reads what the step found also when it is run again with an answer', async () => {
+test('a node reads the state at the beginning of the step when it runs again with an answer', async () => {
   class Writer extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       yield context.createEvent({ author: this.name, actions: { stateDelta: { theirs: 'new' } } });

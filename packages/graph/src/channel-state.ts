@@ -7,23 +7,23 @@ import { NodeError } from './errors.ts';
 import type { GraphPlan } from './graph-plan.ts';
 import type { GraphRecord } from './graph-record.ts';
 
-/** The changes of a node, as they are stored. */
+/** The channel changes of a node, as they are stored. */
 export interface ChannelChanges {
-  /** Channels of the graph's own, by name. */
+  /** New values of channels without a `stateKey`, by channel name. */
   readonly state: Record<string, JsonValue>;
-  /** The others, by their keys. */
+  /** New values of channels with a `stateKey`, by that key. */
   readonly stateDelta: Record<string, JsonValue>;
 }
 
-/** Makes an error of what is wrong with a value. */
+/** Creates the error for an invalid value. */
 type Refuse = (fault: string) => Error;
 
-/** The values of a graph's channels: those of its own, and those that are keys of the session's state. */
+/** Reads and computes the values of a graph's channels, both those of the run and those in the session's state. */
 export class ChannelState {
   readonly #plan: GraphPlan;
   readonly #record: GraphRecord;
   readonly #context: InvocationContext;
-  /** By key of the session's state, the value that was checked last. */
+  /** The value that was last checked, by session-state key. */
   readonly #checked = new Map<string, unknown>();
 
   constructor(plan: GraphPlan, record: GraphRecord, context: InvocationContext) {
@@ -35,7 +35,7 @@ export class ChannelState {
   /**
    * Returns the initial values of the channels: for a channel with a `stateKey` the value in the session's state,
    * otherwise the default.
-   * @throws ConfigurationError for a default that the schema refuses, and what `checkHeld` throws
+   * @throws ConfigurationError for a default that does not match the schema, and as `checkHeld` does
    */
   async defaults(): Promise<ChannelChanges> {
     await this.checkHeld();
@@ -45,7 +45,7 @@ export class ChannelState {
       const held = this.#value(name, channel);
       if (held === undefined && channel.default !== undefined)
         await this.#set(changes, refuse, name, channel, channel.default);
-      // A resume of the first step has to know the values that the step found.
+      // Stored so that a resumed first step sees the values that it first began with.
       if (channel.stateKey === undefined) continue;
       const value = this.#value(name, channel, changes);
       if (value !== undefined) changes.state[name] = value;
@@ -54,8 +54,8 @@ export class ChannelState {
   }
 
   /**
-   * Returns the changes that a node's writes make to the current values. @throws NodeError for a value that the schema
-   * refuses
+   * Returns the changes that a node's writes make to the current values.
+   * @throws NodeError for a value that does not match the schema
    */
   async changed(
     nodeName: string,
@@ -96,8 +96,8 @@ export class ChannelState {
   }
 
   /**
-   * Returns the value that the schema makes of this one. @throws the error of `refuse` for a value that the schema
-   * refuses, or changes when it is given its own result
+   * Returns the value parsed by the schema.
+   * @throws the error of `refuse` if the value does not match, or the schema changes its own output when it parses it again
    */
   async #fitted(
     refuse: Refuse,
@@ -111,9 +111,9 @@ export class ChannelState {
       throw refuse(`the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
     };
     const made = await check(value);
-    // What is the same is copied from the value, which shares what it can with the one before.
+    // Return the original value if parsing did not change it, because it shares items with the previous value.
     if (isSameJson(made, value)) return value;
-    // What it made is checked again: what a reducer makes of it with each write, what the session holds with each run.
+    // The schema will parse its own output again: with a reducer at the next write, with a stateKey at the next step.
     const again = reducer ? 'a reducer' : stateKey === undefined ? undefined : 'a stateKey';
     if (again !== undefined && !isSameJson(await check(made), made))
       throw refuse(
@@ -123,8 +123,8 @@ export class ChannelState {
   }
 
   /**
-   * Checks the values that the session's state holds for channels; each value once.
-   * @throws ConfigurationError that names the channel whose schema refuses its value
+   * Checks the values that the session's state holds for channels. Each value is checked once.
+   * @throws ConfigurationError for a value that does not match; the message names the channel
    */
   async checkHeld(): Promise<void> {
     const { state } = this.#context.session;
@@ -146,7 +146,7 @@ export class ChannelState {
     return new ConfigurationError(`graph "${this.#plan.name}": ${fault}`);
   }
 
-  /** Channels of the graph's own as they are stored: of a list that only became longer, what was added. */
+  /** Returns the changes in the form in which they are stored: only the appended items of a list that grew. */
   stored({ state }: ChannelChanges): Pick<Checkpoint, 'state' | 'added'> {
     const whole: Record<string, JsonValue> = {};
     const added: Record<string, JsonValue[]> = {};
@@ -166,12 +166,12 @@ export class ChannelState {
     if (stateKey === undefined)
       return changes && Object.hasOwn(changes.state, name) ? changes.state[name] : this.#record.values.get(name);
     const { state } = this.#context.session;
-    // The state of a session is JSON, and the session's own.
+    // The session's state is JSON. Copy it, because the session owns it.
     const holder = changes && Object.hasOwn(changes.stateDelta, stateKey) ? changes.stateDelta : state;
     return Object.hasOwn(holder, stateKey) ? frozen(structuredClone(holder[stateKey]) as JsonValue) : undefined;
   }
 
-  /** All channels as they are now, not to be changed. @param changes what comes on top */
+  /** Returns the current values of all channels, frozen. @param changes applied on top */
   snapshot(changes?: ChannelChanges): Readonly<Record<string, unknown>> {
     return this.#gather((name, channel) => this.#value(name, channel, changes));
   }
@@ -184,7 +184,7 @@ export class ChannelState {
     const { found, lastOfStepBefore } = this.#record;
     const recorded = this.#context.invocation.resumedFrom?.events ?? [];
     const at = lastOfStepBefore ? recorded.indexOf(lastOfStepBefore) : -1;
-    // A step that this process begins: nothing of it is committed yet.
+    // This process began the step, so no write of it is committed yet.
     if (at < 0) return this.snapshot();
     const before = recorded.slice(this.#record.begin ? recorded.indexOf(this.#record.begin) + 1 : 0, at + 1);
     return this.#gather((name, { stateKey }) => {
@@ -207,7 +207,7 @@ export class ChannelState {
   }
 }
 
-/** A copy of a value; of a list that begins as the one before, the items that these share are not copied. */
+/** Copies a value. Leading items that a list shares with the previous list are not copied. */
 function copyChanged(value: unknown, before: JsonValue | undefined): ReturnType<typeof copyJson> {
   if (!Array.isArray(value) || !Array.isArray(before) || !Object.isFrozen(before))
     return copyJson(value, { toJson: true });

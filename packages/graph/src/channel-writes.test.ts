@@ -4,7 +4,7 @@ import { append, channel, END, node, START, stateAfter, StateGraph } from './ind
 import { outputOf } from './fixtures/read-output.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('a channel without a reducer that is written by two runs of a step is an error that names the node', async () => {
+test('two runs of a step that write a channel without a reducer throw an error that names the node', async () => {
   for (const stateKey of [undefined, 'shared']) {
     const last = channel(z.number(), stateKey === undefined ? {} : { stateKey });
     const agent = new StateGraph({ name: 'g', channels: { last } })
@@ -22,7 +22,7 @@ test('a channel without a reducer that is written by two runs of a step is an er
   }
 });
 
-test('one run may write a channel without a reducer several times, and so may those that it starts, and each step', async () => {
+test('one run and its inner runs may write a channel without a reducer several times in a step', async () => {
   const last = channel(z.number(), { default: 0 });
   const inner = node<number, void, unknown, { last: number }>('inner', (input, context) =>
     context.update({ last: input }),
@@ -48,7 +48,7 @@ test('one run may write a channel without a reducer several times, and so may th
   expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toBe(8);
 });
 
-test('a function writes the key of a channel by update, and not by the state of the session', async () => {
+test("a function must write a channel's stateKey with update, not through the session's state", async () => {
   const channels = { mine: channel(z.array(z.string()), { reducer: append, stateKey: 'mine' }) };
   const agent = new StateGraph({ name: 'g', channels })
     .addNode('bad', (_: unknown, { callbackContext }) => callbackContext.state.set('mine', ['x']))
@@ -60,7 +60,7 @@ test('a function writes the key of a channel by update, and not by the state of 
   );
 });
 
-test('a list that grows round by round stores what is added, and is whole in the history and for who goes on', async () => {
+test('a growing list stores only appended items, and is whole in the history and after a resume', async () => {
   const ROUNDS = 60;
   const channels = { log: channel(z.array(z.object({ round: z.number() })), { reducer: append, default: [] }) };
   const agent = new StateGraph({ name: 'g', channels })
@@ -109,7 +109,7 @@ test('a list that grows round by round stores what is added, and is whole in the
   expect(history?.state).toEqual({ log: whole });
 });
 
-test('what becomes of a list otherwise is stored whole', async () => {
+test('a list that changes otherwise is stored whole', async () => {
   const list = channel(z.array(z.number()), { reducer: (_current, update: number[]) => update, default: [1, 2] });
   const agent = new StateGraph({ name: 'g', channels: { list } })
     .addNode(
@@ -141,7 +141,7 @@ test('with a reducer, a schema that changes what it made itself is an error at t
   );
 });
 
-test('a schema fills in and cleans what is written: once where there is no reducer, and as it is read with one', async () => {
+test('a schema transforms a write once without a reducer, and the reduced value with one', async () => {
   const channels = {
     last: channel(z.string().transform((text) => `${text}!`)),
     all: channel(z.array(z.object({ text: z.string().trim(), size: z.number().default(1) })), {
@@ -170,7 +170,7 @@ test('a schema fills in and cleans what is written: once where there is no reduc
   expect(outputOf(await (await scenario({ agent, resumable: true })).run())).toEqual({ last: 'x!', all });
 });
 
-test('a schema that makes another type of what it takes has a default and is written as it takes it', async () => {
+test('a schema with different input and output types takes defaults and writes as input', async () => {
   const length = channel(
     z.string().transform((text) => text.length),
     { default: 'four' },

@@ -11,13 +11,13 @@ function writing(options: object, writes: readonly string[] = ['draft']) {
   return () => graph.addEdge(START, 'first').addEdge('first', 'second').addEdge('second', END).compile();
 }
 
-test('two nodes that write a channel without a reducer are found, with one they are fine', () => {
+test('compile rejects two nodes that write a channel without a reducer, and accepts them with one', () => {
   expect(writing({})).toThrow(/"first" and "second" write the channel "draft"/);
   expect(writing({ reducer: replace })).not.toThrow();
   expect(writing({}, [])).not.toThrow();
 });
 
-test('a channel that there is not, and a key that is not stored, are found', () => {
+test('compile rejects an unknown channel in writes and a stateKey that is not stored', () => {
   expect(writing({ reducer: replace }, ['darft'])).toThrow(/"first" writes "darft"/);
   expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
   const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };

@@ -209,7 +209,7 @@ test.each<[string, () => unknown, RegExp]>([
   expect(make).toThrow(message);
 });
 
-test('two routers, and routes without any, are configuration errors that name the node', () => {
+test('two routers, or routes without one, throw a ConfigurationError that names the node', () => {
   const graph = () => new StateGraph({ name: 'g' }).addNode('a', same);
   expect(() =>
     graph()
@@ -220,7 +220,7 @@ test('two routers, and routes without any, are configuration errors that name th
   expect(() => graph().addConditionalEdges('a', undefined as never, { x: END })).toThrow(/router of "a"/);
 });
 
-test('a cycle with a route is fine', () => {
+test('compile accepts a cycle that a route leaves', () => {
   const graph = new StateGraph({ name: 'g' })
     .addNode('a', same)
     .addNode('b', same)
@@ -229,7 +229,7 @@ test('a cycle with a route is fine', () => {
   expect(() => graph.addConditionalEdges('b', () => 'on', { on: END, back: 'a' }).compile()).not.toThrow();
 });
 
-test('a long chain is checked in time that grows with its length alone', () => {
+test('compile checks a long chain in linear time', () => {
   const length = 8000;
   const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
   for (let index = 0; index < length; index++)
@@ -237,7 +237,7 @@ test('a long chain is checked in time that grows with its length alone', () => {
   expect(() => graph.addEdge(`n${length - 1}`, END).compile()).not.toThrow();
 });
 
-test('what is compiled stays as it is when its builder goes on', () => {
+test('a compiled graph does not change when its builder is used further', () => {
   const routed = any().addNode('a', same).addEdge(START, 'a').addEdge('a', END).compile();
   const before = any().addNode('a', same).addEdge(START, 'a').addEdge('a', END);
   const plan = before.compile();

@@ -5,7 +5,7 @@ import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';
 import { DEFAULT_ROUTE, END, START } from './names.ts';
 
-/** @throws ConfigurationError, naming the node or the channel, for the first mistake in a graph */
+/** @throws ConfigurationError for the first mistake in a graph; the message names the node or the channel */
 export function checkGraph(plan: GraphPlan): void {
   const fail = (fault: string): never => {
     throw new ConfigurationError(`graph "${plan.name}": ${fault}`);
@@ -43,14 +43,14 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   }
 }
 
-/** Only functions set routes. */
+/** Returns true for a node whose work is a function, because only functions set routes. */
 function canSetRoute({ work }: GraphNode): boolean {
   return typeof work === 'function' && work !== passOn;
 }
 
 /**
- * A cycle ends by a route only. A node comes to an end when all that its edges lead to does, and, where it has routes, all that one of them
- * leads to.
+ * Checks that every cycle has a route that leaves it. A node can reach END if all targets of its edges can and, if it has routes, all targets of at
+ * least one route can.
  */
 function checkCycles({ nodes, ways, sources }: GraphPlan, fail: Fail): void {
   const ends = new Set<string>([END]);
@@ -94,7 +94,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
   const keys = new Map<string, string>();
   for (const [name, { stateKey, schema, default: given }] of channels) {
     const checked = given === undefined ? undefined : schema.check(given);
-    // A schema that takes its time says so when a run begins.
+    // The result of an asynchronous schema is checked when a run begins.
     if (checked && 'issues' in checked)
       fail(`the default of channel "${name}" does not fit: ${checked.issues.join('; ')}`);
     const copied = checked && 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
@@ -118,7 +118,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
   }
 }
 
-/** Returns the reason for which state cannot be stored under a key; undefined if it can. */
+/** Returns the reason why state cannot be stored under a key; undefined if it can. */
 function faultOfKey(stateKey: unknown): string | undefined {
   if (typeof stateKey !== 'string') return 'it is no text';
   try {

@@ -7,20 +7,20 @@ export interface Checkpoint {
   /** Id of the run of the node: `step-place`; for a run that another run started see `innerRunId`. */
   readonly run: string;
   readonly output?: JsonValue;
-  /** The digest of its input, of a run that another one started. */
+  /** Digest of the input. Only for a run that another run started. */
   readonly given?: string;
   /** The nodes that follow. Absent for a run that another run started. */
   readonly next?: readonly string[];
   /**
-   * The channels that it changed, with their new values; those with a `stateKey` are in `stateDelta`, and here as the graph found them
-   * when it began.
+   * New values of the channels that the node changed, by channel name. Channels with a `stateKey` are in `stateDelta` instead; the first checkpoint
+   * also has their values at the beginning of the graph.
    */
   readonly state?: Readonly<Record<string, JsonValue>>;
-  /** The channels that are lists and only became longer, with what was added. */
+  /** Items that were appended to channels that are lists, by channel name. */
   readonly added?: Readonly<Record<string, readonly JsonValue[]>>;
 }
 
-/** The channels that a checkpoint changed, with their new values. @param held what one holds before it */
+/** Returns the new values of the channels that a checkpoint changed. @param held returns a channel's value before the checkpoint */
 export function changedChannels(
   { state, added = {} }: Checkpoint,
   held: (name: string) => JsonValue | undefined,
@@ -32,54 +32,54 @@ export function changedChannels(
   return { ...state, ...Object.fromEntries(longer) };
 }
 
-/** The run of the event that begins a graph: `START` in step 0. */
+/** The run id of the event that begins a graph: `START` in step 0. */
 export const BEGIN = '0-0';
-/** The run of the event that ends a graph: its output is the graph's. */
+/** The run id of the event that ends a graph; its output is the graph's output. */
 export const FINISH = 'end';
-/** The run of an event by which channels were changed from outside. */
+/** The run id of an event that changes channels from outside, as a fork does. */
 export const UPDATE = 'update';
 
 /** Returns the checkpoint of a graph that an event holds; undefined for other events. */
 export function checkpointOf({ actions }: Event): Checkpoint | undefined {
   const { agentState } = actions;
   if (typeof agentState?.['run'] !== 'string' || typeof agentState['node'] !== 'string') return undefined;
-  // Only graphs write these two.
+  // Only graphs write these two keys.
   return agentState as unknown as Checkpoint;
 }
 
-/** A checkpoint as it is written. */
+/** Converts a checkpoint to the `agentState` of an event. */
 export function toAgentState(checkpoint: Checkpoint): Record<string, unknown> {
   return { ...checkpoint };
 }
 
-/** The id of the run in this place of a step. */
+/** Returns the id of the run at this position of a step. */
 export function runId(step: number, index: number): string {
   return `${step}-${index}`;
 }
 
-/** The id of a run that another one started. Keys are whatever the app likes: what is no letter, digit or _ in them is escaped. */
+/** Returns the id of a run that another run started. Characters of the key other than letters, digits and _ are escaped. */
 export function innerRunId(outer: string, nodeName: string, key: string): string {
   const escaped = key.replaceAll(/\W/g, (char) => `%${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return `${outer}~${nodeName}-${escaped}`;
 }
 
-/** The run of a step that a run belongs to. */
+/** Returns the id of the step's run that directly or indirectly started this run, or the id itself. */
 export function outermostRun(run: string): string {
   return run.split('~', 1)[0] ?? run;
 }
 
-/** The step and the place of a run that no other run started; undefined for another one. */
+/** Parses the step and position of a run of a step; undefined for a run that another run started. */
 export function placeOf(run: string): { readonly step: number; readonly index: number } | undefined {
   const found = /^(\d+)-(\d+)$/.exec(run);
   return found ? { step: Number(found[1]), index: Number(found[2]) } : undefined;
 }
 
-/** A node asked a person: what the `agentState` of the question says. */
+/** The `agentState` of an event with which a node asks a person: the id of the asking run. */
 export interface Question {
   readonly asks: string;
 }
 
-/** The run that asked the question in this event; undefined when no graph asked. */
+/** Returns the id of the run that asked the question in this event; undefined if the event is no question of a graph. */
 export function askingRun({ actions }: Event): string | undefined {
   const asks = actions.agentState?.['asks'];
   return typeof asks === 'string' ? asks : undefined;

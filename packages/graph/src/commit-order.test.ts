@@ -98,7 +98,7 @@ test.each([undefined, 1, 2, 3])(
   30_000,
 );
 
-test('where nodes fail it is in one order too what the others commit, whatever the timing', async () => {
+test('nodes commit in the same order whatever the timing, even if other nodes fail', async () => {
   const wideAndBroken = (seed: number): GraphAgent => {
     const random = randomOf(seed);
     const delay = async (): Promise<void> => {
@@ -131,7 +131,7 @@ test('where nodes fail it is in one order too what the others commit, whatever t
   expect([...outcomes][0]).toMatch(/^NodeError: node "n2": broken/);
 }, 30_000);
 
-test('what a node commits is one event after the other, whoever in it says it', async () => {
+test('a node commits its events one after the other, inner nodes included', async () => {
   let committing = 0;
   let most = 0;
   const sessionService = new InMemorySessionService();

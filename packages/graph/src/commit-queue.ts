@@ -4,16 +4,15 @@ export class QueueMember {
 }
 
 /**
- * Puts the commits of nodes that run at the same time in an order that does not depend on how fast they are: each commits one event,
- * then it is the next member's turn, even if that member is not ready yet. At most `width` members take part at once; the others follow in
- * order, as these leave.
+ * Orders the commits of concurrent nodes independently of their speed. Members commit one event each by turns; the queue waits for a member that is
+ * not ready. At most `width` members take part at a time; others join in order as these leave.
  *
  * A member that joins during a round takes part in the next one, which begins when all members of this round have left.
  */
 export class CommitQueue {
   readonly #width: number;
   readonly #beforeRound: ((begin: () => void) => void) | undefined;
-  /** The members that take part now. */
+  /** The members that take part at the moment. */
   readonly #members: QueueMember[] = [];
   /** The members that take part later in this round. */
   #waiting: QueueMember[] = [];
@@ -21,7 +20,7 @@ export class CommitQueue {
   #at = 0;
   #isOpen: boolean;
 
-  /** @param beforeRound lets more members join before a round begins: calls `begin` when the round may start. Default: the first member begins at once */
+  /** @param beforeRound delays a round so that more members can join; it must call `begin`. Default: the first member begins immediately */
   constructor(width: number, beforeRound?: (begin: () => void) => void) {
     this.#width = width;
     this.#beforeRound = beforeRound;
@@ -41,17 +40,17 @@ export class CommitQueue {
     return member;
   }
 
-  /** True if it is the member's turn. */
+  /** Returns true if it is the member's turn. */
   isNext(member: QueueMember): boolean {
     return this.#isOpen && this.#members[this.#at] === member;
   }
 
-  /** Resolves when it is the member's turn, which lasts until `pass` or `leave`. */
+  /** Waits for the member's turn, which lasts until `pass` or `leave`. */
   async take(member: QueueMember): Promise<void> {
     if (!this.isNext(member)) await new Promise<void>((resolve) => (member.wake = resolve));
   }
 
-  /** Ends the turn of the member that has it, after it committed something. */
+  /** Ends the current turn after a commit. */
   pass(): void {
     this.#at = (this.#at + 1) % this.#members.length;
     this.#wakeNext();

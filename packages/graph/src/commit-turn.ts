@@ -1,7 +1,7 @@
 import type { AbortGuard, InTurn } from '@eventloom/core/internal';
 import type { QueueMember, CommitQueue } from './commit-queue.ts';
 
-/** A node's place in a CommitQueue. Nodes that it runs commit within its turns. */
+/** A node's membership in a CommitQueue. Nodes that the node runs commit during its turns. */
 export class CommitTurn {
   readonly #commitQueue: CommitQueue;
   readonly #member: QueueMember;
@@ -20,12 +20,12 @@ export class CommitTurn {
     this.#member = commitQueue.join();
   }
 
-  /** True when a commit would not have to wait. */
+  /** True if a commit would not have to wait. */
   get isNext(): boolean {
     return this.#commitQueue.isNext(this.#member) && (this.#parent?.isNext ?? true);
   }
 
-  /** Commits one event in the node's turn. Several commits at once are made one after the other. */
+  /** Commits one event in the node's turn. Concurrent commits run one after the other. */
   readonly commit: InTurn = (work) => {
     const done = this.#last.then(() => this.#inTurn(work, false));
     this.#last = done.catch(() => undefined);
@@ -50,7 +50,7 @@ export class CommitTurn {
     }
     const begin = (): Promise<T> => {
       this.onWait?.(false);
-      // It may have been stopped while the node that runs it waited for its own turn.
+      // The node may have been stopped while its parent waited for a turn.
       this.#guard.check();
       return work ? work() : Promise.resolve(undefined as T);
     };

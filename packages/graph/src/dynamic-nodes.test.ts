@@ -3,7 +3,7 @@ import { node } from './index.ts';
 import { setUp } from './fixtures/dynamic-run.ts';
 import { outputOf, runsIn } from './fixtures/read-output.ts';
 
-test('runs are told apart by the names of their nodes and any keys', async () => {
+test('runNode distinguishes runs by node name and any key', async () => {
   const p = node('p', (input: string) => `p:${input}`);
   const n = node('n', async (input: string, context) => [input, await context.runNode(p, input, { key: '0' })]);
   const ab = node('a-b', () => 'a-b');
@@ -21,7 +21,7 @@ test('runs are told apart by the names of their nodes and any keys', async () =>
   expect(new Set(runsIn(events)).size).toBe(events.length);
 });
 
-test('a key that is given twice is an error that names both nodes', async () => {
+test('runNode throws an error that names both nodes when a key is used twice', async () => {
   const leaf = node('leaf', () => 1);
   const { run } = await setUp((context) =>
     Promise.all([context.runNode(leaf, 1, { key: 'x' }), context.runNode(leaf, 2, { key: 'x' })]),
@@ -29,7 +29,7 @@ test('a key that is given twice is an error that names both nodes', async () => 
   await expect(run()).rejects.toThrow(/node "outer": runs "leaf" twice with the key "x"/);
 });
 
-test('a run that is done is not taken for one with another input', async () => {
+test('runNode throws when a completed run had another input', async () => {
   let order = [1, 2];
   const leaf = node('leaf', (input: number) => `leaf ${input}`);
   const { run, answer } = await setUp(async (context) => {
@@ -41,7 +41,7 @@ test('a run that is done is not taken for one with another input', async () => {
   await expect(answer(asked, 'yes')).rejects.toThrow(/node "leaf".*another input/);
 });
 
-test('with keys the order of the calls does not matter to what is done', async () => {
+test('completed runs with keys are found in any order of the calls', async () => {
   let order = [1, 2];
   const ran: number[] = [];
   const leaf = node('leaf', (input: number) => {
@@ -60,7 +60,7 @@ test('with keys the order of the calls does not matter to what is done', async (
   expect(ran).toHaveLength(2);
 });
 
-test('a question is known by its number when it has no key', async () => {
+test('a question without a key is identified by its number', async () => {
   const { run, answer } = await setUp(async (context) => [
     await context.requestInput({ message: 'Your name?' }),
     await context.requestInput({ message: 'Your town?' }),
@@ -70,14 +70,14 @@ test('a question is known by its number when it has no key', async () => {
   expect(outputOf(await answer(first, 'Rome'))).toEqual(['Bob', 'Rome']);
 });
 
-test('a key that is asked with twice is an error', async () => {
+test('requestInput throws when a key is used twice', async () => {
   const { run } = await setUp((context) =>
     Promise.all([context.requestInput({ key: 'x' }), context.requestInput({ key: 'x' })]),
   );
   await expect(run()).rejects.toThrow(/node "outer": asks twice with the key "x"/);
 });
 
-test('a node that asked for several things is run again when all are answered', async () => {
+test('a node with several questions runs again when all are answered', async () => {
   let runs = 0;
   const { run, answer } = await setUp((context) => {
     runs++;
@@ -90,7 +90,7 @@ test('a node that asked for several things is run again when all are answered', 
   expect(runs).toBe(2);
 });
 
-test('the same input is the same whatever the order of its keys, which storage may change', async () => {
+test('inputs that differ only in key order count as equal', async () => {
   const ran: string[] = [];
   const inner = node('inner', (input: object) => void ran.push(Object.keys(input).join()));
   const { run, answer } = await setUp(async (context) => {

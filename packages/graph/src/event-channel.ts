@@ -14,8 +14,8 @@ export class EventChannel {
   #isClosed = false;
 
   /**
-   * Adds an event. Resolves to true when the stream took it (an event to be stored is stored then), and to false when the channel was
-   * closed before.
+   * Adds an event. Resolves to true when the stream has processed the event (and stored it, unless it is partial), and to false if the channel was
+   * closed first.
    */
   post(event: Event): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
@@ -31,7 +31,7 @@ export class EventChannel {
     this.#wake?.();
   }
 
-  /** Returns the next event; undefined at the end. The call says that the event before was taken. */
+  /** Waits for the next event; undefined at the end. The call also confirms that the previous event was processed. */
   async next(): Promise<Event | undefined> {
     this.#taken?.settle(true);
     this.#taken = undefined;
@@ -40,7 +40,7 @@ export class EventChannel {
     return this.#taken?.event;
   }
 
-  /** Closes the channel: events that were not taken are dropped. */
+  /** Closes the channel and drops the events that were not read. */
   close(): void {
     this.#isClosed = true;
     this.#taken?.settle(false);

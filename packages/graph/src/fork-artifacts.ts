@@ -1,7 +1,7 @@
 import { type BaseArtifactService, ConfigurationError, type Event, type SessionKey } from '@eventloom/core';
 import { USER_PREFIX } from '@eventloom/core/internal';
 
-/** The artifacts of a session as events left them: the last version of each, by its name. Those of the user are left out. */
+/** Returns the last version of each session artifact that the events name, by artifact name. Artifacts of the user are left out. */
 export function artifactsOf(events: readonly Event[]): Map<string, number> {
   const artifacts = new Map<string, number>();
   for (const { actions } of events) {
@@ -12,8 +12,8 @@ export function artifactsOf(events: readonly Event[]): Map<string, number> {
 }
 
 /**
- * Adds what the session has that none of the events names which are kept, because an app saved it itself: as it is now, or as it was before
- * the events that are left out saved it, because when it was saved nobody knows.
+ * Adds the session's artifacts that no kept event names, because the app saved them itself. Their save time is unknown, so the current version is
+ * taken, or the one before an event that the fork leaves out saved a new one.
  */
 export async function addUnnamed(
   service: BaseArtifactService,
@@ -27,7 +27,7 @@ export async function addUnnamed(
       artifacts.set(filename, (later.get(filename) ?? Infinity) - 1);
 }
 
-/** @throws ConfigurationError when there are artifacts to copy and nothing to copy them with */
+/** @throws ConfigurationError if there are artifacts to copy and no service */
 export function checkCopied(artifacts: ReadonlyMap<string, number>, service: BaseArtifactService | undefined): void {
   const [filename] = artifacts.keys();
   if (filename !== undefined && !service)
@@ -37,8 +37,8 @@ export function checkCopied(artifacts: ReadonlyMap<string, number>, service: Bas
 }
 
 /**
- * Copies the versions of artifacts up to these to a session that has none. They keep their numbers: one that was deleted is there as the
- * next that was not.
+ * Copies all versions of artifacts up to the given ones to a session without artifacts. Versions keep their numbers; a deleted version is replaced by
+ * a copy of the next existing one.
  */
 export async function copyArtifacts(
   service: BaseArtifactService,

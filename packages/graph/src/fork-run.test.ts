@@ -33,7 +33,7 @@ async function setUp(agent: BaseAgent, deletedBefore: readonly string[] = [], sa
   return { sessionService, artifactService, params, events: stored, goOn };
 }
 
-test('each run of a graph is forked, the last one where none is named', async () => {
+test('fork copies the named run of a graph, by default the last one', async () => {
   let round = 0;
   const ran: string[] = [];
   const agent = new StateGraph({ name: 'g' })
@@ -81,7 +81,7 @@ function savingGraph() {
     .compile();
 }
 
-test('a fork has the artifacts as they were after the step, with their versions, and the session keeps its own', async () => {
+test('a fork has the artifact versions of its step, and the session keeps its own', async () => {
   const agent = savingGraph();
   const { params, artifactService, goOn } = await setUp(agent);
   await agent.fork({ ...params, artifactService, step: 2 });
@@ -94,7 +94,7 @@ test('a fork has the artifacts as they were after the step, with their versions,
   expect([await versions(KEY, 'notes.txt'), await versions(KEY, 'other.txt')]).toEqual([[0, 1], [0]]);
 });
 
-test('versions of a fork have the numbers that its events name, and none is there that was saved after its step', async () => {
+test('artifact versions of a fork keep their numbers, without versions saved after its step', async () => {
   const agent = savingGraph();
   const { params, artifactService } = await setUp(agent, ['notes.txt']);
   await agent.fork({ ...params, artifactService, step: 1 });
@@ -103,14 +103,14 @@ test('versions of a fork have the numbers that its events name, and none is ther
   expect(Math.max(...(await artifactService.listVersions(key)))).toBe(1);
 });
 
-test('a fork that would lose artifacts is refused, and nothing is made', async () => {
+test('fork throws when it would lose artifacts, and creates nothing', async () => {
   const agent = savingGraph();
   const { params, sessionService } = await setUp(agent);
   await expect(agent.fork({ ...params, step: 1 })).rejects.toThrow(ConfigurationError);
   expect(await sessionService.getSession(FORK)).toBeUndefined();
 });
 
-test('a fork changes nothing that other sessions see, and what they see is in it as it is now', async () => {
+test('fork does not change shared state, and sees its current values', async () => {
   const channels = {
     mine: channel(z.number(), { stateKey: 'user:mine', default: 1 }),
     all: channel(z.number(), { stateKey: 'app:all', default: 1 }),
@@ -129,7 +129,7 @@ test('a fork changes nothing that other sessions see, and what they see is in it
   expect((await agent.fork({ ...params, step: 1 })).state).toEqual({ 'user:mine': 2, 'app:all': 1 });
 });
 
-test('a fork has the artifacts that the app saved itself, and leaves out those that later steps saved and those of the user', async () => {
+test('a fork has artifacts that the app saved itself, without those of later steps and of the user', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('one', () => 1)
     .addNode('two', async (_: unknown, { callbackContext }) => {
@@ -157,7 +157,7 @@ test('a fork has the artifacts that the app saved itself, and leaves out those t
   expect(await artifactService.listVersions({ ...FORK, filename: 'user:own.txt' })).toEqual([0]);
 });
 
-test('a fork whose artifacts cannot be copied leaves no session', async () => {
+test('fork deletes the new session when artifacts cannot be copied', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('one', () => 1)
     .addEdge(START, 'one')

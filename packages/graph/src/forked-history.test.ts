@@ -9,7 +9,7 @@ import { reviewGraph, setUp } from './fixtures/review-graph.ts';
 import { askingGraph, waiting } from './fixtures/waiting-run.ts';
 import { KEY, scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('a session is forked at a step and goes on differently, and what was before is not run again', async () => {
+test('a fork continues differently after its step and repeats no earlier node', async () => {
   const ran: string[] = [];
   const { sessionService, runner, invocationId, answer, stored, asked } = await setUp(ran);
   await answer('s', asked, 'yes');
@@ -50,7 +50,7 @@ test.each([0, 1, 3, 4, 5])('a fork at step %s has the state that the session had
   expect(forked?.steps.filter(({ open }) => open.length === 0)).toEqual(whole?.steps.slice(0, step));
 });
 
-test('a fork at a step that there is not, is not done, or with a state that does not fit, is refused', async () => {
+test('fork throws for a missing or incomplete step and for an invalid update', async () => {
   const { sessionService, invocationId } = await setUp();
   const fork = (params: object) =>
     reviewGraph().fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork', ...params });
@@ -62,7 +62,7 @@ test('a fork at a step that there is not, is not done, or with a state that does
   expect(await sessionService.getSession({ ...KEY, sessionId: 'fork' })).toBeUndefined();
 });
 
-test('a tool that ran after the step of a fork runs again there, one before it does not', async () => {
+test('a fork repeats tool calls after its step, and none before it', async () => {
   const calls: string[] = [];
   const tool = (name: string) => new FunctionTool({ name, description: '', execute: () => void calls.push(name) });
   const agent = new StateGraph({ name: 'g' })
@@ -82,7 +82,7 @@ test('a tool that ran after the step of a fork runs again there, one before it d
   expect(calls).toEqual(['one', 'two', 'two']);
 });
 
-test('a graph that a model called asks anew in a fork from before the question', async () => {
+test('a graph that a model called asks again in a fork from before the question', async () => {
   const asking = askingGraph();
   const agent = new LlmAgent({
     name: 'caller',
@@ -104,7 +104,7 @@ test('a graph that a model called asks anew in a fork from before the question',
   expect(JSON.stringify(await answer('fork', 'no'))).toContain('"result":"no"');
 });
 
-test('a fork has no state that was removed before the step, and has what is removed after it', async () => {
+test('a fork omits state that was removed before its step, and keeps state that was removed later', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('one', (_: unknown, context) => context.callbackContext.state.remove('first'))
     .addNode('two', (_: unknown, context) => context.callbackContext.state.remove('second'))
@@ -119,7 +119,7 @@ test('a fork has no state that was removed before the step, and has what is remo
   expect(fork.state).toEqual({ second: 2 });
 });
 
-test('a run that cannot be resumed is not forked', async () => {
+test('fork throws for a run that is not resumable', async () => {
   const simple = new StateGraph({ name: 'simple' })
     .addNode('n', () => 1)
     .addEdge(START, 'n')

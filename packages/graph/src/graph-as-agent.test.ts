@@ -16,7 +16,7 @@ function single(name: string, work: (input: string) => unknown): GraphAgent {
     .compile();
 }
 
-test('a graph stands in sequences, loops and beside others', async () => {
+test('a graph runs inside sequential, loop and parallel agents', async () => {
   let rounds = 0;
   const agent = new SequentialAgent({
     name: 'seq',
@@ -30,7 +30,7 @@ test('a graph stands in sequences, loops and beside others', async () => {
   expect(linesOf(await run('x')).toSorted()).toEqual(['four: 1', 'four: 2', 'one: 1', 'three: 3', 'two: 2']);
 });
 
-test('a graph is called as a tool, with arguments by its schema', async () => {
+test('a graph can be called as a tool with arguments of its input schema', async () => {
   const graph = new StateGraph({
     name: 'adder',
     description: 'Adds.',
@@ -48,7 +48,7 @@ test('a graph is called as a tool, with arguments by its schema', async () => {
   expect(events.flatMap(getFunctionResponses)[0]?.response).toEqual({ sum: 5 });
 });
 
-test('an input that does not fit the graph is refused', async () => {
+test('a graph rejects an input that does not match its schema', async () => {
   const graph = new StateGraph({ name: 'g', inputSchema: z.object({ a: z.number() }) })
     .addNode('n', () => 1)
     .addEdge(START, 'n')
@@ -58,7 +58,7 @@ test('an input that does not fit the graph is refused', async () => {
   await expect(run('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not fit/);
 });
 
-test('a model hands over to a graph, and a node of a graph to an agent', async () => {
+test('a model can transfer to a graph, and a graph node to an agent', async () => {
   const helper = scripted('helper', ['helped']);
   const graph = new StateGraph({ name: 'flow', subAgents: [helper] })
     .addNode('decide', (_: string, context) => {
@@ -78,7 +78,7 @@ test('a model hands over to a graph, and a node of a graph to an agent', async (
   expect(events.some(({ author }) => author === 'never')).toBe(false);
 });
 
-test('a sub-graph has channels of its own, and several runs of it side by side do not meet', async () => {
+test('a sub-graph has its own channels, and concurrent runs of it do not share them', async () => {
   const sub = new StateGraph({ name: 'sub', channels: { seen: channel(z.string(), { default: '' }) } })
     .addNode('note', (input: string, context) => context.update({ seen: input }), { writes: ['seen'] })
     .addNode('tell', (_: unknown, context) => context.state.seen)
@@ -95,7 +95,7 @@ test('a sub-graph has channels of its own, and several runs of it side by side d
   expect(linesOf(await run('x')).at(-1)).toBe('g: ["a","b","c"]');
 });
 
-test('closing a graph closes what its nodes hold, all that can be', async () => {
+test('closing a graph closes the agents and tools of its nodes', async () => {
   const closed: string[] = [];
   class Held extends FunctionTool {
     override async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { END, START, StateGraph } from './index.ts';
 import { reviewGraph, setUp } from './fixtures/review-graph.ts';
 import { askingGraph, waiting } from './fixtures/waiting-run.ts';
 
-test('a graph draws itself, and the way that a run took', async () => {
+test('toMermaid draws the graph, and marks the path of a run', async () => {
   const { history, asked, answer } = await setUp();
   const agent = reviewGraph();
   expect(agent.toMermaid()).toBe(`flowchart TD
@@ -30,7 +30,7 @@ test('a graph draws itself, and the way that a run took', async () => {
   expect(await marksOf()).toEqual(['  class n0,n1,n2,n3,n4,n5 done', '  linkStyle 0,1,2,3,4,5 stroke-width:3px']);
 });
 
-test('a chart shows sub-graphs, with what ran in them, and is whole whatever routes are called', async () => {
+test('toMermaid draws sub-graphs with their runs, and escapes route names', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('sub', askingGraph())
     .addNode('last', () => 1)
@@ -64,7 +64,7 @@ test('a chart shows sub-graphs, with what ran in them, and is whole whatever rou
 `);
 });
 
-test('a node that runs again is marked as open alone', async () => {
+test('toMermaid marks a node that runs again only as open', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('turn', async (round: unknown, context) => {
       if (round !== 'x') await context.requestInput();

@@ -8,7 +8,7 @@ import { openQuestions } from './graph-history.ts';
 import { END, node, START, stateAfter, StateGraph } from './index.ts';
 import { IDS, KEY, scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('the steps of a run are listed, with what nodes took and gave, and the state after each', async () => {
+test('history lists the steps with inputs, outputs and the state after each', async () => {
   const { history, asked, answer } = await setUp();
   const [waiting, ...more] = await history();
   expect(more).toEqual([]);
@@ -48,7 +48,7 @@ test('the steps of a run are listed, with what nodes took and gave, and the stat
   expect(finished?.steps.map(({ step, open }) => [step, open])).toEqual([1, 2, 3, 4, 5, 6].map((step) => [step, []]));
 });
 
-test('a run of a sub-graph is in the node that it is', async () => {
+test('history nests the run of a sub-graph in its node', async () => {
   const sub = new StateGraph({ name: 'sub' })
     .addNode('in', () => 1)
     .addEdge(START, 'in')
@@ -65,7 +65,7 @@ test('a run of a sub-graph is in the node that it is', async () => {
   });
 });
 
-test('what a sub-graph asks is asked by the graph around it too, which shows how far the other is', async () => {
+test("history lists a sub-graph's questions in the outer graph, with the progress of the sub-graph", async () => {
   const asking = askingGraph();
   const agent = new StateGraph({ name: 'g' })
     .addNode('asking', asking)
@@ -93,7 +93,7 @@ test('what a sub-graph asks is asked by the graph around it too, which shows how
   });
 });
 
-test('a node that waits shows the runs that it started and that are done', async () => {
+test('history shows the completed inner runs of a waiting node', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('outer', async (_: unknown, context) => {
       await context.runNode(
@@ -111,7 +111,7 @@ test('a node that waits shows the runs that it started and that are done', async
   ]);
 });
 
-test('a graph that is run in a loop has a history for each round, and each its own sub-graph', async () => {
+test('history has one entry for each round of a loop, each with its own sub-graph run', async () => {
   let round = 0;
   const sub = new StateGraph({ name: 'sub' })
     .addNode('in', () => ++round)
@@ -127,7 +127,7 @@ test('a graph that is run in a loop has a history for each round, and each its o
   ]);
 });
 
-test('a run that failed is told to have failed', async () => {
+test('history gives a failed run the status failed', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('fine', () => 1)
     .addNode('bad', () => {
@@ -158,7 +158,7 @@ test('a run that failed is told to have failed', async () => {
   }
 });
 
-test('a run whose graph has lost the node where it was says so', async () => {
+test('resuming a run throws when its graph has lost the current node', async () => {
   const { sessionService, invocationId, asked } = await setUp();
   const changed = new StateGraph({ name: 'review' })
     .addNode('other', () => 1)
@@ -170,13 +170,13 @@ test('a run whose graph has lost the node where it was says so', async () => {
   await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/graph "review": cannot be resumed at "approve"/);
 });
 
-test('a state is that of a step which the run has', async () => {
+test('stateAfter throws for a step that the run does not have', async () => {
   const { history } = await setUp();
   const [run] = await history();
   for (const step of [-1, 1.5, 6]) expect(() => run && stateAfter(run, step)).toThrow(InvalidRequestError);
 });
 
-test('what a run that failed asked is no open question any more', async () => {
+test('history lists no questions of a failed run', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('ask', (_: unknown, context) => context.requestInput())
     .addNode('bad', () => {
@@ -204,7 +204,7 @@ function asked(id: string, place: { readonly branch?: string; readonly execution
   return createEvent({ id: `e-${id}`, author: 'someone', content, longRunningToolIds: [id], ...place });
 }
 
-test('questions of a graph are its own and those within its nodes, and not those of agents beside it', () => {
+test('openQuestions returns questions of the graph and inside its nodes, and of no other agent', () => {
   const events = [
     begin,
     asked('own', { executionId: 'x' }),
@@ -216,7 +216,7 @@ test('questions of a graph are its own and those within its nodes, and not those
   expect(openQuestions(begin, events).map(({ id }) => id)).toEqual(['own', 'node', 'deeper']);
 });
 
-test('questions of a graph on a branch are those on branches below it', () => {
+test("openQuestions returns questions on branches below the graph's branch", () => {
   const onBranch = { ...begin, branch: 'both.g' };
   const events = [
     onBranch,
@@ -227,7 +227,7 @@ test('questions of a graph on a branch are those on branches below it', () => {
   expect(openQuestions(onBranch, events).map(({ id }) => id)).toEqual(['node']);
 });
 
-test('what was answered is not asked any more', () => {
+test('openQuestions omits answered questions', () => {
   const parts = [{ functionResponse: { id: 'own', name: 'later', response: {} } }];
   const answer = createEvent({ id: 'a', author: 'user', content: { role: 'user', parts } });
   expect(openQuestions(begin, [begin, asked('own', { executionId: 'x' }), answer])).toEqual([]);

@@ -11,67 +11,67 @@ import { RunEvents, type Stretch } from './run-events.ts';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** One node run that is not done. */
+/** A node run that is not complete. */
 export interface OpenNode {
   readonly node: string;
-  /** Names the run in its graph. */
+  /** Id of the node run, unique in the run of the graph. */
   readonly run: string;
   readonly input?: JsonValue;
-  /** The runs that it started and that are done, in the order in which they came to an end. */
+  /** The completed runs that this node started with `runNode`, in the order of completion; absent if there are none. */
   readonly inner?: readonly Omit<NodeHistory, 'next' | 'input'>[];
-  /** The run of the graph that the node is: of its last attempt. */
+  /** The graph run of the node's last attempt, if the node is a graph. */
   readonly graph?: GraphHistory;
 }
 
-/** One node run that is done. */
+/** A completed node run. */
 export interface NodeHistory extends OpenNode {
   readonly output?: JsonValue;
-  /** The nodes that followed. */
+  /** Names of the nodes that followed. */
   readonly next: readonly string[];
-  /** The event that it came to. */
+  /** Id of the event that stores the completion. */
   readonly eventId: string;
   /** Time of the event in seconds since the epoch. */
   readonly timestamp: number;
 }
 
-/** One super-step. The last one may have nodes that are not done. */
+/** One step of a graph run. Only the last one may have nodes that are not complete. */
 export interface StepHistory extends StateChanges {
-  /** From 1. */
+  /** Number of the step, from 1. */
   readonly step: number;
-  /** In the order of the step. */
+  /** The completed node runs, in the order of the step. */
   readonly nodes: readonly NodeHistory[];
-  /** The nodes that are not done. */
+  /** The node runs that are not complete. */
   readonly open: readonly OpenNode[];
 }
 
-/** One run of a graph, as its events tell it. */
+/** One run of a graph, read from its events. */
 export interface GraphHistory {
   readonly executionId: string;
-  /** `open`: under way, or left by its process. */
+  /** `open`: still running, or interrupted when its process ended. `waiting`: a question is unanswered. */
   readonly status: 'open' | 'waiting' | 'finished' | 'failed';
   readonly input?: JsonValue;
   readonly output?: JsonValue;
-  /** The channels as the run found them. After a step they are what `stateAfter` says. */
+  /** Channel values at the beginning of the run. Use `stateAfter` for the values after a step. */
   readonly initialState: Readonly<Record<string, JsonValue>>;
-  /** The channels as they are now. */
+  /** Channel values after the last event. */
   readonly state: Readonly<Record<string, JsonValue>>;
-  /** The nodes that followed `START`. */
+  /** Names of the nodes that followed `START`. */
   readonly entry: readonly string[];
   readonly steps: readonly StepHistory[];
   readonly questions: readonly OpenQuestion[];
 }
 
-/** The runs to look for. */
+/** Selects the graph runs of one invocation. */
 export interface HistoryQuery {
-  /** The events of a session, in order, or those of one run. */
+  /** The events of the session, or only those of the invocation, in order. */
   readonly events: readonly Event[];
   readonly invocationId: string;
 }
 
-/** The runs of a graph in one run of a runner, in the order in which they began: wherever it was run, as a node and as a tool too. */
+/** Returns the runs of a graph in one invocation, in the order in which they began. Includes runs as a node or a tool. */
 export function graphHistories(plan: GraphPlan, { events, invocationId }: HistoryQuery): GraphHistory[] {
   const own = new RunEvents(events, invocationId);
-  // What comes after the next begin in the same place is of that run.
+  // Events after the next beginning on the same branch belong to that run.
   const ends = new Map<string | undefined, number>();
   const histories: GraphHistory[] = [];
   for (let from = own.all.length - 1; from >= 0; from--) {
@@ -88,7 +88,7 @@ function isBegin(plan: GraphPlan, event: Event): boolean {
   return checkpointOf(event)?.run === BEGIN && event.author === plan.name;
 }
 
-/** @param stretch what may be of the run: from its begin on */
+/** @param stretch the range of events that may belong to the run, from its beginning */
 function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: Stretch): GraphHistory {
   const { executionId = '', branch } = begin;
   const own = events.ofExecution(executionId, stretch);
@@ -159,18 +159,18 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     state: channels.state(),
     entry,
     steps: steps.map((each) => ({ ...each, nodes: each.nodes.filter(Boolean) })),
-    // Nobody can answer them any more.
+    // The questions of a run that has ended cannot be answered.
     questions: status === 'failed' || status === 'finished' ? [] : questions,
   };
 }
 
-/** A stretch up to the end of a graph that is finished: what others change then is not of its run. */
+/** Returns the range up to the end of a finished graph: later changes of others do not belong to its run. */
 function until(own: readonly Event[], { all }: RunEvents, stretch: Stretch): Stretch {
   const last = own.at(-1);
   return last && checkpointOf(last)?.run === FINISH ? { ...stretch, to: all.indexOf(last, stretch.from) + 1 } : stretch;
 }
 
-/** The run of a step by which another one was started; undefined for one of a step. */
+/** Returns the id of the step's run that started this run; undefined if this is itself a run of a step. */
 function startedBy(run: string): string | undefined {
   const outer = outermostRun(run);
   return outer === run ? undefined : outer;
@@ -188,12 +188,12 @@ function statusOf(
   return questions.length > 0 ? 'waiting' : 'open';
 }
 
-/** True for a graph that a node ended by handing over. */
+/** Returns true if a node ended the graph with a transfer. */
 function isHandedOver(events: readonly Event[]): boolean {
   return events.some(({ actions }) => actions.transferToAgent !== undefined);
 }
 
-/** True when the run around the graph failed, or was given up, after all that the graph said. */
+/** Returns true if the invocation failed or was abandoned after the graph's last checkpoint. */
 function isFailed(events: readonly Event[], own: readonly Event[]): boolean {
   const last = events.findLast((event) => checkpointOf(event) !== undefined);
   if (!last) return false;
@@ -210,7 +210,7 @@ function doneOf({ node, run, output, next = [] }: Checkpoint, { id, timestamp }:
   return { node, run, ...given(output, 'output'), next, eventId: id, timestamp };
 }
 
-/** The run of a node that is a graph: the last attempt of it. */
+/** Returns the run of a node that is a graph, of its last attempt; nothing for other nodes. */
 function nested(
   work: NodeWork | undefined,
   run: string,
@@ -227,24 +227,24 @@ function nested(
 }
 
 function given<K extends string>(value: JsonValue | undefined, key: K): { readonly [P in K]?: JsonValue } {
-  // One key, by its name.
+  // The object has only this one key.
   return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: JsonValue };
 }
 
-/** A question without an answer: from a node, or from an agent, tool or graph that is a node. */
+/** An unanswered question of a node, or of an agent, tool or graph inside a node. */
 export interface OpenQuestion {
-  /** The node that asked. */
+  /** Name of the node that asked. */
   readonly node: string;
-  /** The call that asks: `adk_request_input`, `adk_request_confirmation`, or a tool whose result comes later. */
+  /** Name of the function call: `adk_request_input`, `adk_request_confirmation`, or that of a long-running tool. */
   readonly name: string;
-  /** Id of the function call; the answer must have it. */
+  /** Id of the function call. The function response that answers it must have the same id. */
   readonly id: string;
   readonly message?: string;
   readonly payload?: unknown;
   readonly responseSchema?: Readonly<Record<string, unknown>>;
 }
 
-/** A segment of a branch in which a node of a graph has its world. */
+/** A branch segment of an agent that runs inside a graph node. */
 const NODE_WORLD = /^[^.@]+@\d+-\d/;
 
 /**

@@ -1,7 +1,7 @@
 import type { AnyChannel } from './channel.ts';
 import type { GraphNode } from './graph-node.ts';
 
-/** Says by which routes it goes on from a node. */
+/** Chooses the routes after a node: returns the name of one route, or a list of names. */
 export type Router = (
   output: never,
   context: RouterContext,
@@ -9,41 +9,41 @@ export type Router = (
 
 /** The context of a router. */
 export interface RouterContext<State = Readonly<Record<string, unknown>>> {
-  /** The channels, with what the node wrote. */
+  /** Channel values, with the writes of the node. */
   readonly state: State;
-  /** The step that the node was run in, from 1; 0 for the router at `START`. */
+  /** Number of the step in which the node ran, from 1; 0 for the router at `START`. */
   readonly step: number;
 }
 
 /** The edges that leave one node. */
 export interface Way {
-  /** Always. */
+  /** Targets of the unconditional edges. */
   readonly targets: readonly string[];
-  /** By the name of the route, when the node has routes. */
+  /** Targets by the name of the route; undefined if the node has no routes. */
   readonly routes: ReadonlyMap<string, readonly string[]> | undefined;
-  /** Absent where the node itself names its route. */
+  /** Chooses the routes; undefined if the node's function sets the route. */
   readonly router: Router | undefined;
 }
 
-/** A graph that was checked. Never changed. */
+/** A compiled graph, immutable. */
 export interface GraphPlan {
   readonly name: string;
   readonly nodes: ReadonlyMap<string, GraphNode>;
-  /** By the node, `START` included. */
+  /** Outgoing edges by node name, `START` included. */
   readonly ways: ReadonlyMap<string, Way>;
-  /** By the node: those that have an edge to it, in the order in which they were connected. */
+  /** For each node, the names of the nodes that have an edge to it, in the order in which the edges were added. */
   readonly sources: ReadonlyMap<string, readonly string[]>;
   readonly channels: ReadonlyMap<string, AnyChannel>;
   readonly maxSteps: number;
   readonly maxConcurrency: number;
 }
 
-/** All that a way may lead to, each once, in order. */
+/** Returns all targets of a node's edges and routes, each once, in order. */
 export function targetsOf(way: Way | undefined): string[] {
   return [...new Set([...(way?.targets ?? []), ...[...(way?.routes?.values() ?? [])].flat()])];
 }
 
-/** By the node, the nodes that have an edge to it. */
+/** Returns for each node the names of the nodes that have an edge to it. */
 export function sourcesOf(ways: ReadonlyMap<string, Way>): Map<string, string[]> {
   const sources = new Map<string, string[]>();
   for (const [source, way] of ways) {
@@ -56,14 +56,14 @@ export function sourcesOf(ways: ReadonlyMap<string, Way>): Map<string, string[]>
   return sources;
 }
 
-/** Goes along the edges of a graph. */
+/** Returns a function that gives the targets of a node in this graph. */
 export function targetsIn({ ways }: Pick<GraphPlan, 'ways'>): (name: string) => readonly string[] {
   return (name) => targetsOf(ways.get(name));
 }
 
 /**
- * Returns the nodes that can be reached from a node; it contains the node itself only if it is on a cycle. @param
- * neighbours returns the nodes that follow a node
+ * Returns the nodes that can be reached from a node. The result contains the node itself only if the node is on a cycle.
+ * @param neighbours returns the nodes that follow a node
  */
 export function reachableFrom(neighbours: (name: string) => readonly string[], name: string): Set<string> {
   const reached = new Set<string>();

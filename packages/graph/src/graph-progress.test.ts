@@ -17,7 +17,7 @@ const { plan } = new StateGraph({ name: 'g' })
   .addConditionalEdges('early', () => 'on', { on: 'late', end: END })
   .compile();
 
-test('of joins that lead to each other, and wait, the one goes on that was arrived at first', () => {
+test('of waiting joins that lead to each other, the one that got an output first runs', () => {
   const progress = new GraphProgress(plan);
   const complete = (...next: readonly (readonly string[])[]): void => {
     for (const [index, targets] of next.entries())

@@ -3,9 +3,9 @@ import { frozen } from './json-values.ts';
 import { type GraphPlan, reachableFrom, targetsIn } from './graph-plan.ts';
 import { END, START } from './names.ts';
 
-/** One node to be run in a step. */
+/** A node to run in a step. */
 export interface Task {
-  /** Its place in the step. */
+  /** Position in the step, from 0. */
   readonly index: number;
   readonly node: string;
   readonly input: JsonValue | undefined;
@@ -34,7 +34,7 @@ export class GraphProgress {
   #step = 0;
   #tasks: readonly Task[];
   #done = new Map<number, Completion>();
-  /** By join: what its nodes gave since it was last run, in order. */
+  /** For each join, the outputs that arrived since its last run, by source node and in order. */
   readonly #joins = new Map<string, Map<string, (JsonValue | undefined)[]>>();
   /** Outputs that arrived at END, in order. */
   readonly arrivals: Arrival[] = [];
@@ -44,17 +44,17 @@ export class GraphProgress {
     this.#tasks = [{ index: 0, node: START, input: undefined }];
   }
 
-  /** The step that is under way; 0 before the first. */
+  /** Number of the current step, from 1; 0 before the first. */
   get step(): number {
     return this.#step;
   }
 
-  /** The tasks of the step, in order. */
+  /** The tasks of the current step, in order. */
   get tasks(): readonly Task[] {
     return this.#tasks;
   }
 
-  /** Those that are not complete. */
+  /** The tasks of the current step that are not complete. */
   get openTasks(): readonly Task[] {
     return this.#tasks.filter(({ index }) => !this.#done.has(index));
   }
@@ -67,12 +67,12 @@ export class GraphProgress {
     this.#done.set(index, completion);
   }
 
-  /** True when nothing is left to run. */
+  /** True if no task is left to run. */
   get isAtEnd(): boolean {
     return this.#tasks.length === 0;
   }
 
-  /** Goes on to the next step, when all of this one is done. */
+  /** Begins the next step. Call it when all tasks of the current step are complete. */
   advance(): void {
     const next: Omit<Task, 'index'>[] = [];
     for (const { index, node } of this.#tasks) {
@@ -103,13 +103,13 @@ export class GraphProgress {
     else arrived.set(arrival.node, [arrival.output]);
   }
 
-  /** Nothing is left to run: joins go on with what they have, those first that no other one of them leads to. */
+  /** Runs waiting joins with the outputs they have, when no other task is left. Joins that another waiting join can reach wait longer. */
   #giveUpWaiting(next: Omit<Task, 'index'>[]): void {
     const waiting = [...this.#joins.keys()];
     const first = waiting.filter(
       (name) => !waiting.some((other) => other !== name && reachableFrom(targetsIn(this.#plan), other).has(name)),
     );
-    // Joins that lead to each other: the one that was arrived at first.
+    // If all waiting joins can reach each other, the join that got an output first runs.
     for (const name of first.length > 0 ? first : waiting.slice(0, 1)) {
       const arrived = this.#joins.get(name);
       if (arrived) next.push(this.#joined(name, arrived));

@@ -21,11 +21,11 @@ import { frozen } from './json-values.ts';
 import { GraphProgress } from './graph-progress.ts';
 import type { GraphPlan } from './graph-plan.ts';
 
-/** A question of a node, and what was answered. */
+/** A question of a node, and its answer. */
 export interface AskedQuestion {
   readonly call: FunctionCall;
   readonly key: string;
-  /** The answer of the person; undefined while there is none. Must not be modified: every attempt reads it. */
+  /** The person's answer; undefined while there is none. Do not modify: every attempt reads it. */
   readonly answer: Readonly<Record<string, JsonValue>> | undefined;
 }
 
@@ -35,28 +35,27 @@ export interface AskedQuestion {
  */
 export class GraphRecord {
   readonly progress: GraphProgress;
-  /** The channels without a `stateKey`. */
+  /** Current values of the channels without a `stateKey`. */
   readonly values = new Map<string, JsonValue>();
   /**
-   * Values of the channels at the begin of the current step. Channels with a `stateKey` have the value that the graph
-   * found when it began.
+   * Channel values at the beginning of the current step. Channels with a `stateKey` have the value from the beginning of the graph.
    */
   found: ReadonlyMap<string, JsonValue> = new Map();
-  /** The runs of the step that is under way, by the channel that they wrote; of those that others started, these. */
+  /** The run of the current step that wrote each channel, by channel name. Writes of inner runs count for the run of the step. */
   readonly writers = new Map<string, string>();
   /** Outputs of runs that other runs started, and the digests of their inputs. */
   readonly inner = new Map<string, { readonly output: JsonValue | undefined; readonly given: string | undefined }>();
-  /** The runs whose events say something to the reader. */
+  /** Ids of the runs whose events have content. */
   readonly told = new Set<string>();
-  /** The event that the graph began with. */
+  /** The event with which the graph began; undefined before it. */
   begin: Event | undefined;
-  /** The last event before the step that is under way: of the step before it, or what changed channels from outside. */
+  /** The last event before the current step: of the previous step, or one that changed channels from outside. */
   lastOfStepBefore: Event | undefined;
   isFinished = false;
   readonly #plan: GraphPlan;
   readonly #questions = new Map<string, AskedQuestion[]>();
 
-  /** @param events those of one execution of the graph, in order */
+  /** @param events the events of one execution of the graph, in order */
   constructor(plan: GraphPlan, events: readonly Event[] = []) {
     this.#plan = plan;
     this.progress = new GraphProgress(plan);
@@ -86,7 +85,7 @@ export class GraphRecord {
     this.progress.complete(place.index, { output, next });
     if (!this.progress.isStepDone) return;
     this.progress.advance();
-    // Only nodes of the step ask for them.
+    // Only nodes of the completed step needed the inner outputs.
     this.inner.clear();
     this.#beginStep(event);
   }
@@ -104,7 +103,7 @@ export class GraphRecord {
     this.#questions.set(run, asked);
   }
 
-  /** Reads what users answered. A question of a node that was answered too late is forgotten: the node asks again. */
+  /** Reads the users' answers. A node's question with an expired answer is dropped, and the node asks again. */
   readAnswers({ session, invocation }: Pick<InvocationContext, 'session' | 'invocation'>): void {
     if (this.#questions.size === 0) return;
     const calls = Calls.of(session, invocation.derived);
@@ -112,7 +111,7 @@ export class GraphRecord {
       const responses = calls.named(question.call.id ?? '').at(-1)?.responses;
       const response = responses?.findLast(({ event }) => event.author === 'user')?.response;
       if (!response) return [question];
-      // A request of a tool stays, and tells the tool that it expired.
+      // A tool's request is kept, so that the tool learns that it expired.
       if (response['expired'] === true && askedCallId(question.call) === undefined) return [];
       return [{ ...question, answer: frozen(structuredClone(response) as JsonObject) }];
     };

@@ -11,7 +11,7 @@ async function play(agent: GraphAgent, text = 'hi', resumable = false): Promise<
 
 const textOf = ({ content }: Event): string | undefined => content?.parts?.map(({ text }: Part) => text).join('');
 
-test('what a node returns is the input of the next, and what arrives at END the answer', async () => {
+test("a node's output is the input of the next node, and the value at END is the answer", async () => {
   const agent = new StateGraph({ name: 'shout' })
     .addNode('upper', (input: string) => input.toUpperCase())
     .addNode('mark', (input: string) => `${input}!`)
@@ -24,7 +24,7 @@ test('what a node returns is the input of the next, and what arrives at END the 
   expect(events.map(textOf)).toEqual([undefined, undefined, undefined, 'HI!']);
 });
 
-test('a loop goes round until its route leads out, and channels gather what nodes write', async () => {
+test('a loop repeats until its route leaves it, and channels collect the writes', async () => {
   const agent = new StateGraph({
     name: 'count',
     channels: { seen: channel(z.array(z.number()), { reducer: append, default: [] }) },
@@ -48,7 +48,7 @@ test('a loop goes round until its route leads out, and channels gather what node
   expect((await play(agent)).map(textOf).at(-1)).toBe('[0,1,2]');
 });
 
-test('a route of a node without routes is a failure that names the node', async () => {
+test('a route set by a node without routes fails the node by name', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('lost', (_: unknown, context) => void (context.route = 'nirvana'))
     .addEdge(START, 'lost')
@@ -57,7 +57,7 @@ test('a route of a node without routes is a failure that names the node', async 
   await expect(play(agent)).rejects.toThrow(/node "lost".*"nirvana"/);
 });
 
-test('a node that another one runs writes no channel that this one does not say', async () => {
+test('an inner node cannot write a channel that the outer node does not declare', async () => {
   const inner = node('inner', () => 1, { writes: ['seen'] });
   const outer = (writes: 'seen'[]) =>
     new StateGraph({ name: 'g', channels: { seen: channel(z.number()) } })
@@ -93,7 +93,7 @@ test.each<[string, () => unknown, RegExp]>([
   }
 });
 
-test('what is compiled does not change with the builder', async () => {
+test('a compiled graph does not change with its builder', async () => {
   const graph = new StateGraph({ name: 'g' })
     .addNode('one', () => 1)
     .addNode('two', () => 2)

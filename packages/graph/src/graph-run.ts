@@ -25,7 +25,7 @@ import { CommitTurn } from './commit-turn.ts';
 import { Semaphore } from '@eventloom/core/internal';
 import { CommitQueue } from './commit-queue.ts';
 
-/** Time that nodes have to end after they were stopped. */
+/** Time in which stopped nodes have to end, in milliseconds. */
 const GRACE_MS = 5000;
 
 /** Parameters of a run of a graph. */
@@ -34,11 +34,11 @@ export interface GraphRunParams {
   readonly context: InvocationContext;
   readonly outputSchema: ValueSchema | undefined;
   readonly tellsLifecycle: boolean;
-  /** Reads the input of a graph that begins. */
+  /** Reads the input of the graph. Called once, when the graph begins. */
   readonly readInput: () => Promise<JsonValue | undefined>;
 }
 
-/** One run of a graph, from its begin or from where its events end. */
+/** One run of a graph, from its beginning or, if resumed, from the last stored event. */
 export class GraphRun {
   readonly #params: GraphRunParams;
   readonly #plan: GraphPlan;
@@ -107,7 +107,7 @@ export class GraphRun {
     const { arrivals } = this.#record.progress;
     const output = await validateValue(this.#plan.name, 'output', this.#params.outputSchema, outputOf(arrivals));
     const [only] = arrivals;
-    // What a node said already is not said again.
+    // Content that the node's event already holds is not repeated.
     const isTold = arrivals.length === 1 && only !== undefined && this.#record.told.has(runId(only.step, only.index));
     const agentState = toAgentState({ node: END, run: FINISH, ...(output === undefined ? {} : { output }) });
     const text = typeof output === 'string' ? output : JSON.stringify(output ?? null);
@@ -118,13 +118,13 @@ export class GraphRun {
     });
   }
 
-  /** Runs what is open of a step, and yields what its nodes say. */
+  /** Runs the open tasks of a step, and yields the events of their nodes. */
   async *#step(tasks: readonly Task[]): AsyncGenerator<Event, void, void> {
     const context = this.#context;
     const guard = context.forkAbort();
     const events = new EventChannel();
     const running = this.#runAll(tasks, this.#stepOf(events, guard, tasks.length)).finally(() => events.end());
-    // It is awaited below, unless nobody reads any more.
+    // Awaited below, unless the reader has left.
     running.catch(() => undefined);
     let isEnded = false;
     try {
@@ -150,7 +150,7 @@ export class GraphRun {
     });
     const failures: unknown[] = [];
     const runs = places.map(async ({ run, input }) => {
-      // In the node's turn: who commits behind it would do so, or not, as chance has it.
+      // Called in the node's turn, so that it is deterministic which other nodes still commit.
       const fail = (error: unknown): void => {
         failures.push(error);
         step.guard.abort(new RunAbortedError(`node "${run.node.name}" of the same step failed`, { cause: error }));
@@ -204,7 +204,7 @@ export class GraphRun {
     return this.#ledger;
   }
 
-  /** Stops the nodes of a step that nobody reads any more; waits for them, a while. */
+  /** Stops the nodes of a step after the reader has left, and waits for them for at most GRACE_MS. */
   async #stop(running: Promise<void>, guard: AbortGuard): Promise<void> {
     guard.abort(new RunAbortedError('the graph was stopped'));
     const { platform } = this.#context;
@@ -215,7 +215,7 @@ export class GraphRun {
         resolve();
       };
       running.then(stopped, (error: unknown) => {
-        // What stops says that it was stopped; anything else is news.
+        // A node that was stopped fails with the reason of the stop; report any other error.
         reportUnlessStopped(platform, error);
         stopped();
       });

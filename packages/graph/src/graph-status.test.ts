@@ -34,7 +34,7 @@ class Counting extends BaseAgent {
   }
 }
 
-test('a graph that a node ended by handing over is finished', async () => {
+test('a graph that a node ended with a transfer has the status finished', async () => {
   const helper = new Counting(() => Promise.resolve(undefined));
   const graph = new StateGraph({ name: 'g', subAgents: [helper] })
     .addNode('decide', (_: string, context) => {
@@ -50,7 +50,7 @@ test('a graph that a node ended by handing over is finished', async () => {
   expect(await histories()).toMatchObject([{ status: 'finished' }]);
 });
 
-test('an error of an agent in a node, which is tried again, does not make the graph a failed one', async () => {
+test('a retried error of an agent node does not give the graph the status failed', async () => {
   const gate = new Gate();
   const flaky = new Counting(async (count, context) => {
     if (count === 1) return createErrorEvent(context.createEvent({ author: 'counting' }), 'MODEL', 'no model');
@@ -72,7 +72,7 @@ test('an error of an agent in a node, which is tried again, does not make the gr
   expect(await histories()).toMatchObject([{ status: 'finished' }]);
 });
 
-test('a node that is a graph shows the last attempt of it', async () => {
+test('a history shows the last attempt of a node that is a graph', async () => {
   let attempts = 0;
   const sub = new StateGraph({ name: 'sub' })
     .addNode('count', () => ++attempts)
@@ -95,7 +95,7 @@ test('a node that is a graph shows the last attempt of it', async () => {
   expect(history?.steps[0]?.nodes[0]?.graph).toMatchObject({ status: 'finished', output: 2, steps: [{}, {}] });
 });
 
-test('what is told of the runs of a graph draws the way of the last of them', async () => {
+test('describeRun draws the path of the last run', async () => {
   let rounds = 0;
   const graph = new StateGraph({ name: 'g' })
     .addNode('turn', () => ++rounds)

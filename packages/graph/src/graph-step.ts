@@ -11,18 +11,18 @@ export interface GraphStep {
   /** The step's number, from 1. */
   readonly step: number;
   readonly record: GraphRecord;
-  /** The channels as the step found them. */
+  /** Channel values at the beginning of the step. */
   readonly state: Readonly<Record<string, unknown>>;
-  /** The session's state as the step found it; undefined where nobody beside the one node of the step changes it. */
+  /** The session's state at the beginning of the step; undefined if the step has only one node. */
   readonly sessionState: Readonly<Record<string, unknown>> | undefined;
   readonly events: EventChannel;
-  /** Stops the nodes of the step; of nodes that another one runs, this one's attempt. */
+  /** Stops the nodes of the step. For inner nodes it is the guard of the attempt that runs them. */
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;
   readonly tellsLifecycle: boolean;
-  /** Outcomes of functions that finished and wait to be committed. A retry of the step does not run them again. */
+  /** Outcomes of functions that finished and are not committed yet. They are not run again in this process. */
   readonly finished: Map<string, NodeOutcome>;
-  /** Commits what came of a run, when it is its turn; the event, undefined for one that only waits on. */
+  /** Commits the outcome of a run in its turn. Returns the event; undefined if the run still waits and has no new question. */
   commit(run: NodeRun, outcome: NodeOutcome): Promise<Event | undefined>;
   ledgerId(call: string): string;
   recorded(call: string): Promise<ToolLedgerEntry | undefined>;

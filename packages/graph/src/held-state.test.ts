@@ -30,29 +30,29 @@ async function run(held: AnyChannel, state: object, written?: unknown): Promise<
 const answerOf = (events: readonly Event[]) => events.at(-1)?.content?.parts?.[0]?.text;
 const tone = channel(z.string(), { stateKey: 'tone' });
 
-test('what the session holds for a channel, and its schema refuses, is an error that names the channel', async () => {
+test('a session value that does not match the channel throws an error that names the channel', async () => {
   const running = run(tone, { tone: 5 });
   await expect(running).rejects.toThrow(ConfigurationError);
   await expect(running).rejects.toThrow(/graph "g".*"tone".*channel "held"/);
 });
 
-test('so is what others write there while the graph runs, before a node reads it', async () => {
+test('a value that others write during the run is checked before a node reads it', async () => {
   await expect(run(tone, { tone: 'dry' }, 5)).rejects.toThrow(/channel "held"/);
   expect(answerOf(await run(tone, { tone: 'dry' }, 'warm'))).toBe('warm');
 });
 
-test('a channel may hold nothing', async () => {
+test('a channel may be empty', async () => {
   expect(answerOf(await run(tone, {}))).toBe('nothing');
 });
 
-test('a default that only a schema that takes its time refuses is an error that names the channel, and no node', async () => {
+test('a default that an asynchronous schema refuses throws an error that names the channel', async () => {
   const slow = z.string().refine((text) => Promise.resolve(text !== 'bad'));
   const running = run(channel(slow, { default: 'bad' }), {});
   await expect(running).rejects.toThrow(ConfigurationError);
   await expect(running).rejects.toThrow(/graph "g": .*channel "held"/);
 });
 
-test('a schema that changes what it made itself is refused where the session keeps it', async () => {
+test('a schema that changes its own output is rejected for a channel with a stateKey', async () => {
   const louder = z.string().transform((text) => `${text}!`);
   const writing = (options: object) => {
     const agent = new StateGraph({ name: 'g', channels: { held: channel(louder, options) } })

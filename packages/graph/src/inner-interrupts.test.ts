@@ -7,7 +7,7 @@ import { END, node, START, StateGraph } from './index.ts';
 import { fanOut, questionsIn, setUp } from './fixtures/interrupted-run.ts';
 import { outputOf } from './fixtures/read-output.ts';
 
-test('a node in a sub-graph asks, and so does one that another node runs; neither does again what was done', async () => {
+test('a node in a sub-graph and an inner node can ask, and repeat no completed work', async () => {
   const ran: string[] = [];
   const makeAgent = () => {
     const sub = new StateGraph({ name: 'sub' })
@@ -42,7 +42,7 @@ test('a node in a sub-graph asks, and so does one that another node runs; neithe
   expect(ran.toSorted()).toEqual(['plain', 'sub first']);
 });
 
-test('a sequence waits for a graph in it, and goes on behind it', async () => {
+test('a sequence waits for the questions of a graph in it, and continues after the graph', async () => {
   const said: string[] = [];
   const graph = () => fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' })();
   const after = () =>
@@ -58,7 +58,7 @@ test('a sequence waits for a graph in it, and goes on behind it', async () => {
   expect(said).toEqual(['end']);
 });
 
-test('a graph that is called as a tool asks, and goes on in its call', async () => {
+test('a graph that is called as a tool can ask, and continues in the same call', async () => {
   const ran: string[] = [];
   let processes = 0;
   const { ask, answer } = await setUp(() => {

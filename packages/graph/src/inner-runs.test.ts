@@ -7,7 +7,7 @@ import { setUp } from './fixtures/dynamic-run.ts';
 import { outputOf, runsIn } from './fixtures/read-output.ts';
 import { IDS } from '../../runner/src/fixtures/scenario.ts';
 
-test('the time of a node bounds the nodes that it runs: they are stopped with it', async () => {
+test('inner nodes are stopped when the outer node times out', async () => {
   const stopped: string[] = [];
   const working = new Gate();
   const leaf = node('leaf', (_: unknown, { abortSignal }) => {
@@ -24,7 +24,7 @@ test('the time of a node bounds the nodes that it runs: they are stopped with it
   expect(stopped).toEqual(['leaf']);
 });
 
-test('an attempt that took too long counts for nothing any more, whatever it still does', async () => {
+test('later actions of an attempt that timed out have no effect', async () => {
   const gate = new Gate();
   const late = new Gate();
   const ran: string[] = [];
@@ -71,7 +71,7 @@ test('an attempt that took too long counts for nothing any more, whatever it sti
   expect(runsIn(await stored()).filter((run) => run === '1-0~inner-0')).toHaveLength(1);
 });
 
-test('what is done and waits for its turn is not done again when who runs it takes too long', async () => {
+test('a finished inner node that waits for its turn is not repeated when the outer node times out', async () => {
   const ran: string[] = [];
   let attempts = 0;
   const slow = node('slow', () => (attempts === 1 ? new Promise(() => undefined) : 'slow'));
@@ -99,7 +99,7 @@ test('what is done and waits for its turn is not done again when who runs it tak
   expect(ran).toEqual(['quick']);
 });
 
-test('what was done before the process died is not taken for a run with another input', async () => {
+test('a run that completed before the process died throws when it is repeated with another input', async () => {
   const gate = new Gate();
   let input = 1;
   const slow = node('slow', () => gate.pass());
@@ -122,7 +122,7 @@ test('what was done before the process died is not taken for a run with another 
   await expect(runner.run({ ...IDS, invocationId })).rejects.toThrow(/node "quick".*another input/);
 });
 
-test('a node that does not wait for those that it runs is done when they are', async () => {
+test('a node that does not await its inner nodes completes when they do', async () => {
   const ran: string[] = [];
   const gate = new Gate();
   const slow = node('slow', async () => {
@@ -142,7 +142,7 @@ test('a node that does not wait for those that it runs is done when they are', a
   expect(runsIn(events)).toEqual(['0-0', '1-0~slow-0', '1-0', 'end', undefined]);
 });
 
-test('attempts are counted on behind an answer', async () => {
+test('the attempt number continues after an answer', async () => {
   const attempts: number[] = [];
   const { run, answer, platform } = await setUp(
     async (context) => {

@@ -9,7 +9,7 @@ import { questionsIn, setUp } from './fixtures/interrupted-run.ts';
 import { outputOf } from './fixtures/read-output.ts';
 import { KEY } from '../../runner/src/fixtures/scenario.ts';
 
-test('a tool that must be confirmed is run when it is, and answers that it was rejected when it is not', async () => {
+test('a tool that requires confirmation runs when confirmed, and returns an error when rejected', async () => {
   let paid = 0;
   const makeAgent = () => {
     const pay = new FunctionTool({
@@ -65,7 +65,7 @@ function toolGraph(ran: string[], work: (context: ToolContext) => unknown): () =
       .compile();
 }
 
-test('a tool whose user gives no credential is not run again, as under a model', async () => {
+test('a tool does not run again when the user gives no credential', async () => {
   const ran: string[] = [];
   const makeAgent = toolGraph(ran, (context) => context.requestCredential(AUTH));
   const options = { credentialService: new InMemoryCredentialService(), requestTtlMs: 1000 };
@@ -82,7 +82,7 @@ test('a tool whose user gives no credential is not run again, as under a model',
   expect(ran).toEqual(['pay', 'pay']);
 });
 
-test('what is secret in a credential that a tool asks for by hand is in no event', async () => {
+test('secrets of a credential that a tool requests are in no event', async () => {
   const makeAgent = toolGraph([], (context) => {
     context.actions.requestedAuthConfigs = { [context.functionCallId]: AUTH };
   });
@@ -94,7 +94,7 @@ test('what is secret in a credential that a tool asks for by hand is in no event
   await expect(send([{ text: 'hi' }])).rejects.toThrow(/credentialService/);
 });
 
-test('a tool is given what the person confirmed with the hint that it asked with', async () => {
+test('a tool gets the confirmation with the hint of its request', async () => {
   const told: unknown[] = [];
   const makeAgent = toolGraph([], (context) => {
     if (context.toolConfirmation) told.push(context.toolConfirmation);
@@ -106,7 +106,7 @@ test('a tool is given what the person confirmed with the hint that it asked with
   expect(told).toEqual([{ hint: 'Pay?', confirmed: true, payload: 3 }]);
 });
 
-test('a tool asks for input, and an agent in a node confirms its tools', async () => {
+test('a tool node can request input, and an agent node can request confirmation', async () => {
   const makeAgent = () => {
     const size = new FunctionTool({
       name: 'size',
@@ -151,7 +151,7 @@ test('a tool asks for input, and an agent in a node confirms its tools', async (
   expect(outputOf(events)).toEqual({ size: 'XL', actor: 'did it' });
 });
 
-test('in a run that cannot be resumed a tool that waits is an error too', async () => {
+test('a tool that waits throws in a run that is not resumable', async () => {
   class Waiting extends BaseTool {
     override runAsync({ toolContext }: RunAsyncToolRequest): Promise<unknown> {
       toolContext.pause();

@@ -7,7 +7,7 @@ import { fanOut, questionsIn, setUp } from './fixtures/interrupted-run.ts';
 import { outputOf } from './fixtures/read-output.ts';
 import { IDS } from '../../runner/src/fixtures/scenario.ts';
 
-test('a node asks with a schema, and the answer goes on with the run in another process', async () => {
+test('a node asks with a schema, and the answer resumes the run in another process', async () => {
   const ran: string[] = [];
   const responseSchema = z.object({ approved: z.boolean(), by: z.string().default('nobody') });
   const { ask, answer } = await setUp(
@@ -38,7 +38,7 @@ test('a node asks with a schema, and the answer goes on with the run in another 
   expect(ran).toEqual(['before', 'a begins', 'b', 'a begins']);
 });
 
-test('several nodes ask at once, and are answered together', async () => {
+test('several nodes ask concurrently and continue when answered together', async () => {
   const works = {
     a: (_: unknown, context: NodeContext) => context.requestInput(),
     b: (_: unknown, context: NodeContext) => context.requestInput(),
@@ -52,7 +52,7 @@ test('several nodes ask at once, and are answered together', async () => {
   });
 });
 
-test('several nodes ask at once, and are answered one after the other: each goes on with its own', async () => {
+test('several nodes ask concurrently and each continues with its own answer', async () => {
   const ran: string[] = [];
   const begun: string[] = [];
   const asks = (name: string) => async (_: unknown, context: NodeContext) => {
@@ -72,7 +72,7 @@ test('several nodes ask at once, and are answered one after the other: each goes
   expect(begun).toEqual(['a', 'b', 'c', 'b', 'a', 'c']);
 });
 
-test('a node asks for several things, at once and one after the other, each under a key', async () => {
+test('a node asks several questions by key, together and one after the other', async () => {
   const { ask, answer } = await setUp(
     fanOut({
       a: async (_, context) => {
@@ -90,7 +90,7 @@ test('a node asks for several things, at once and one after the other, each unde
   expect(outputOf(await answer([z?.id, { result: 3 }]))).toEqual({ a: [1, 2, 3], b: 'b' });
 });
 
-test('a node that handles what stops it waits all the same', async () => {
+test('a node that catches the interrupt waits for the answer nevertheless', async () => {
   const { ask, answer } = await setUp(
     fanOut({ a: (_, context) => context.requestInput().catch(() => 'nobody'), b: () => 'b' }),
   );
@@ -99,7 +99,7 @@ test('a node that handles what stops it waits all the same', async () => {
   expect(outputOf(await answer([questionsIn(asked)[0]?.id, { result: 'me' }]))).toEqual({ a: 'me', b: 'b' });
 });
 
-test('an answer that comes too late is none: the node asks anew', async () => {
+test('a node asks again after an expired answer', async () => {
   const { ask, send, platform } = await setUp(fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }));
   const [first] = questionsIn(await ask());
   platform.advance(1001);
@@ -114,7 +114,7 @@ test('an answer that comes too late is none: the node asks anew', async () => {
   expect(outputOf(events)).toEqual({ a: 'in time', b: 'b' });
 });
 
-test('in a loop each round asks anew', async () => {
+test('a node in a loop asks again in each round', async () => {
   const makeAgent = () =>
     new StateGraph({ name: 'g' })
       .addNode('ask', (_: unknown, context) => context.requestInput())
@@ -130,12 +130,12 @@ test('in a loop each round asks anew', async () => {
   expect(outputOf(events)).toBe('stop');
 });
 
-test('in a run that cannot be resumed nobody can be asked, and the error says what to do', async () => {
+test('requestInput throws in a run that is not resumable and tells what to do', async () => {
   const { ask } = await setUp(fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }), false);
   await expect(ask()).rejects.toThrow(/node "a".*resumable: true/);
 });
 
-test('an answer to a run that was given up is refused, and runs nothing', async () => {
+test('an answer to an abandoned run is rejected and runs no node', async () => {
   const ran: string[] = [];
   const makeAgent = fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }, ran);
   const { ask, answer, sessionService, platform } = await setUp(makeAgent);

@@ -33,7 +33,7 @@ export function describeFault({ path, reason }: JsonFault): string {
   return path === '' ? reason : `at ${path} ${reason}`;
 }
 
-/** A frozen copy of a node's output. @throws NodeError for an output that is not JSON */
+/** Returns a frozen copy of a node's output. @throws NodeError for an output that is not JSON */
 export function toOutput(nodeName: string, output: unknown): JsonValue | undefined {
   if (output === undefined) return undefined;
   const copied = copyJson(output, { toJson: true });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { gathered, inAnyOrder, playKilled, told } from './fixtures/killed-run.ts';
 
-test('a graph of all kinds of nodes pauses at its questions and goes on with the answers', async () => {
+test('a graph with all kinds of nodes pauses at its questions and continues with the answers', async () => {
   const { events, ran, session } = await playKilled(Infinity, false);
   expect(ran.filter((each) => !each.startsWith('tool'))).toEqual([
     'spread@1',
@@ -27,7 +27,7 @@ test('a graph of all kinds of nodes pauses at its questions and goes on with the
 });
 
 describe.each([false, true])('a graph that is killed, right after the commit: %s', (isAfter) => {
-  test('comes to the same end wherever that happens, and runs nothing again that was done', async () => {
+  test('ends with the same result at any point of the kill, and repeats no completed work', async () => {
     const whole = await playKilled(Infinity, false);
     expect(whole.commits).toBeGreaterThan(40);
     for (let at = 1; at <= whole.commits; at++) {

@@ -9,7 +9,7 @@ import { append, channel, END, type GraphAgent, START, StateGraph } from './inde
 import { HI } from './fixtures/killed-run.ts';
 import { IDS, KEY } from '../../runner/src/fixtures/scenario.ts';
 
-test('a function that is done and waits for its turn is not run again, nor its channels written twice', async () => {
+test('a finished function that waits for its turn is not repeated, and writes its channels once', async () => {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);

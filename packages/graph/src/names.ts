@@ -1,6 +1,6 @@
-/** The begin of a graph: the source of the first edges. */
+/** The beginning of a graph: the source of its first edges. */
 export const START = '__start__';
-/** The end of a graph: values that arrive here are its output. */
+/** The end of a graph: the values that arrive here are the graph's output. */
 export const END = '__end__';
-/** The route of a node, or the answer of a router, that no other route of the node has. */
+/** The route that is taken if the node sets no route, or if the chosen route does not exist. */
 export const DEFAULT_ROUTE = '__default__';

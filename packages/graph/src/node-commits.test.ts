@@ -15,12 +15,12 @@ async function run(work: (context: NodeContext) => unknown, routes: readonly ('x
   return (await scenario({ agent })).run();
 }
 
-test('a node that two routes lead to is run once', async () => {
+test('a node runs once when two routes lead to it', async () => {
   const events = await run(() => 'a', ['x', 'y']);
   expect(events.filter(({ author }) => author === 'b')).toHaveLength(1);
 });
 
-test('a node that sets a route, and has a router, is an error that says so', async () => {
+test('a node that sets a route and has a router fails with a NodeError', async () => {
   const running = run((context) => (context.route = 'y'), ['x']);
   await expect(running).rejects.toThrow(NodeError);
   await expect(running).rejects.toThrow(/node "a".*"y".*router/);

@@ -8,7 +8,7 @@ import { DEFAULT_ROUTE } from './names.ts';
 import type { NodeRun } from './node-run.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 
-/** Makes events of what came of nodes, when it is their turn: reducers and routers see what was committed before. */
+/** Creates the events of completed nodes in their turn, so that reducers and routers see all earlier commits. */
 export class NodeCommits {
   readonly #plan: GraphPlan;
   readonly #context: InvocationContext;
@@ -22,7 +22,7 @@ export class NodeCommits {
     this.#channels = channels;
   }
 
-  /** The event of a node run that is done. @throws NodeError */
+  /** Creates the event of a completed node run. @throws NodeError if a reducer or router fails, or a value does not match its channel */
   async completion(run: NodeRun, outcome: NodeOutcome): Promise<Event> {
     const { name } = run.node;
     const { output, updates = [], content, responseId, actions } = outcome;
@@ -112,7 +112,7 @@ function isTexts(values: readonly unknown[]): values is readonly string[] {
   return values.every((value) => typeof value === 'string');
 }
 
-/** The event by which a node asks; undefined when it asked before. */
+/** Creates the event with a node's new questions; undefined if there are none. */
 export function questionEvent(
   context: InvocationContext,
   run: NodeRun,

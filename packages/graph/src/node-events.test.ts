@@ -26,7 +26,7 @@ async function all(events: AsyncIterable<Event>): Promise<Event[]> {
   return list;
 }
 
-test('a node tells what it likes while it runs: at once, by its own name, and stored nowhere', async () => {
+test("a node's custom events are streamed immediately under its name and not stored", async () => {
   const gate = new Gate();
   const { stream, stored } = await setUp(async (context) => {
     void context.emitCustom('rows', { count: 3 });
@@ -89,7 +89,7 @@ test.each<[string, (context: NodeContext) => unknown]>([
   expect(events.some(({ nodeEvent }) => nodeEvent)).toBe(false);
 });
 
-test('who waits for an event is told that it was taken, and that nobody takes it any more', async () => {
+test('emitCustom resolves to true when the event was read and to false without a reader', async () => {
   const taken: boolean[] = [];
   const ended = new Gate();
   const { stream } = await setUp(async (context) => {
@@ -102,7 +102,7 @@ test('who waits for an event is told that it was taken, and that nobody takes it
   expect(taken).toEqual([true, false]);
 });
 
-test('start, completion and errors of nodes are told when that is asked for', async () => {
+test('nodeLifecycleEvents streams start, completion and errors of nodes', async () => {
   const broken = node(
     'broken',
     () => {
@@ -124,7 +124,7 @@ test('start, completion and errors of nodes are told when that is asked for', as
   ]);
 });
 
-test('a node that waits for an answer is not told to be complete', async () => {
+test('a node that waits for an answer has no completion event', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('ask', (_: unknown, context) => context.requestInput())
     .addEdge(START, 'ask')
@@ -135,7 +135,7 @@ test('a node that waits for an answer is not told to be complete', async () => {
   expect(events.flatMap(({ object, nodeEvent }) => (nodeEvent ? [object] : []))).toEqual(['graph.node.start']);
 });
 
-test('nodes of sub-graphs, and nodes that others run, are heard as well', async () => {
+test('events of nodes in sub-graphs and of inner nodes are streamed', async () => {
   const inner = node('inner', (_: unknown, context) => void context.emitProgress(50));
   const sub = new StateGraph({ name: 'sub' })
     .addNode('deep', async (_: unknown, context) => {
@@ -153,7 +153,7 @@ test('nodes of sub-graphs, and nodes that others run, are heard as well', async 
   ]);
 });
 
-test('a node that tells too much without waiting is told so', async () => {
+test('emitCustom throws when a node emits too many events without waiting', async () => {
   let thrown: unknown;
   const { stream } = await setUp((context) => {
     try {
@@ -166,14 +166,14 @@ test('a node that tells too much without waiting is told so', async () => {
   expect(thrown).toMatchObject({ code: 'CONFIGURATION' });
 });
 
-test('a node that waits until its events are taken may tell as many as it likes', async () => {
+test('a node that awaits each event may emit any number', async () => {
   const { stream } = await setUp(async (context) => {
     for (let count = 0; count <= 1001; count++) await context.emitProgress(1);
   });
   expect((await all(stream())).filter(({ nodeEvent }) => nodeEvent)).toHaveLength(1002);
 });
 
-test('what a router or a reducer throws is told as an error of the node as well', async () => {
+test('an error of a router or reducer is streamed as an error of the node', async () => {
   const channels = {
     sum: channel(z.number(), {
       reducer: () => {

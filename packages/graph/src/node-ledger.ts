@@ -16,19 +16,19 @@ export class NodeLedger {
   readonly #nodeName: string;
   readonly #given: string | undefined;
 
-  /** @param given the digest of the input, when another node runs this one */
+  /** @param given digest of the input if another node runs this one, otherwise undefined */
   constructor(graph: GraphStep, nodeName: string, given: string | undefined) {
     this.#graph = graph;
     this.#nodeName = nodeName;
     this.#given = given;
   }
 
-  /** Returns the ledger entry of a call, when the graph is resumed. */
+  /** Returns the ledger entry of a call; undefined if there is none, or the graph is not resumed. */
   recorded(call: string): Promise<ToolLedgerEntry | undefined> {
     return this.#graph.recorded(call);
   }
 
-  /** Writes that a call begins, or, with a response, that it is finished: of its actions what is not temporary. */
+  /** Records that a call has started or, with a response, that it has finished. Temporary state in the actions is not recorded. */
   async record(call: string, response?: JsonObject, actions?: Partial<EventActions>): Promise<void> {
     const { context } = this.#graph;
     const { invocation, invocationId } = context;
@@ -43,7 +43,7 @@ export class NodeLedger {
     });
   }
 
-  /** Writes that an attempt failed that another one follows. */
+  /** Records a failed attempt that will be retried. */
   async recordFailure(run: string, attempt: number, message: string): Promise<void> {
     if (this.#graph.context.isResumable) await this.record(attemptId(run, attempt), { error: message });
   }
@@ -55,7 +55,7 @@ export class NodeLedger {
     return count;
   }
 
-  /** Writes what came of a function. */
+  /** Records the outcome of a function. */
   recordOutcome(run: string, outcome: NodeOutcome): Promise<void> {
     const { output, updates = [], route, actions } = outcome;
     const response: JsonObject = { updates: updates.map(([name, value]) => [name, value]) };
@@ -77,7 +77,7 @@ export class NodeLedger {
   outcomeOf({ response = {}, actions }: ToolLedgerEntry): NodeOutcome {
     const { route, given } = response;
     this.checkGiven(given);
-    // It was written here.
+    // Written by `recordOutcome`.
     const updates = (response['updates'] ?? []) as [string, JsonValue][];
     return {
       isWaiting: false,
@@ -88,11 +88,11 @@ export class NodeLedger {
     };
   }
 
-  /** @throws ConfigurationError when a run that is done was given something else than this one */
+  /** @throws ConfigurationError if the completed run had another input than this one */
   checkGiven(given: unknown): void {
     if (given === this.#given) return;
     throw new ConfigurationError(
-      `node "${this.#nodeName}": was run already with this key and another input; who runs it must give the same input again, or another \`key\``,
+      `node "${this.#nodeName}": was run already with this key and another input; call runNode with the same input, or with another \`key\``,
     );
   }
 }

@@ -32,29 +32,29 @@ import type { Semaphore } from '@eventloom/core/internal';
 interface InnerPlace {
   /** The context of the attempt that started the run. */
   readonly outer: InvocationContext;
-  /** The session's state as that saw it then. */
+  /** The session's state as that attempt saw it when it started the run. */
   readonly sessionState: Readonly<Record<string, unknown>>;
-  /** The channels that the node may write that runs this one. */
+  /** The channels that the outer node may write. */
   readonly writes: ReadonlySet<string>;
   /** The digest of the input. */
   readonly given: string;
 }
 
-/** One run of a node: its attempts, and the event that it comes to. */
+/** One run of a node: its attempts, and the commit of its outcome. */
 export class NodeRun {
   readonly node: GraphNode;
-  /** Unique in the run of the graph, and the same when that is resumed. */
+  /** Id that is unique in the run of the graph and stays the same when the graph is resumed. */
   readonly id: string;
-  /** The channels that it may write. */
+  /** Names of the channels that the run may write. */
   readonly writes: ReadonlySet<string>;
-  /** The digest of its input, when another run started it. */
+  /** Digest of the input if another run started this one, otherwise undefined. */
   readonly given: string | undefined;
   readonly ledger: NodeLedger;
   readonly voice: NodeVoice;
   readonly #graph: GraphStep;
   readonly #commitTurn: CommitTurn;
   readonly #inner: InnerPlace | undefined;
-  /** The run with the session's state as it found it, and what is stored of it since. Made when it is wanted. */
+  /** The context with the session's state at the beginning of the run and the stored changes since. Created on first use. */
   #found: InvocationContext | undefined;
 
   constructor(graph: GraphStep, node: GraphNode, id: string, commitTurn: CommitTurn, inner?: InnerPlace) {
@@ -100,7 +100,7 @@ export class NodeRun {
     return withState(this.#found, this.#found.session.state);
   }
 
-  /** The questions that the run asked before. */
+  /** The questions that earlier attempts of the run asked. */
   get questions(): readonly AskedQuestion[] {
     return this.#graph.record.questionsOf(this.id);
   }
@@ -116,9 +116,9 @@ export class NodeRun {
   };
 
   /**
-   * Runs the node and commits what came of it, in turn. Rejects, in turn too, when it failed for good.
-   * @param semaphore limits how many nodes work at the same time
-   * @param onFailure told when it failed for good, before anybody else has a turn
+   * Runs the node, and commits its outcome in its turn. Rejects, also in its turn, if the last attempt failed.
+   * @param semaphore limits the number of nodes that work concurrently
+   * @param onFailure called with the error of the last attempt, before another node has its turn
    */
   async run(
     input: JsonValue | undefined,
@@ -135,7 +135,7 @@ export class NodeRun {
     } finally {
       semaphore.give();
     }
-    // What is done is not done again, should the process die before it can be committed.
+    // Record the outcome before the commit, so that the function is not repeated if the process dies before its turn.
     if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#commitTurn.isNext)
       await this.ledger.recordOutcome(this.id, outcome);
     await this.#commitTurn.leave(() => this.#commit(outcome, onFailure));
@@ -203,11 +203,11 @@ export class NodeRun {
     const { work } = this.node;
     if (isBaseAgent(work)) return runAgent(this, work, input, attempt, guard);
     if (isBaseTool(work)) return runTool(this, work, input, guard);
-    // The builder's types say what it is called with.
+    // The builder's types guarantee that the function accepts this input and context.
     return runFunction(this, work as NodeFunction, input, attempt, guard);
   }
 
-  /** Runs another node as a part of an attempt of this one; what is stored of it is not run again. */
+  /** Runs another node as part of an attempt of this one. Returns the stored output if that run completed earlier. */
   async runInner(
     work: GraphNode | BaseAgent | BaseTool,
     input: JsonValue,
@@ -234,7 +234,7 @@ export class NodeRun {
     return { isWaiting: false, output: done.output };
   }
 
-  /** Hands an event into the stream of the graph. @throws RunAbortedError when nobody reads it any more */
+  /** Adds an event to the stream of the graph. @throws RunAbortedError if the stream has no reader */
   async post(event: Event): Promise<true> {
     if (await this.#graph.events.post(event)) return true;
     throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
@@ -246,7 +246,7 @@ export class NodeRun {
   }
 }
 
-/** Tells inputs apart: 64 bits (FNV-1a, from both ends) of the JSON, whatever the order of its keys, which storage may change. */
+/** Returns a 64-bit digest (FNV-1a from both ends) of the JSON. The order of keys does not matter, because storage may change it. */
 export function inputDigest(input: JsonValue): string {
   const text = JSON.stringify(input, (_key, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -263,12 +263,12 @@ export function inputDigest(input: JsonValue): string {
 }
 
 /**
- * A place with a session's state of its own, which begins as the one given: what is written from there on and further in shows in it at once
- * and nowhere else. What is stored of agents further in shows in it too, and in the states around it; what others change does not.
+ * Returns the context with a copy of the session's state. Writes in this context and in inner contexts are visible in the copy immediately, and
+ * nowhere else. Stored changes of inner agents are also visible in the outer contexts; changes of others are not visible in the copy.
  */
 function withState(context: InvocationContext, state: Readonly<Record<string, unknown>>): InvocationContext {
   const { invocation } = context;
-  // It inherits nothing, as that of a session.
+  // Without a prototype, like a session's state.
   const own: Record<string, unknown> = Object.assign(Object.create(null), state);
   const onStored = (event: Event): void => {
     applyStateDelta(own, event.actions.stateDelta, event.actions.removedState);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { answerOf, setUp } from './fixtures/attempted-graph.ts';
 
-test('input and output are what their schemas make of them', async () => {
+test('a node gets the parsed input, and the next node gets the parsed output', async () => {
   const inputSchema = z.string().transform((text) => text.length);
   const outputSchema = z.object({ size: z.number(), unit: z.string().default('letters') });
   const json = { '~standard': { ...inputSchema['~standard'], jsonSchema: z.string()['~standard'].jsonSchema } };
@@ -10,7 +10,7 @@ test('input and output are what their schemas make of them', async () => {
   expect(JSON.parse(answerOf(await run('four')) ?? '')).toEqual({ size: 4, unit: 'letters' });
 });
 
-test('an input that does not fit is an error that names the node, and is not tried again', async () => {
+test('an input that does not match fails the node without a retry', async () => {
   let attempts = 0;
   const { run } = await setUp(() => attempts++, {
     inputSchema: z.string().min(5),
@@ -20,7 +20,7 @@ test('an input that does not fit is an error that names the node, and is not tri
   expect(attempts).toBe(0);
 });
 
-test('an output that does not fit is tried again, and an error in the end', async () => {
+test('an output that does not match is retried and fails the node in the end', async () => {
   let attempts = 0;
   const { run } = await setUp(() => (attempts++ === 0 ? 'no number' : 5), {
     outputSchema: z.number(),
@@ -31,7 +31,7 @@ test('an output that does not fit is tried again, and an error in the end', asyn
   await expect(bad.run()).rejects.toThrow(/node "work": its output does not fit/);
 });
 
-test('an output that is not JSON is an error that names the node', async () => {
+test('an output that is not JSON throws an error that names the node', async () => {
   const { run } = await setUp(() => ({ at: 10n }));
   await expect(run()).rejects.toThrow(/node "work": its output at at is a bigint/);
 });

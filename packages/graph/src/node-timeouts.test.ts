@@ -31,7 +31,7 @@ class Talker extends Base {
   }
 }
 
-test('an attempt that takes too long ends, its signal fires, and it is tried again', async () => {
+test('an attempt that times out is aborted and retried', async () => {
   const aborted: number[] = [];
   const { run, platform } = await setUp(
     (_, { attempt, abortSignal }) => {
@@ -50,14 +50,14 @@ test('an attempt that takes too long ends, its signal fires, and it is tried aga
   expect(answerOf(await running)).toBe('in time');
 });
 
-test('an attempt that takes too long for good is an error of its own', async () => {
+test('the last attempt that times out throws a NodeTimeoutError', async () => {
   const { run, platform } = await setUp(() => new Promise(() => undefined), { timeoutMs: 50 });
   const running = run().catch((error: unknown) => error);
   platform.advance(await nodeTimer(platform));
   expect(await running).toBeInstanceOf(NodeTimeoutError);
 });
 
-test('an agent that takes too long is stopped', async () => {
+test('an agent that times out is stopped', async () => {
   const agent = new Slow({ name: 'slow' });
   const { run, platform } = await setUp(agent, { timeoutMs: 50 });
   const running = run().catch((error: unknown) => error);
@@ -66,14 +66,14 @@ test('an agent that takes too long is stopped', async () => {
   expect(agent.stopped).toBe(true);
 });
 
-test('an agent that takes too long and does not listen is not waited for', async () => {
+test('an agent that times out and ignores its abort is not awaited', async () => {
   const { run, platform } = await setUp(new Deaf({ name: 'deaf' }), { timeoutMs: 50 });
   const running = run().catch((error: unknown) => error);
   platform.advance(await nodeTimer(platform));
   expect(await running).toBeInstanceOf(NodeTimeoutError);
 });
 
-test('time that a node waits for its turn is not its own', async () => {
+test('time in which a node waits for its turn does not count for timeoutMs', async () => {
   const gate = new Gate();
   const talker = new Talker({ name: 'talker' });
   const agent = new StateGraph({ name: 'g' })
@@ -92,7 +92,7 @@ test('time that a node waits for its turn is not its own', async () => {
   expect((await running).some(({ author }) => author === 'talker')).toBe(true);
 });
 
-test('time that a node used before it waited for its turn is its own', async () => {
+test('time that a node used before it waited for its turn counts for timeoutMs', async () => {
   const working = new Gate();
   const turn = new Gate();
   const after = new Gate();

@@ -1,7 +1,7 @@
 import { ConfigurationError, type Event, type JsonValue, type NodeEvent, ObjectType } from '@eventloom/core';
 import type { GraphStep } from './graph-step.ts';
 
-/** Events that a node may have told and nobody took. */
+/** Maximum number of a node's events that wait to be read. */
 const MAX_UNTAKEN = 1000;
 
 type Told = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
@@ -24,21 +24,20 @@ export class NodeVoice {
   }
 
   /**
-   * Emits an event of the node's function. Resolves to true when it was read, and to false if the stream has no reader
-   * any more.
-   * @throws ConfigurationError at the call, if too many events wait to be read
+   * Emits an event of the node's function. Resolves to true when it was read, and to false if the stream has no reader.
+   * @throws ConfigurationError synchronously, if too many events wait to be read
    */
   emit(told: Told): Promise<boolean> {
     if (this.#untaken >= MAX_UNTAKEN)
       throw new ConfigurationError(
-        `node "${this.#nodeName}": ${MAX_UNTAKEN} of its events wait to be taken; await what emit… returns`,
+        `node "${this.#nodeName}": ${MAX_UNTAKEN} of its events wait to be read; await the promise that emitCustom, emitProgress or emitText returns`,
       );
     this.#untaken++;
     const taken = this.#graph.events.post(this.#event(ObjectType.graphNodeCustom, told));
     return taken.finally(() => this.#untaken--);
   }
 
-  /** Reports the progress of the node's tool. @param id of the call */
+  /** Streams the progress of the node's tool. @param id the id of the tool call */
   emitToolProgress(id: string, toolName: string, output: JsonValue): Promise<boolean> {
     const response = { functionResponse: { id, name: toolName, response: { output } } };
     const content = { role: 'user', parts: [response] };
@@ -46,7 +45,7 @@ export class NodeVoice {
     return this.#graph.events.post(this.#graph.context.createEvent(event));
   }
 
-  /** The event that says where the node is; undefined in a graph that does not tell. */
+  /** Creates a lifecycle event of the node; undefined unless `nodeLifecycleEvents` is true. */
   lifecycle(object: string, eventType: string, news: LifecycleNews = {}): Event | undefined {
     return this.#graph.tellsLifecycle ? this.#event(object, { eventType, category: 'custom', ...news }) : undefined;
   }

@@ -30,7 +30,7 @@ test.each([false, true])('what nodes tell is told at once under a tool too, stre
   expect((await stored()).some(({ nodeEvent }) => nodeEvent)).toBe(false);
 });
 
-test('what nodes of a graph tell that is a tool of a node is told as well', async () => {
+test("events of a graph that is a node's tool are streamed", async () => {
   const told = new StateGraph({ name: 'told' })
     .addNode('deep', (_: string, context) => void context.emitText('so far'))
     .addEdge(START, 'deep')
@@ -47,7 +47,7 @@ test('what nodes of a graph tell that is a tool of a node is told as well', asyn
   expect(events.flatMap(({ nodeEvent }) => nodeEvent?.message ?? [])).toEqual(['so far']);
 });
 
-test('what a node tells does not wait for what may be the last words of an agent before it', async () => {
+test("a node's custom events are not delayed by the held-back answer of an earlier agent", async () => {
   const gate = new Gate();
   const graph = new StateGraph({ name: 'graph' })
     .addNode('writer', scripted('writer', [{ chunks: ['a ', 'poem'] }]))

@@ -6,7 +6,7 @@ import { append, channel, DEFAULT_ROUTE, END, node, type NodeContext, START, Sta
 import { linesOf } from './fixtures/read-output.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('a channel with a key of the session is what the session has, and instructions can name it', async () => {
+test("a channel with a stateKey has the session's value, and instructions can use it", async () => {
   const model = new ScriptedModel(['ok']);
   const agent = new StateGraph({
     name: 'g',
@@ -28,7 +28,7 @@ test('a channel with a key of the session is what the session has, and instructi
   expect((await session()).state).toEqual({ mood: 'bad, then good' });
 });
 
-test('channels begin at their default in each run of the graph', async () => {
+test('channels have their default at the beginning of each run', async () => {
   const agent = new StateGraph({ name: 'g', channels: { count: channel(z.number(), { default: 5 }) } })
     .addNode('add', (_: string, context) => context.update({ count: context.state.count + 1 }), { writes: ['count'] })
     .addNode('tell', (_: unknown, context) => context.state.count)
@@ -40,7 +40,7 @@ test('channels begin at their default in each run of the graph', async () => {
   expect([linesOf(await run('x')), linesOf(await run('x'))]).toEqual([['g: 6'], ['g: 6']]);
 });
 
-test('what a channel does not take is an error that names the node, and what nodes read cannot be changed', async () => {
+test('a write that does not match the channel throws an error that names the node, and values that nodes read are frozen', async () => {
   const errors: unknown[] = [];
   const agent = new StateGraph({ name: 'g', channels: { list: channel(z.array(z.number()), { default: [1] }) } })
     .addNode(
@@ -63,7 +63,7 @@ test('what a channel does not take is an error that names the node, and what nod
   expect(errors).toMatchObject([{ name: 'TypeError' }]);
 });
 
-test('a node that writes a channel that it does not name is an error that says so', async () => {
+test("update throws for a channel that is not in the node's writes", async () => {
   const agent = new StateGraph({ name: 'g', channels: { list: channel(z.number()) } })
     .addNode('bad', (_: string, context) => context.update({ list: 1 } as never))
     .addEdge(START, 'bad')
@@ -73,7 +73,7 @@ test('a node that writes a channel that it does not name is an error that says s
   await expect(run('x')).rejects.toThrow(/node "bad".*"list".*writes/);
 });
 
-test('routes are taken as the node sets them, and the default one when it sets another', async () => {
+test("a node's route is taken, or DEFAULT_ROUTE when the route is unknown", async () => {
   for (const [text, expected] of [
     ['left', 'went left'],
     ['up', 'went elsewhere'],
@@ -95,7 +95,7 @@ test('routes are taken as the node sets them, and the default one when it sets a
   }
 });
 
-test('a route that there is not is an error that names the node', async () => {
+test('an unknown route throws an error that names the node', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', () => 1)
     .addEdge(START, 'a')
@@ -105,7 +105,7 @@ test('a route that there is not is an error that names the node', async () => {
   await expect(run('x')).rejects.toThrow(/node "a".*"up".*left, right/);
 });
 
-test('a node that another one runs writes the channels that this one may write', async () => {
+test('an inner node may write the channels that the outer node may write', async () => {
   const log = channel(z.array(z.string()), { reducer: append, default: [] });
   const inner = node('inner', (input: string, context: NodeContext<object, { log: string[] }>) =>
     context.update({ log: [input] }),
@@ -126,7 +126,7 @@ test('a node that another one runs writes the channels that this one may write',
   await expect((await scenario({ agent: graph([]) })).run('x')).rejects.toThrow(/node "inner".*"log"/);
 });
 
-test('a node that is run twice with one key is an error that says so', async () => {
+test('running a node twice with the same key throws', async () => {
   const inner = node('inner', (input: string) => input);
   const graph = new StateGraph({ name: 'g' })
     .addNode('outer', async (_: string, context) => {

@@ -8,7 +8,7 @@ import { answerOf, play } from './fixtures/played-graph.ts';
 import { Talker } from './fixtures/talker.ts';
 import { KEY, saying } from '../../runner/src/fixtures/scenario.ts';
 
-test('agents side by side take turns: neither waits for the other to be done', async () => {
+test("concurrent agent nodes commit by turns and do not wait for each other's end", async () => {
   const now = (): Promise<void> => Promise.resolve();
   const agent = new StateGraph({ name: 'g' })
     .addNode('one', new Talker('one', 3, now))
@@ -24,7 +24,7 @@ test('agents side by side take turns: neither waits for the other to be done', a
   expect(texts).toEqual(['one 1', 'two 1', 'one 2', 'two 2', 'one 3', 'two 3']);
 });
 
-test('no more nodes work at once than may, and as many as may', async () => {
+test('a step runs exactly maxConcurrency nodes at a time', async () => {
   let working = 0;
   let most = 0;
   const work = async (input: unknown) => {
@@ -48,7 +48,7 @@ test('no more nodes work at once than may, and as many as may', async () => {
   expect(most).toBe(4);
 });
 
-test('a function that is done leaves its place to the next, before it is its turn to commit', async () => {
+test('a finished function frees its place before its turn to commit', async () => {
   const gate = new Gate();
   const ran: string[] = [];
   const agent = new StateGraph({ name: 'g' })
@@ -71,7 +71,7 @@ test('a function that is done leaves its place to the next, before it is its tur
   expect(ran).toEqual(['two', 'three', 'four']);
 });
 
-test('a node that fails leaves its place among those that work to the next', async () => {
+test('a failed node frees its place for the next node', async () => {
   const ran: number[] = [];
   const leaf = node('leaf', (input: number) => {
     ran.push(input);
@@ -89,7 +89,7 @@ test('a node that fails leaves its place among those that work to the next', asy
   expect(ran).toEqual([0, 1, 2, 3]);
 });
 
-test('nodes are stopped when who runs the graph goes on without it', async () => {
+test('nodes are stopped when the reader of the graph leaves', async () => {
   const gate = new Gate();
   const stopped: string[] = [];
   const agent = new StateGraph({ name: 'g' })

@@ -14,7 +14,7 @@ import { jsonOrText, toOutput } from './json-values.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 
-/** One attempt of a node that is an agent: a world of its own, whose events are passed on as they come. */
+/** Runs one attempt of an agent node. The agent runs on a branch of its own, and its events are passed on as they arrive. */
 export async function runAgent(
   run: NodeRun,
   agent: BaseAgent,
@@ -40,7 +40,7 @@ export async function runAgent(
   const words = new LastWords((event) => run.post(event));
   try {
     await readAll(events, guard, async (event) => {
-      // What agents further in say is between them and who called them.
+      // Events of inner agents are for the agents that called them, not part of the answer.
       const isOwn = enclosureOf(event.branch) === enclosure;
       if (isOwn) answer.add(event);
       await words.pass(event, isOwn && isAnswer(event));
@@ -71,7 +71,7 @@ export async function runAgent(
   };
 }
 
-/** Reads the events of an agent. One that does not listen to its abort is not waited for. */
+/** Reads the events of an agent. Does not wait for an agent that ignores its abort. */
 async function readAll(
   events: AsyncGenerator<Event, void, void>,
   guard: AbortGuard,
@@ -87,7 +87,7 @@ async function readAll(
   }
 }
 
-/** Returns the reason for which an agent's last event is not an answer; undefined if it is one. */
+/** Returns the reason why an agent's last event is not an answer; undefined if it is one. */
 function faultOf(said: Event | undefined): string | undefined {
   if (said?.errorCode !== undefined) return said.errorMessage ?? said.errorCode;
   const open = said && getFunctionCalls(said)[0];
@@ -111,7 +111,7 @@ class LastAnswer {
     if (isFinalResponse(event)) this.last = event;
   }
 
-  /** The output of a graph, the value by an output schema, or the text. */
+  /** The agent's output: that of a graph, the value of an output schema, or the text of the last event. */
   get output(): unknown {
     const finish = this.#finish && checkpointOf(this.#finish);
     if (finish) return finish.output;
@@ -123,7 +123,7 @@ class LastAnswer {
   }
 }
 
-/** True for words that may be the last. What went wrong, and questions, are not held back. */
+/** Returns true for an event that may be the agent's answer. Errors and questions are not held back. */
 function isAnswer(event: Event): boolean {
   return (
     event.partial !== true &&
@@ -139,10 +139,10 @@ function withoutText(event: Event): Event {
   return parts.length > 0 ? { ...others, content: { ...content, parts } } : others;
 }
 
-/** Passes on the events of an agent. What may be its last words is held back until it says something else, or is done. */
+/** Passes on the events of an agent. An event that may be its answer is held back until another follows or the agent is done. */
 class LastWords {
   readonly #post: (event: Event) => Promise<unknown>;
-  /** Events that may be the last content, and the bookkeeping events behind it. */
+  /** The event that may be the answer, and the events without content that follow it. */
   #held: Event[] = [];
 
   constructor(post: (event: Event) => Promise<unknown>) {
@@ -161,7 +161,7 @@ class LastWords {
     else await this.#post(event);
   }
 
-  /** Passes on what is held back. @param shown makes of the last words what is passed on in their place */
+  /** Passes on the events held back. @param shown converts the answer before it is passed on */
   async release(shown?: (event: Event) => Event): Promise<void> {
     const [last, ...behind] = this.#held;
     this.#held = [];

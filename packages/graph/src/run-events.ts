@@ -1,13 +1,13 @@
 import type { Event } from '@eventloom/core';
 
-/** Some of the events of a run of a runner, from one of them to another. */
+/** A range of the events of one invocation, by index. */
 export interface Stretch {
   readonly from: number;
-  /** Not in it any more. */
+  /** Exclusive end. */
   readonly to: number;
 }
 
-/** The events of one run of a runner, found by who said them and where. */
+/** The events of one invocation, indexed by execution and branch. */
 export class RunEvents {
   readonly all: readonly Event[];
   readonly #byExecution = new Map<string, number[]>();
@@ -38,7 +38,7 @@ export class RunEvents {
       .filter((event) => (event.executionId === executionId && event.author !== 'user') || changes(event));
   }
 
-  /** The index of the last such event on the branches of all attempts of a node, and not further in. @param branch of its first attempt */
+  /** Returns the index of the last matching event on the branches of a node's attempts, without inner branches. @param branch the branch of the first attempt */
   lastOnBranch(branch: string, { from, to }: Stretch, isSuch: (event: Event) => boolean): number | undefined {
     const indices = this.#byPlace.get(placeOf(branch)) ?? [];
     return indices.slice(lowerBound(indices, from), lowerBound(indices, to)).findLast((index) => {
@@ -52,7 +52,7 @@ export class RunEvents {
   }
 }
 
-/** A branch without the number of its last attempt. */
+/** Returns the branch without the number of the attempt at its end. */
 function placeOf(branch: string): string {
   return branch.replace(/!\d+$/, '');
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { END, node, NodeTimeoutError, START, StateGraph } from './index.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test('an attempt that is done, and has no more time while what it runs goes on, counts for nothing', async () => {
+test('a function that returned has no effect if it times out while its inner nodes run', async () => {
   const gate = new Gate();
   const slow = node('slow', () => gate.pass());
   const agent = new StateGraph({ name: 'g' })

@@ -9,7 +9,7 @@ import { toOutput } from './json-values.ts';
 
 const WAITING: NodeOutcome = { isWaiting: true };
 
-/** One attempt of a node that is a function. Waits for the nodes that it runs, whatever becomes of it. */
+/** Runs one attempt of a function node. Waits for the inner nodes that it runs, even if the function fails. */
 export async function runFunction(
   run: NodeRun,
   work: NodeFunction,
@@ -17,13 +17,13 @@ export async function runFunction(
   number: number,
   guard: AbortGuard,
 ): Promise<NodeOutcome> {
-  // Asked, and nobody answered: it would only ask again.
+  // The function would only repeat its unanswered questions.
   if (run.questions.some(({ answer }) => answer === undefined)) return WAITING;
   const attempt = new Attempt(run, number, guard);
   const context = new NodeContext(attempt);
   let output: unknown;
   try {
-    // What the schema let through, or what the node before gave.
+    // The input was parsed by the schema, or is the output of the previous node.
     output = await guard.until(call(work, input as never, context));
   } catch (error) {
     await attempt.end();

@@ -51,7 +51,7 @@ async function stopped(tool: BaseTool, hasBegun: Promise<unknown>) {
   return { runner, invocationId, ledger: () => sessionService.listToolCalls({ ...KEY, invocationId }) };
 }
 
-test('that a tool was cut off is in the ledger as its end, so whoever goes on then is told the same', async () => {
+test('an interrupted tool call is recorded as finished, so later resumes get the same response', async () => {
   const gate = new Gate();
   const { runner, invocationId, ledger } = await stopped(new Deaf(() => gate.pass()), gate.reached);
   expect(await ledger()).toMatchObject([{ status: 'started' }]);
@@ -60,7 +60,7 @@ test('that a tool was cut off is in the ledger as its end, so whoever goes on th
   expect(await ledger()).toMatchObject([{ status: 'finished', response: { output: { error: 'interrupted' } } }]);
 });
 
-test('a tool is told that nobody reads its events any more', async () => {
+test("a tool's emit resolves to false after the reader has left", async () => {
   const gate = new Gate();
   const told = Promise.withResolvers<unknown>();
   const tool = new Deaf(async ({ toolContext }) => {
@@ -73,7 +73,7 @@ test('a tool is told that nobody reads its events any more', async () => {
   expect(await told.promise).toBeInstanceOf(RunAbortedError);
 });
 
-test('a plugin may change what it is given of a tool that is a graph', async () => {
+test('a plugin may modify the result of a graph that is called as a tool', async () => {
   const inner = new StateGraph({ name: 'inner' })
     .addNode('a', () => ({ of: 'inner' }))
     .addEdge(START, 'a')

@@ -30,8 +30,8 @@ import type { NodeRun } from './node-run.ts';
 const INTERRUPTED: JsonObject = frozen({ error: 'interrupted' });
 
 /**
- * One attempt of a node that is a tool. Begin and end of the call are in the session's ledger: what is finished there is not run again, and
- * what was begun only if the tool is idempotent. A tool may ask people as under a model.
+ * Runs one attempt of a tool node. The start and end of the call are recorded in the session's tool ledger: a finished call is not repeated, and a
+ * started one only if the tool is idempotent. The tool may ask people, as it may under a model.
  */
 export async function runTool(
   run: NodeRun,
@@ -44,7 +44,7 @@ export async function runTool(
   const args = toArgs(run.node.name, input);
   const refusal = questions.map(({ call, answer: given }) => refusalOf(call, given)).find((each) => each !== undefined);
   if (refusal) return { isWaiting: false, output: frozen(refusal) };
-  // A call that goes on with answers is a call of its own: that the one before was begun says nothing.
+  // A call that continues with answers has its own ledger entry; the entry of the call before does not matter.
   const call = questions.length === 0 ? run.id : `${run.id}+${questions.length}`;
   const recorded = await run.ledger.recorded(call);
   if (recorded?.status === 'finished') return run.ledger.outcomeOf(recorded);
@@ -90,12 +90,12 @@ export async function runTool(
 
 function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
   if (input === undefined || input === null) return {};
-  // Plugins and tools may change their arguments, and what a node gave is everybody's.
+  // Copy the input, because plugins and tools may change their arguments and other nodes share the input.
   if (typeof input === 'object' && !Array.isArray(input)) return structuredClone(input);
   throw new NodeError(nodeName, `its input must be an object, the arguments of its tool; put a function before it`);
 }
 
-/** The tool with the plugins around it. */
+/** Runs the tool with the plugin callbacks around it. */
 async function answer(
   run: NodeRun,
   tool: BaseTool,
@@ -117,13 +117,13 @@ async function answer(
     result = instead;
   }
   if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
-  // What a graph gave that is a tool is frozen, and plugins may change what they are given.
+  // The output of a graph called as a tool is frozen, and plugins may change the result.
   if (tool.calledAgent && Object.isFrozen(result)) result = structuredClone(result);
   const record = typeof result === 'object' && result !== null ? (result as Record<string, unknown>) : { result };
   return (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: record })) ?? result;
 }
 
-/** The questions of a tool, taken out of its actions. */
+/** Removes the requests to people from a tool's actions, and returns them as parts. */
 function questionsIn(context: InvocationContext, call: FunctionCall, actions: EventActions): Part[] {
   const asked = personRequests(context, [call], actions).flat();
   delete actions.requestedAuthConfigs;

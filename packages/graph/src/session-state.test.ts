@@ -80,7 +80,7 @@ test.each([false, true])(
   },
 );
 
-test('nodes that one node runs at once do not see each other either', async () => {
+test("concurrent inner nodes do not see each other's state changes", async () => {
   const gate = new Gate();
   const quick = node('quick', (_: unknown, { callbackContext: { state } }) => {
     state.set('who', 'quick');
@@ -101,7 +101,7 @@ test('nodes that one node runs at once do not see each other either', async () =
   expect(await outputOf(agent)).toEqual(['nobody', 'quick']);
 });
 
-test('temporary state can be changed in every node, and the nodes behind it read it', async () => {
+test('temporary state that a node changes is visible in later nodes', async () => {
   const gate = new Gate();
   const tool = new FunctionTool({
     name: 'tool',
@@ -136,7 +136,7 @@ test('temporary state can be changed in every node, and the nodes behind it read
   expect(state).toEqual({});
 });
 
-test('nodes of a sub-graph see the state as the step around it found it', async () => {
+test('nodes of a sub-graph see the state at the beginning of the outer step', async () => {
   const gate = new Gate();
   const sub = new StateGraph({ name: 'sub' })
     .addNode('s1', async (_: unknown, { callbackContext: { state } }) => {

@@ -29,7 +29,7 @@ interface Item {
   list: unknown[];
 }
 
-test('what several nodes are given, nobody changes: nodes, routers, joins and functions that get it again', async () => {
+test('shared values cannot be modified by nodes, routers, joins and repeated functions', async () => {
   const safe: Record<string, boolean> = {};
   const own: Item = { list: [{ deep: [1] }] };
   const agent = new StateGraph({ name: 'g' })
@@ -66,7 +66,7 @@ test('what several nodes are given, nobody changes: nodes, routers, joins and fu
   expect(isSafe(() => own.list.push('mine'))).toBe(false);
 });
 
-test('an attempt begins with what the one before was given, whatever that did to it', async () => {
+test('each attempt gets the original input, even if an earlier attempt tried to change it', async () => {
   const seen: unknown[] = [];
   const inner = node('inner', (input: Item) => {
     seen.push(isSafe(() => input.list.shift()));
@@ -96,7 +96,7 @@ test('an attempt begins with what the one before was given, whatever that did to
   expect(seen).toEqual([true, true, true, true, true, true, true]);
 });
 
-test('a reducer changes neither what is held nor what is written', async () => {
+test('a reducer cannot modify the current value or the write', async () => {
   const safe: boolean[] = [];
   const list = channel(z.array(z.number()), {
     default: [],
@@ -119,7 +119,7 @@ test('a reducer changes neither what is held nor what is written', async () => {
   expect(safe).toEqual([true, true]);
 });
 
-test('the arguments of a tool are its own', async () => {
+test('a tool node gets its own copy of the arguments', async () => {
   const tool = new FunctionTool({
     name: 'tool',
     description: '',

@@ -3,9 +3,9 @@ import { setOwn } from '@eventloom/core/internal';
 import type { GraphHistory } from './graph-history.ts';
 
 /**
- * The channels as they were after a step of a run; after 0, as the run found them. A history says what each step changed, so that it does
- * not grow with the square of the run.
- * @param run from `history`, or from a server's answer
+ * Returns the channel values after a step of a run. A history stores only the changes of each step, to stay small.
+ * @param run a run from `GraphAgent.history`, or from a server's response
+ * @param step number of the step, from 1; 0 for the values at the beginning of the run
  * @throws InvalidRequestError for a step that the run does not have
  */
 export function stateAfter(run: Pick<GraphHistory, 'initialState' | 'steps'>, step: number): Record<string, JsonValue> {

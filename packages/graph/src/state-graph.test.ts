@@ -41,7 +41,7 @@ test.each<[string, () => unknown, RegExp]>([
   expect(make).toThrow(message);
 });
 
-test('routes from what sets none are fine where one of them is the default', () => {
+test('a node that sets no route may have routes if one is the DEFAULT_ROUTE', () => {
   const graph = routed()
     .addEdge('agent', 'join')
     .addRoutes('join', { [DEFAULT_ROUTE]: END });
@@ -54,7 +54,7 @@ async function answerOf(agent: GraphAgent): Promise<unknown> {
   return JSON.parse(events.at(-1)?.content?.parts?.[0]?.text ?? '');
 }
 
-test('a join, and the output, have what comes from START under that name', async () => {
+test('a join and the output hold the value from START under that name', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', (input: string) => `${input}!`)
     .addJoin('join', (given) => [given[START], given['a']])

@@ -41,7 +41,7 @@ test.each([false, true])(
   },
 );
 
-test('an attempt of a tool begins without what those before it changed, and these write no more', async () => {
+test('a tool attempt does not see changes of failed attempts, and these cannot write any more', async () => {
   const contexts: ToolContext[] = [];
   const tool = new FunctionTool({
     name: 'tool',
@@ -70,7 +70,7 @@ test('an attempt of a tool begins without what those before it changed, and thes
   expect(await outputOf(agent)).toEqual([{ found: 'nothing' }, {}]);
 });
 
-test('an attempt that is over saves no artifact', async () => {
+test('saveArtifact throws after the attempt has ended', async () => {
   let held: NodeContext | undefined;
   const agent = new StateGraph({ name: 'g' })
     .addNode('work', (_: unknown, context) => void (held = context))

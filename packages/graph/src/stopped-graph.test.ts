@@ -57,7 +57,7 @@ async function leaving(work: (gate: Gate) => Promise<void>) {
   return { gate, platform, left, settle, hasLeft: () => hasLeft };
 }
 
-test('who leaves a graph waits for what its nodes write', async () => {
+test('closing the stream of a graph waits for writes of its nodes', async () => {
   const { gate, left, settle, hasLeft, platform } = await leaving((held) => held.pass());
   for (let turn = 0; turn < 5; turn++) await settle();
   expect(hasLeft()).toBe(false);
@@ -66,7 +66,7 @@ test('who leaves a graph waits for what its nodes write', async () => {
   await expect(platform.drain()).resolves.toBeUndefined();
 });
 
-test('and no longer than five seconds', async () => {
+test('closing the stream of a graph waits at most five seconds', async () => {
   const { left, settle, hasLeft, platform } = await leaving((held) => held.pass());
   for (let turn = 0; turn < 5; turn++) await settle();
   platform.advance(4999);
@@ -76,7 +76,7 @@ test('and no longer than five seconds', async () => {
   await left;
 });
 
-test('what goes wrong meanwhile is told to the platform', async () => {
+test('errors of nodes after the stream was closed are reported to the platform', async () => {
   const { gate, left, platform } = await leaving(async (held) => {
     await held.pass();
     throw new FullError('the disk is full');

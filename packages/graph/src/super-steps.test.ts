@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { append, channel, END, START, StateGraph } from './index.ts';
 import { answerOf, play } from './fixtures/played-graph.ts';
 
-test('nodes of a step see the channels as the step found them, and those of the next what it made of them', async () => {
+test('nodes see the channel values at the beginning of their step, and the next step sees their writes', async () => {
   const log = channel(z.array(z.string()), { reducer: append, default: ['begin'] });
   const add =
     (name: string) =>
@@ -24,7 +24,7 @@ test('nodes of a step see the channels as the step found them, and those of the 
   expect(answerOf((await play(agent)).events)).toEqual(['begin', 'a saw 1', 'b saw 1', 'c saw 3']);
 });
 
-test('a node that two edges lead to runs for each, and a join once for all', async () => {
+test('a node runs once for each incoming edge, and a join once for all', async () => {
   const ran: unknown[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', () => 1)
@@ -45,7 +45,7 @@ test('a node that two edges lead to runs for each, and a join once for all', asy
   expect(answerOf(events)).toEqual({ each: [10, 20], all: { a: 1, b: 2 } });
 });
 
-test('a join waits for ways of different lengths, and not for those that no route led to', async () => {
+test('a join waits for paths of different lengths, but not for nodes that no route led to', async () => {
   const agent = new StateGraph({ name: 'g' })
     .addNode('choose', () => 'x')
     .addNode('short', () => 'short')
@@ -66,7 +66,7 @@ test('a join waits for ways of different lengths, and not for those that no rout
   expect(answerOf((await play(agent)).events)).toEqual({ all: { short: 'short', long2: 'long2' } });
 });
 
-test('the failure of a node stops the others of its step and is the failure of the run', async () => {
+test('a failed node stops the other nodes of its step and fails the run', async () => {
   const stopped: string[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('fails', () => {
@@ -90,7 +90,7 @@ test('the failure of a node stops the others of its step and is the failure of t
   expect(stopped).toEqual(['waits']);
 });
 
-test('a join that a node leads to several times in a step is given all that it gave, and so is END', async () => {
+test('a join and END get all outputs of a node that runs several times in a step', async () => {
   const joined: unknown[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('a', () => 1)
@@ -113,7 +113,7 @@ test('a join that a node leads to several times in a step is given all that it g
   expect(answerOf(events)).toEqual({ each: [10, 20], all: { each: [10, 20], other: 1 } });
 });
 
-test('joins that wait for nothing any more go on one after the other, where one leads to the other', async () => {
+test('joins with nothing left to wait for run in order, when one leads to the other', async () => {
   const ran: unknown[] = [];
   const agent = new StateGraph({ name: 'g' })
     .addNode('choose', () => 'x')
