@@ -6,10 +6,10 @@ import { checkGeminiOptions, Gemini, type GeminiOptions } from './gemini.ts';
 const NAMES = /^(?:projects\/[^/]+\/locations\/[^/]+\/)?(?:publishers\/google\/)?(?:models\/)?gemini-[\w.-]+$/;
 
 /**
- * Finds Gemini models by name: `gemini-…`, `models/gemini-…`, `projects/…/models/gemini-…`. All of them share one client, made
- * at the first call. Options that lack a key are reported when the first name is resolved.
+ * Creates a resolver of Gemini model names, for the `models` of a runner: `gemini-…`, `models/gemini-…`, `projects/…/models/gemini-…`. The resolver
+ * returns undefined for other names. All models share one client, which is created at the first call.
  *
- * @throws ConfigurationError for an option this version does not have
+ * @throws ConfigurationError for an option name that this version does not know; a missing key is reported when the first name is resolved
  *
  * @example
  * const runner = new InMemoryRunner({ agent, models: geminiModels({ apiKey }) });

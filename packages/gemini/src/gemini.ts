@@ -27,21 +27,22 @@ import { StreamedReply } from './response/streamed-reply.ts';
 import { toLlmResponse } from './response/to-llm-response.ts';
 import { type Retry, type RetryOptions, toRetry, withRetries } from './retry.ts';
 
-/** Options of a Gemini model: the connection, retries and fallbacks. Nothing is read from the environment. */
+/** Options of a Gemini model: the connection, retries and a fallback model. No environment variable is read. */
 export interface GeminiOptions extends GeminiClientOptions {
   /** The model's name, e.g. `gemini-flash-latest`. */
   readonly model: string;
+  /** Retries of failed calls. Default: four attempts with growing delays, see `RetryOptions`. */
   readonly retry?: RetryOptions | undefined;
   /**
-   * Asked when this model keeps failing with 408, 429, 5xx or a lost connection, as long as nothing of a reply was passed on:
-   * the name of a model at the same service, or a model of any kind.
+   * The name of a model at the same service, or a model object of any kind, that is called when the last attempt fails with 408, 429, 5xx or a lost
+   * connection and no part of a reply was passed on. Default: none; the call fails.
    */
   readonly fallbackModel?: string | BaseLlm | undefined;
   /**
-   * Time the service has to set up a live connection, from the first byte to the last, in milliseconds. Default 20,000.
+   * Maximum time in which the service must set up a live connection, in milliseconds. Default 20,000.
    */
   readonly liveSetupTimeoutMs?: number | undefined;
-  /** Clock and timers. Default: the system's. */
+  /** Clock and timers. Default: the system clock. */
   readonly platform?: Platform | undefined;
 }
 
@@ -56,17 +57,17 @@ const OPTIONS: OptionNames<GeminiOptions> = {
 const OF_AGENT = 'write it in the generateContentConfig of the agent';
 const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT, safetySettings: OF_AGENT };
 
-/** @throws ConfigurationError for an option this version does not have */
+/** @throws ConfigurationError for an option name that this version does not know */
 export function checkGeminiOptions(owner: string, options: object): void {
   checkKnown(owner, OPTIONS, options, HINTS);
 }
 
 /**
- * A Gemini model, by the Gemini API or by Vertex AI, over the client of @google/genai.
+ * A Gemini model, called through the Gemini API or Vertex AI with the client of @google/genai.
  *
- * The client is made at the first call, and loaded then, where a program is not one file. A failed call is tried again (see
- * `RetryOptions`) until something of the reply was passed on, then by the fallback model, then it throws ModelError with the
- * service's own message and code. An abort reaches the socket, and ends the wait between two attempts.
+ * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on,
+ * then the fallback model is called. If that fails too, the call throws a ModelError with the service's message and code. An abort closes the
+ * socket, and ends the wait between two attempts.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest', apiKey, fallbackModel: 'gemini-flash-lite-latest' });
@@ -80,7 +81,7 @@ export class Gemini extends BaseLlm {
   readonly #redact: (text: string) => string;
   readonly #fallback: BaseLlm | undefined;
 
-  /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option this version does not have */
+  /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option name that this version does not know */
   constructor(options: GeminiOptions) {
     checkGeminiOptions('Gemini', options);
     super(options);
@@ -104,16 +105,16 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * True on Vertex AI from Gemini 3 on. Google documents the combination for Gemini 3; elsewhere it is refused, or the model
-   * calls its tools for ever (adk-python issues 3413 and 5057, adk-go 1026), and `set_model_response` works everywhere.
+   * Returns true for Gemini 3 and later on Vertex AI, for which Google documents the combination. Elsewhere the service refuses it, or the model
+   * calls its tools endlessly (adk-python issues 3413 and 5057, adk-go 1026); agents then use `set_model_response`, which works everywhere.
    */
   override supportsOutputSchemaWithTools(model: string): boolean {
     return this.#vertexai && majorVersion(model) >= 3;
   }
 
   /**
-   * True from Gemini 3 on for PNG, JPEG, WebP, PDF and plain text: given inline, and on Vertex AI also by URI. Older models refuse media in
-   * function responses.
+   * Returns true for PNG, JPEG, WebP, PDF and plain text with Gemini 3 and later: given inline, and on Vertex AI also by URI. Older models refuse
+   * media in function responses.
    */
   override supportsFunctionResponsePart(model: string, { inlineData, fileData }: FunctionResponsePart): boolean {
     const mimeType = inlineData?.mimeType ?? (this.#vertexai ? fileData?.mimeType : undefined);
@@ -121,8 +122,9 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * @throws ModelError when the service fails, and when a stream dies midway (after the chunks that came)
-   * @throws RunAbortedError when the signal fires
+   * Calls the model. With `stream` it yields chunks and then the whole reply, otherwise only the whole reply.
+   * @throws ModelError if the service fails; if a stream fails midway, after the chunks received so far
+   * @throws RunAbortedError when the signal is aborted
    */
   override async *generateContentAsync(
     request: LlmRequest,
@@ -141,7 +143,7 @@ export class Gemini extends BaseLlm {
     } catch (error) {
       const fallback = isFailure(error) ? this.#fallback : undefined;
       if (!fallback) throw error;
-      // A cache is of one model.
+      // A cache belongs to one model, so the fallback model is called without it.
       const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
       const takes: TakesResponsePart = (part) => fallback.supportsFunctionResponsePart(fallback.model, part);
       const contents = request.contents.map((content) => moveResponseParts(content, takes));
@@ -158,10 +160,10 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * Opens a live connection, and waits until the service has set it up. It is not tried again here: who keeps a call alive
-   * knows what to resume. An abort closes the socket.
-   * @throws LiveConnectionError when the service refuses the setup, does not answer in time, or cannot be reached
-   * @throws RunAbortedError when the signal fires, then and later
+   * Opens a live connection, and waits until the service has set it up. Failed connections are not retried here, because only the caller knows
+   * what to resume. An abort closes the socket.
+   * @throws LiveConnectionError if the service refuses the setup, does not answer in time, or cannot be reached
+   * @throws RunAbortedError when the signal is aborted, during the setup or later
    */
   override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
     return connectLive(request, {
@@ -174,7 +176,7 @@ export class Gemini extends BaseLlm {
     });
   }
 
-  /** Asks once, and waits for the first that there is to pass on. */
+  /** Makes one attempt of a call, and waits for the first chunk or the whole reply. */
   async #open(
     request: LlmRequest,
     stream: boolean,
@@ -218,7 +220,7 @@ export class Gemini extends BaseLlm {
       first,
       async next() {
         try {
-          // Frames that came together are read without the socket, which would tell.
+          // Frames that arrived together are read from memory, so the socket does not report an abort.
           if (exchange.callerAbort) throw exchange.callerAbort.reason;
           const chunk = await reply.next();
           if (!chunk) exchange.complete();
@@ -247,14 +249,14 @@ const RESPONSE_MEDIA: ReadonlySet<string> = new Set([
   'text/plain',
 ]);
 
-/** The version of Gemini in the name of a model; 0 for a name without one. */
+/** Returns the major version in the name of a Gemini model; 0 for a name without a version. */
 function majorVersion(model: string): number {
   return Number(/(?:^|\/)gemini-(\d+)/.exec(model)?.[1] ?? 0);
 }
 
 const LIVE_SETUP_TIMEOUT_MS = 20_000;
 
-/** A call that the service answers: chunks, as long as there are any, and the whole. */
+/** A call to which the service responds: first the chunks, then the whole reply. */
 interface OpenCall {
   readonly first: LlmResponse | undefined;
   next(): Promise<LlmResponse | undefined>;
@@ -285,8 +287,7 @@ async function askWhole(
 }
 
 /**
- * True for failures that a fallback model can help with: the service is unavailable or overloaded, and the request is
- * valid.
+ * Returns true for failures for which the fallback model is called: the service is unavailable or overloaded, and the request is valid.
  */
 function isFailure(error: unknown): boolean {
   return ModelError.isInstance(error) && (error.retryable || error.status === 429);

@@ -1,24 +1,24 @@
 import { ConfigurationError, ModelError, type Platform, RunAbortedError } from '@eventloom/core';
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
-/** Retries of a failed call: on 408, 429, 5xx and lost connections, until the first part of a reply was passed on. */
+/** Retries of a failed call. Calls are retried on 408, 429, 5xx and lost connections, as long as no part of a reply was passed on. */
 export interface RetryOptions {
-  /** Number of attempts, the first one included. Default 4; 1 means no retry. */
+  /** Maximum number of attempts, the first one included. Default 4; 1 means no retry. */
   readonly attempts?: number | undefined;
-  /** The wait before the second attempt; it doubles each time. Default 1,000 ms. */
+  /** Delay before the second attempt, in milliseconds. It doubles with each further attempt. Default 1,000. */
   readonly initialDelayMs?: number | undefined;
   /**
-   * No wait is longer. A service that asks for more than that is not asked again: its error is thrown at once, with
-   * `retryAfterMs`. Default 60,000 ms.
+   * Maximum delay in milliseconds. If the service asks for a longer delay, the call is not retried, and its error is thrown with `retryAfterMs`.
+   * Default 60,000.
    */
   readonly maxDelayMs?: number | undefined;
-  /** Random share of a wait, from 0 to 1, so that clients that failed together do not retry together. Default 0.5. */
+  /** Random share of a delay, from 0 to 1, which keeps clients from retrying at the same time. Default 0.5. */
   readonly jitter?: number | undefined;
-  /** Numbers from 0 up to 1, for the jitter. Default `Math.random`. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive) for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** The options with their defaults. */
+/** The options with defaults applied. */
 export type Retry = { readonly [K in keyof RetryOptions]-?: NonNullable<RetryOptions[K]> };
 
 const OPTIONS: OptionNames<RetryOptions> = {
@@ -29,7 +29,7 @@ const OPTIONS: OptionNames<RetryOptions> = {
   random: true,
 };
 
-/** @throws ConfigurationError for invalid numbers, and for an option this version does not have */
+/** Applies defaults. @throws ConfigurationError for invalid numbers, and for an option name that this version does not know */
 export function toRetry(options: RetryOptions = {}): Retry {
   checkKnown('Gemini: retry', OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
@@ -49,7 +49,7 @@ export function toRetry(options: RetryOptions = {}): Retry {
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };
 }
 
-/** Asks until there is an answer, an error that no retry helps against, or no attempt left; then throws the last error. */
+/** Calls `ask` until it succeeds. Throws its error if that is not retryable, or no attempt is left. */
 export async function withRetries<T>(
   ask: () => Promise<T>,
   retry: Retry,
@@ -69,8 +69,9 @@ export async function withRetries<T>(
 }
 
 /**
- * Milliseconds to wait after the attempt of this number (1 is the first) failed; undefined when it is not to be tried again.
- * What the service asks for is a floor: jitter is added to it, and taken from the wait of our own.
+ * Returns the delay in milliseconds after a failed attempt; undefined if the call should not be retried. The delay that the service asks for is a
+ * minimum: jitter is added to it, but subtracted from the computed delay.
+ * @param attempt number of the failed attempt, from 1
  */
 function retryDelayMs(attempt: number, askedMs: number | undefined, retry: Retry): number | undefined {
   const { attempts, initialDelayMs, maxDelayMs, jitter, random } = retry;
@@ -81,7 +82,7 @@ function retryDelayMs(attempt: number, askedMs: number | undefined, retry: Retry
   return Math.max(askedMs, ownMs) + Math.min(initialDelayMs, askedMs) * jitter * random();
 }
 
-/** Waits by the platform's clock. @throws RunAbortedError as soon as the signal fires */
+/** Waits on the platform's clock. @throws RunAbortedError as soon as the signal is aborted */
 export async function wait(delayMs: number, platform: Platform, signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () =>

@@ -6,16 +6,16 @@ export interface CloseTimeoutParams {
   readonly queue: BaseLiveRequestQueue;
   /** Time that work has to finish after the client closed its queue, in milliseconds. */
   readonly timeoutMs: number;
-  /** Called when work is abandoned, before its waiter is. */
+  /** Called when work is abandoned, before `until` rejects. */
   readonly onTimeout: () => void;
-  /** A number that changes while the run makes progress. The work then gets the same time again. */
+  /** Returns a number that changes while the run makes progress. The time limit restarts as long as it changes. Default: no restart. */
   readonly progress?: () => number;
 }
 
-/** Waits for application code: without a limit while there is a client, and for a limited time after it has closed its queue. */
+/** Waits for application code: without a limit while the client is connected, and for a limited time after it has closed its queue. */
 export class CloseTimeout {
   readonly #params: CloseTimeoutParams;
-  /** Aborted when the client hangs up. */
+  /** Aborted when the client closes its queue. */
   readonly #connected: AbortGuard;
 
   constructor(params: CloseTimeoutParams) {
@@ -29,7 +29,8 @@ export class CloseTimeout {
   /**
    * Resolves to the result of the work. Work that is abandoned continues without a waiter, and is reported to the platform.
    * @param what names the work in the error
-   * @throws ConfigurationError when the work is abandoned @throws RunAbortedError
+   * @throws ConfigurationError when the work is abandoned
+   * @throws RunAbortedError when the run is aborted
    */
   async until<T>(work: T | Promise<T>, what: string): Promise<T> {
     if (!(work instanceof Promise)) return work;
@@ -67,7 +68,7 @@ export class CloseTimeout {
     return error;
   }
 
-  /** Detaches from the run. */
+  /** Stops following the run's abort. */
   end(): void {
     this.#params.context.dropAbort(this.#connected);
   }

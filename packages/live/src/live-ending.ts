@@ -15,7 +15,7 @@ export type Ending =
   | 'takenOver'
   | 'stopped';
 
-/** The end of an agent's part of a live run: the first reason counts, and a failure is one. */
+/** Records why an agent's part of a live run ends. The first reason or failure counts. */
 export class LiveEnding {
   #reason: Ending | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -34,12 +34,12 @@ export class LiveEnding {
     return this.#failure;
   }
 
-  /** True when no other connection is made. */
+  /** True if no other connection will be opened. */
   get isEnded(): boolean {
     return this.#failure !== undefined || (this.#reason !== undefined && this.#reason !== 'reconnecting');
   }
 
-  /** True when the connection is left. */
+  /** True if the current connection is being left. */
   get isLeaving(): boolean {
     return this.#failure !== undefined || this.#reason !== undefined;
   }
@@ -56,7 +56,7 @@ export class LiveEnding {
     this.#onEnd();
   }
 
-  /** Fails, except with the error of a lost connection, which its reader gets as well. */
+  /** Records a failure, unless it is a lost connection or an aborted run, which the reader of the connection reports. */
   failUnlessLost(error: unknown): void {
     if (!LiveConnectionError.isInstance(error) && !RunAbortedError.isInstance(error)) this.fail(error);
   }

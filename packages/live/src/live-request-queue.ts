@@ -10,15 +10,17 @@ import {
 } from '@eventloom/core';
 import { Fifo, type OptionNames, checkKnown } from '@eventloom/core/internal';
 
-/** Options of a live request queue. */
+/** Options of a `LiveRequestQueue`. */
 export interface LiveRequestQueueOptions {
-  /** The most that may wait, in characters of base64 and text. Default 4 Mi: a minute and a half of 16 kHz PCM. */
+  /**
+   * Maximum size of the queued requests, in characters of base64 and text. Default 4,194,304, which is about 90 seconds of 16 kHz PCM audio.
+   */
   readonly maxChars?: number | undefined;
 }
 
 const OPTIONS: OptionNames<LiveRequestQueueOptions> = { maxChars: true };
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
-/** Counted for each request beside its text and data. */
+/** Characters that are counted for each request in addition to its text and data. */
 const OVERHEAD_CHARS = 64;
 
 interface Waiting {
@@ -27,8 +29,14 @@ interface Waiting {
 }
 
 /**
- * The input of a live run: `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and at the end `close`. One queue serves one run of
- * `Runner.runLive`. Bounded: a send that does not fit throws LiveQueueFullError.
+ * The input of a live run. The client sends with `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and ends the call with `close`. A
+ * queue serves exactly one run of `Runner.runLive`. Its size is limited: a send that exceeds `maxChars` throws a LiveQueueFullError; await
+ * `ready` to wait for space.
+ *
+ * @example
+ * const liveRequestQueue = new LiveRequestQueue();
+ * liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello' }] });
+ * liveRequestQueue.close();
  */
 export class LiveRequestQueue implements BaseLiveRequestQueue {
   readonly maxChars: number;
@@ -37,7 +45,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
   #ready: PromiseWithResolvers<void> | undefined;
   readonly #closed: PromiseWithResolvers<void> = Promise.withResolvers();
 
-  /** @throws ConfigurationError for a bound that is no positive integer, and for an option this version does not have */
+  /** @throws ConfigurationError if `maxChars` is not a positive integer, and for an option name that this version does not know */
   constructor(options: LiveRequestQueueOptions = {}) {
     checkKnown('LiveRequestQueue', OPTIONS, options);
     const { maxChars = DEFAULT_MAX_CHARS } = options;
@@ -85,7 +93,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
   }
 
   /**
-   * Sends like `sendRealtime`, but drops the oldest requests if the queue is full. Does nothing if the queue is closed.
+   * Sends a blob as `sendRealtime` does, but drops the oldest requests if the queue is full. Does nothing if the queue is closed.
    */
   sendLatest(blob: Blob): void {
     while (!this.isClosed) {

@@ -13,11 +13,11 @@ const PARAMS: OptionNames<RunLiveParams> = {
   abortSignal: true,
 };
 
-/** The queues that serve a run, or did. */
+/** The queues that serve or served a run. */
 const usedQueues = new WeakSet<BaseLiveRequestQueue>();
 
 /**
- * Lets a runner run agents live. The `Runner` of `eventloom` has it already.
+ * Creates the live support of a runner, which `Runner.runLive` requires. The `Runner` of `eventloom` includes it already.
  *
  * @example
  * const runner = new Runner({ appName: 'app', agent, sessionService, live: live() });
@@ -37,7 +37,7 @@ export function live(): LiveSupport {
   };
 }
 
-/** @throws ConfigurationError for a parameter that live runs do not have, and for one that the runner cannot serve */
+/** @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
 function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
   if (typeof params.liveRequestQueue?.peek !== 'function')
     throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');

@@ -3,35 +3,34 @@ import type { AbortGuard } from '@eventloom/core/internal';
 import type { LiveEnding } from './live-ending.ts';
 import type { ServiceSession } from './service-session.ts';
 
-/** The most connections in a row that may fail. */
+/** Maximum number of consecutive connections that may fail. */
 const MAX_ATTEMPTS = 5;
-/** The same after the client hung up, for written requests that are not sent yet. */
+/** Maximum number of consecutive failures after the client closed its queue and written requests remain to be sent. */
 const MAX_ATTEMPTS_WHEN_CLOSED = 1;
 const FIRST_DELAY_MS = 250;
-/** A connection that lasted this long was good, also without a word. */
+/** Time after which a connection counts as successful even without a reply, in milliseconds. */
 const GOOD_MS = 10_000;
 
 export interface ReconnectPolicyParams {
   readonly context: InvocationContext;
   readonly session: ServiceSession;
   readonly ending: LiveEnding;
-  /** Aborts waits. */
+  /** Ends every wait when it is aborted. */
   readonly waiting: AbortGuard;
-  /** True when the model gets nothing more, and only calls are awaited. */
+  /** Returns true if nothing more is sent to the model and only calls are awaited. */
   readonly isDone: () => boolean;
 }
 
 /**
- * Decides whether and when another connection is opened: at once after one that lasted, then with growing delays. A connection on which the
- * model said something resets the count of failures. If it did not last, the next one still waits: otherwise a service that says a word and
- * closes would be connected to in a tight loop.
+ * Decides whether and when another connection is opened: immediately after a connection that lasted, then with growing delays. A reply of the model
+ * resets the count of failures, but not the delay: otherwise a service that replies and closes would be connected to in a tight loop.
  */
 export class ReconnectPolicy {
   readonly #params: ReconnectPolicyParams;
   readonly #canReconnect: boolean;
   #failures = 0;
   #connectedAtMs: number | undefined;
-  /** True while no connection was opened without a delay yet. */
+  /** True if the next connection may be opened without a delay. */
   #isAtOnce = true;
   #isTimeShort = false;
 
@@ -40,18 +39,18 @@ export class ReconnectPolicy {
     this.#canReconnect = params.context.runConfig.liveReconnect !== false;
   }
 
-  /** True when the connection is to be left between two turns. */
+  /** True if the connection should be left at the end of the current turn. */
   get isLeaveDue(): boolean {
     return this.#isTimeShort && this.#canReconnect;
   }
 
-  /** Notes that a connection is open. */
+  /** Records that a connection is open. */
   connected(): void {
     this.#connectedAtMs = this.#params.context.platform.now();
     this.#isTimeShort = false;
   }
 
-  /** Notes a response. Reports of the service and errors do not make the connection a good one. */
+  /** Records a response. Status messages of the service and errors do not reset the count of failures. */
   heard({ content, outputTranscription, errorCode, goAway }: LiveLlmResponse): void {
     if ((content ?? outputTranscription) && errorCode === undefined) this.#failures = 0;
     if (goAway) this.#isTimeShort = true;
@@ -59,7 +58,8 @@ export class ReconnectPolicy {
 
   /**
    * Resolves when the next connection may be opened, after one that was left because of the service's time limit.
-   * @throws LiveConnectionError when connections end as soon as they are open @throws RunAbortedError when the wait is aborted
+   * @throws LiveConnectionError if connections end as soon as they are open
+   * @throws RunAbortedError if the wait is aborted
    */
   afterLeave(): Promise<void> {
     const message = 'the service announces the end of connections as soon as they are open';
@@ -67,8 +67,9 @@ export class ReconnectPolicy {
   }
 
   /**
-   * Resolves when the next connection may be opened, or none will be, after one that failed.
-   * @throws the error when it ends the run @throws RunAbortedError when the wait is ended
+   * Resolves after a failed connection when the next one may be opened, or when none will be opened.
+   * @throws the given error if it ends the run
+   * @throws RunAbortedError if the wait is aborted
    */
   async afterLoss(error: unknown): Promise<void> {
     const { session, ending } = this.#params;
@@ -83,7 +84,7 @@ export class ReconnectPolicy {
     const { context, waiting, isDone } = this.#params;
     const { platform } = context;
     if (!isLoss(error) || (!this.#canReconnect && !isDone())) throw error;
-    // An agent that hands over needs no connection: the wait is aborted with the agent's part.
+    // No connection is needed any more: wait until the agent's part of the run ends and aborts the wait.
     if (isDone()) await waiting.until(Promise.withResolvers<never>().promise);
     if (this.#connectedAtMs !== undefined && platform.now() - this.#connectedAtMs >= GOOD_MS) {
       this.#failures = 0;
@@ -108,7 +109,7 @@ export class ReconnectPolicy {
   }
 }
 
-/** True for the error of a connection that was lost, not refused: another one may succeed. */
+/** Returns true for the error of a connection that was lost and not refused, so that another one may succeed. */
 export function isLoss(error: unknown): error is LiveConnectionError {
   return LiveConnectionError.isInstance(error) && error.isRetryable;
 }

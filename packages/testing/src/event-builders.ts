@@ -8,20 +8,20 @@ import {
   type Part,
 } from '@eventloom/core';
 
-/** Further fields of an event that a builder makes. */
+/** Other fields of an event that a builder creates. */
 export type EventExtras = Omit<EventParams, 'content'>;
 
-/** Makes an event of the user. Id, timestamp and invocation id stay empty unless given, as with `createEvent`. */
+/** Creates an event of the user. Id, timestamp and invocation id stay empty unless given, as with `createEvent`. */
 export function userEvent(content: string | readonly Part[], extras: EventExtras = {}): Event {
   return createEvent({ author: 'user', ...extras, content: contentOf('user', content) });
 }
 
-/** Makes an event of an agent. */
+/** Creates an event of an agent. */
 export function modelEvent(author: string, content: string | readonly Part[], extras: EventExtras = {}): Event {
   return createEvent({ author, ...extras, content: contentOf('model', content) });
 }
 
-/** An agent calls functions. */
+/** Creates an event with which an agent's model calls functions. */
 export function functionCallEvent(author: string, calls: readonly FunctionCall[], extras: EventExtras = {}): Event {
   return modelEvent(
     author,
@@ -30,7 +30,7 @@ export function functionCallEvent(author: string, calls: readonly FunctionCall[]
   );
 }
 
-/** An agent gives the model what its functions answered. */
+/** Creates an event with which an agent returns function responses to its model. */
 export function functionResponseEvent(
   author: string,
   responses: readonly FunctionResponse[],

@@ -3,32 +3,32 @@ import { type OptionNames } from '@eventloom/core/internal';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
-/** Live connections of the Gemini API are documented for this version; the client's own default is `v1`. */
+/** API version of live connections: Google documents them for this version, while the client's default is `v1`. */
 export const LIVE_API_VERSION = 'v1beta';
 
 /** The service to connect to, and its credentials. */
 export interface GeminiClientOptions {
-  /** Key of the Gemini API, or of Vertex AI in express mode. */
+  /** Key of the Gemini API, or of Vertex AI in express mode. Required unless `vertexai` with a `project`, or a `client`, is given. */
   readonly apiKey?: string | undefined;
-  /** Vertex AI instead of the Gemini API. Default false. */
+  /** True to use Vertex AI instead of the Gemini API. Default false. */
   readonly vertexai?: boolean | undefined;
-  /** Google Cloud project, for Vertex AI without a key. Node only: it takes Google's default credentials. */
+  /** Google Cloud project, for Vertex AI without a key. Works on Node only, because it uses Google's default credentials. */
   readonly project?: string | undefined;
-  /** Google Cloud location. Default `global`. */
+  /** Google Cloud location, for Vertex AI. Default `global`. */
   readonly location?: string | undefined;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Address of the service, if it is not Google's own. */
+  /** URL of the service. Default: Google's service. */
   readonly baseUrl?: string | undefined;
-  /** Default: the client's own, `v1` for the Gemini API and `v1beta1` for Vertex AI. */
+  /** Version of the API. Default: `v1` for the Gemini API and `v1beta1` for Vertex AI. */
   readonly apiVersion?: string | undefined;
-  /** More of @google/genai's HTTP options: `timeout`, `extraBody`, `fetch`. `headers`, `baseUrl` and `apiVersion` above win. */
+  /** More HTTP options of @google/genai: `timeout`, `extraBody`, `fetch`. The options `headers`, `baseUrl` and `apiVersion` take precedence. */
   readonly httpOptions?: Readonly<Omit<HttpOptions, 'retryOptions'>> | undefined;
-  /** A client made elsewhere, or how to make it at the first call; the options above are not used then. */
+  /** A client of @google/genai, or a function that creates it at the first call. If given, the options above are not used. */
   readonly client?: GenAiClient | (() => Promise<GenAiClient>) | undefined;
 }
 
-/** The option names of a client, for the check of options that have more. */
+/** The option names of a client, for checks of options that include these. */
 export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
   apiKey: true,
   vertexai: true,
@@ -41,7 +41,7 @@ export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
   client: true,
 };
 
-/** @throws ConfigurationError when no client can be made of the options */
+/** @throws ConfigurationError if the options are not sufficient to create a client */
 export function checkClientOptions({
   apiKey,
   vertexai,

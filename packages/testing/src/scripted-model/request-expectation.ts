@@ -1,14 +1,14 @@
 import { contentText, type LlmRequest } from '@eventloom/core';
 
-/** Expectations about a request. Each field that is given is checked. */
+/** Expectations about a request. Only the given fields are checked. */
 export interface RequestExpectation {
-  /** The text of the last content of role `user`. */
+  /** The text of the last content with the role `user`: equal to the string, or matching the pattern. */
   readonly lastUserText?: string | RegExp;
-  /** The system instruction; a string must be contained in it. */
+  /** A part of the system instruction: a substring, or a pattern. */
   readonly systemInstruction?: string | RegExp;
-  /** The names of the tools, in any order. */
+  /** The names of all tools of the request, in any order. */
   readonly tools?: readonly string[];
-  /** Anything else: false, or an exception, fails. */
+  /** A custom check. The expectation fails if it returns false or throws. */
   readonly matches?: (request: LlmRequest) => boolean | void;
 }
 

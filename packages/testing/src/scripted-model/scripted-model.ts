@@ -14,29 +14,34 @@ import { copyRequest } from './copy-request.ts';
 import { lastUserTextOf, unmetExpectation } from './request-expectation.ts';
 import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-step.ts';
 
-/** Options of a scripted model. */
+/** Options of a `ScriptedModel`. */
 export interface ScriptedModelOptions {
-  /** Default `scripted`. */
+  /** Name of the model. Default `scripted`. */
   readonly model?: string;
   /** Value of `supportsOutputSchemaWithTools`. Default false. */
   readonly outputSchemaWithTools?: boolean;
-  /** False leaves `requests` empty, for measurements that the copies would distort. Default true. */
+  /** False to leave `requests` empty, so that copying requests does not distort measurements. Default true. */
   readonly recordRequests?: boolean;
 }
 
 const OPTIONS: OptionNames<ScriptedModelOptions> = { model: true, outputSchemaWithTools: true, recordRequests: true };
 
-/** One call of a scripted model: the request as it was then, and how it was made. */
+/** One recorded call of a scripted model: a copy of the request, and whether the reply was streamed. */
 export interface RecordedModelCall {
   readonly request: LlmRequest;
   readonly stream: boolean;
 }
 
 /**
- * A model that answers from a script, one step a call, and says so when it is called too often, too seldom or with something
- * else than expected. It keeps BaseLlm's contract: streamed, chunks come first and then the response that merges them.
+ * A model for tests that replies from a script: each call takes the next step. If it streams, chunks come first and then the merged response, as
+ * with every model.
  *
- * A fault is thrown from the call, where an agent may turn it into an event, and thrown again by `assertConsumed`.
+ * A call past the end of the script, or with an unexpected request, throws. Because an agent may turn that error into an event, `assertConsumed`
+ * throws it again; it also throws if steps are left over. Call it at the end of a test.
+ *
+ * @example
+ * const model = new ScriptedModel(['Hello!', { calls: [{ name: 'get_weather', args: { city: 'Rome' } }] }]);
+ * const agent = new LlmAgent({ name: 'bot', model });
  */
 export class ScriptedModel extends BaseLlm {
   readonly #steps: readonly ScriptedStep[];
@@ -45,7 +50,7 @@ export class ScriptedModel extends BaseLlm {
   #calls = 0;
   #fault: EventloomError | undefined;
 
-  /** @throws ConfigurationError for an option this version does not have */
+  /** @throws ConfigurationError for an option name that this version does not know */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
     checkKnown('ScriptedModel', OPTIONS, options);
     super({ model: options.model ?? 'scripted' });
@@ -53,7 +58,7 @@ export class ScriptedModel extends BaseLlm {
     this.#options = options;
   }
 
-  /** The calls so far, in order. The requests are deep copies. */
+  /** The calls so far, in order, with deep copies of their requests. */
   get requests(): readonly RecordedModelCall[] {
     return this.#requests;
   }
@@ -68,9 +73,10 @@ export class ScriptedModel extends BaseLlm {
   }
 
   /**
-   * @throws UnexpectedModelCallError past the end of the script
-   * @throws UnmetExpectationError when the request is not as the step expects
-   * @throws RunAbortedError when the signal fires, also while held at a gate
+   * Replies with the next step of the script.
+   * @throws UnexpectedModelCallError if the script has no step left
+   * @throws UnmetExpectationError if the request does not match the step's `expect`
+   * @throws RunAbortedError when the signal is aborted, also while the call waits at a gate
    */
   override async *generateContentAsync(
     request: LlmRequest,
@@ -103,7 +109,7 @@ export class ScriptedModel extends BaseLlm {
     return fault;
   }
 
-  /** @throws the first fault there was, or UnconsumedStepsError when steps are left over */
+  /** Checks that the script was played to its end. @throws the first error of a call, or UnconsumedStepsError if steps are left */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const left = this.#steps.length - this.#calls;

@@ -2,10 +2,10 @@ import type { FunctionCall, LlmRequest, LlmResponse, Part } from '@eventloom/cor
 import type { Gate } from '../gate.ts';
 import type { RequestExpectation } from './request-expectation.ts';
 
-/** One answer of a scripted model: its text, an error to throw, a reply in full, or a function that makes one. */
+/** One step of a script: the text of a reply, an error to throw, a whole reply, or a function that returns one of these. */
 export type ScriptedStep = string | Error | ScriptedReply | ScriptedFunction;
 
-/** Answers a request. What it throws is thrown by the model. */
+/** Computes the reply to a request. The model rethrows its errors. */
 export type ScriptedFunction = (request: LlmRequest, call: ScriptedCall) => ScriptedAnswer | Promise<ScriptedAnswer>;
 
 /** The result of a scripted function. */
@@ -15,29 +15,29 @@ export type ScriptedAnswer = string | Error | ScriptedReply;
 export interface ScriptedCall {
   readonly stream: boolean;
   readonly abortSignal: AbortSignal | undefined;
-  /** 0 for the first call of the model. */
+  /** Index of the call, from 0. */
   readonly index: number;
 }
 
-/** A reply in full. Its parts are `thought`, `text`, `calls` and `parts` in this order; or its `chunks`, merged. */
+/** A whole reply. Its parts are `thought`, `text`, `calls` and `parts` in this order, or the merged `chunks`. */
 export interface ScriptedReply {
-  /** Reasoning in front of the answer. */
+  /** Text of a thought in front of the reply. */
   readonly thought?: string;
   readonly text?: string;
   readonly calls?: readonly FunctionCall[];
-  /** Parts as they are. */
+  /** Parts that are added unchanged. */
   readonly parts?: readonly Part[];
   /**
-   * The chunks of the reply when it is streamed: texts, parts, or whole chunks. A gate in the list holds the chunks
-   * behind it. Without `chunks` a streamed reply is one chunk.
+   * The chunks of a streamed reply: texts, parts, or whole responses. A gate in the list delays the chunks after it until the test opens it.
+   * Default: one chunk.
    */
   readonly chunks?: readonly (string | readonly Part[] | LlmResponse | Gate)[];
-  /** Fields beside the content: usage, `errorCode`, `finishReason` (default `STOP`), … */
+  /** Other fields of the response, such as `usageMetadata`, `errorCode` or `finishReason` (default `STOP`). */
   readonly response?: LlmResponse;
-  /** Thrown instead of the merged response, so after the chunks when it is streamed. */
+  /** An error that is thrown instead of the merged response. If the reply is streamed, it is thrown after the chunks. */
   readonly error?: Error;
-  /** Expectations about the request. */
+  /** Expectations about the request. Default: any request is accepted. */
   readonly expect?: RequestExpectation;
-  /** Holds the answer until the test opens it. */
+  /** Delays the reply until the test opens the gate. Default: no delay. */
   readonly gate?: Gate;
 }
