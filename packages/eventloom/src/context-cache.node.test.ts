@@ -2,7 +2,7 @@ import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fa
 import { expect, test } from 'vitest';
 import { InMemoryRunner, LlmAgent } from './index.ts';
 
-test('an agent of Gemini caches what its requests begin with, from the second one on', async () => {
+test('a Gemini agent caches the beginning of its requests from the second request on', async () => {
   const answer = jsonReply(wireResponse({ text: 'Yes.', usage: { promptTokenCount: 5000 } }));
   const made = jsonReply({ name: 'cachedContents/c1' });
   await using server = await FakeGeminiServer.start([answer, made, answer, answer]);

@@ -17,7 +17,7 @@ const KEY = { userId: 'ann', sessionId: 's' };
 const newMessage = { role: 'user', parts: [{ text: 'hi' }] };
 
 describe('an in-memory runner', () => {
-  test('runs an agent with tools, state and artifacts, with nothing set up', async () => {
+  test('runs an agent with tools, state and artifacts without further setup', async () => {
     const tool = new FunctionTool({
       name: 'save',
       description: 'Saves a text.',
@@ -37,7 +37,7 @@ describe('an in-memory runner', () => {
     expect(events[1]?.actions).toMatchObject({ stateDelta: { saved: 'x' }, artifactDelta: { 'a.txt': 0 } });
   });
 
-  test('remembers what its agent adds to memory, in a service of its own or the one given', async () => {
+  test('uses its own memory service unless one is given', async () => {
     const memoryService = new InMemoryMemoryService();
     for (const config of [{}, { memoryService }]) {
       const model = new ScriptedModel(['noted', { calls: [{ name: 'load_memory', args: { query: 'owl' } }] }, 'done']);
@@ -56,14 +56,14 @@ describe('an in-memory runner', () => {
     expect((await memoryService.searchMemory(query)).memories).toHaveLength(1);
   });
 
-  test('is a runner, named InMemoryRunner unless told otherwise', () => {
+  test('is a Runner with the app name InMemoryRunner by default', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
     const runner = new InMemoryRunner({ agent });
     expect([runner instanceof Runner, runner.appName]).toEqual([true, 'InMemoryRunner']);
     expect(new InMemoryRunner({ agent, appName: 'mine' }).appName).toBe('mine');
   });
 
-  test('looks the name of a model up at Gemini, and says when the key is missing', async () => {
+  test('resolves a model name to a Gemini model, and throws if the key is missing', async () => {
     const agent = new LlmAgent({ name: 'agent', model: 'gemini-flash-latest' });
     const without = new InMemoryRunner({ agent, autoCreateSession: true });
     await expect(without.run({ ...KEY, newMessage })).rejects.toThrow(/apiKey is missing/);
@@ -71,14 +71,14 @@ describe('an in-memory runner', () => {
     expect(models?.('gemini-flash-latest')?.model).toBe('gemini-flash-latest');
   });
 
-  test('looks it up where it is told to', async () => {
+  test('resolves a model name with the given models', async () => {
     const agent = new LlmAgent({ name: 'agent', model: 'mine' });
     const models = (): ScriptedModel => new ScriptedModel(['done']);
     const events = await new InMemoryRunner({ agent, models, autoCreateSession: true }).run({ ...KEY, newMessage });
     expect(events[0]?.content?.parts).toEqual([{ text: 'done' }]);
   });
 
-  test('refuses an option that does not exist', () => {
+  test('throws ConfigurationError for an unknown option', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
     expect(() => new InMemoryRunner({ agent, sesionCache: {} } as never)).toThrow(ConfigurationError);
   });

@@ -27,17 +27,17 @@ const packages: readonly Readonly<Record<string, unknown>>[] = [
   credentials,
 ];
 
-test('each value is the export of the package that it belongs to', () => {
+test('re-exports each value from its own package', () => {
   const { Runner: _runner, InMemoryRunner: _inMemoryRunner, ...values } = eventloom;
   const foreign = Object.entries(values).filter(([name, value]) => !packages.some((module) => module[name] === value));
   expect(foreign).toEqual([]);
 });
 
-test('the Runner here is that of @eventloom/runner with live runs', () => {
+test('Runner extends the Runner of @eventloom/runner with live runs', () => {
   expect(eventloom.Runner.prototype).toBeInstanceOf(runner.Runner);
 });
 
-test('what the ADK names otherwise is exported under both names', () => {
+test('exports both names of values that have another name in the ADK', () => {
   expect(eventloom.EXIT_LOOP).toBe(eventloom.exitLoop);
   expect(eventloom.Agent).toBe(eventloom.LlmAgent);
   expect(eventloom.Context).toBe(eventloom.CallbackContext);

@@ -30,14 +30,14 @@ async function sentTo(model: string, parts: Part[]): Promise<unknown> {
 
 const RESPONSE = { id: 'c1', name: 'shoot', response: { page: 3 } };
 
-test('Gemini 3 receives images inside the function response, and other media behind it', async () => {
+test('Gemini 3 receives images inside the function response, and other media after it', async () => {
   expect(await sentTo('gemini-3-pro-preview', [PNG, WAV])).toEqual({
     role: 'user',
     parts: [{ functionResponse: { ...RESPONSE, parts: [PNG] } }, WAV],
   });
 });
 
-test('an older Gemini receives the media behind the function response', async () => {
+test('an older Gemini receives the media after the function response', async () => {
   expect(await sentTo('gemini-2.5-flash', [PNG])).toEqual({
     role: 'user',
     parts: [{ functionResponse: RESPONSE }, PNG],

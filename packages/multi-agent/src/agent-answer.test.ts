@@ -21,17 +21,17 @@ describe('the answer is', () => {
     );
   });
 
-  test('counted once: chunks are no answer', () => {
+  test('not a chunk', () => {
     expect(resultOf(said('las', { partial: true }), said('t', { partial: true }), said('last'))).toBe('last');
     expect(resultOf(said('las', { partial: true }))).toBe('');
   });
 
-  test('the structured value when there is one, also one that is empty', () => {
+  test('the structured value if there is one, even an empty one', () => {
     expect(resultOf({ ...said('{"a":1}'), [STRUCTURED_OUTPUT]: { a: 1 } })).toEqual({ a: 1 });
     expect(resultOf({ ...said('null'), [STRUCTURED_OUTPUT]: null })).toBeNull();
   });
 
-  test('what a tool said when the agent left it at that', () => {
+  test('the response of a tool with skipSummarization', () => {
     const respond = (...responses: Record<string, unknown>[]) =>
       createEvent({
         content: { parts: responses.map((response) => ({ functionResponse: { name: 'f', response } })) },
@@ -41,18 +41,18 @@ describe('the answer is', () => {
     expect(resultOf(respond({ a: 1 }, { b: 2 }))).toEqual([{ a: 1 }, { b: 2 }]);
   });
 
-  test('an error when the agent said nothing but that', () => {
+  test('an error if the last event is an error without content', () => {
     expect(resultOf(createEvent({ errorCode: 'SAFETY', errorMessage: 'no' }))).toEqual({ error: 'no' });
     expect(resultOf(createEvent({ errorCode: 'SAFETY' }))).toEqual({ error: 'SAFETY' });
   });
 
-  test('an error, with what there is of it, when it was cut off', () => {
+  test('an error with the partial answer if the answer was truncated', () => {
     const cutOff = { errorCode: 'MAX_TOKENS', errorMessage: 'too long' };
     expect(resultOf(said('half', cutOff))).toEqual({ error: 'too long', output: 'half' });
     expect(resultOf(said('half', cutOff), said('whole'))).toBe('whole');
   });
 
-  test('an error when a call has its result later', () => {
+  test('an error if a long-running call has no result', () => {
     const waiting = createEvent({
       content: { parts: [{ functionCall: { id: 'a', name: 'f' } }, { functionCall: { id: 'b', name: 'later' } }] },
       longRunningToolIds: ['b'],
@@ -70,7 +70,7 @@ test('artifacts are added to the actions, the later version last; chunks, state 
   expect(actions).toEqual({ stateDelta: { own: 1 }, artifactDelta: { f: 1, g: 0 } });
 });
 
-test('names like __proto__ are data', () => {
+test('treats names like __proto__ as data', () => {
   const actions = createEventActions();
   new AgentAnswer('helper', actions).add(said('a', { actions: { artifactDelta: JSON.parse('{"__proto__": 1}') } }));
   expect(Object.keys(actions.artifactDelta)).toEqual(['__proto__']);

@@ -44,7 +44,7 @@ test.each<[Partial<TransferRules>, string[]]>([
   expect(names(agent)).toEqual(expected);
 });
 
-test('a workflow agent hands over to nobody, and nobody below it to it or past it', () => {
+test('a workflow agent has no targets and is not a target of its sub-agents', () => {
   const agent = speaker('agent');
   const steps = new SequentialAgent({ name: 'steps', subAgents: [agent, speaker('next')] });
   speaker('top', [steps]);
@@ -52,13 +52,13 @@ test('a workflow agent hands over to nobody, and nobody below it to it or past i
   expect(names(steps)).toEqual([]);
 });
 
-test('above the root of a run there is nobody', () => {
+test('ignores agents above the root of the run', () => {
   const agent = speaker('agent', [speaker('below')]);
   speaker('top', [agent, speaker('peer')]);
   expect(names(agent, agent)).toEqual(['below']);
 });
 
-test('the instruction names every target with what it is for, and the parent as a way out when it is one', () => {
+test('the instruction lists every target with its description, and the parent as a fallback', () => {
   const agent = speaker('agent');
   const peer = new Speaker({ name: 'peer', description: 'knows prices' });
   const top = speaker('top', [agent, peer]);
@@ -68,7 +68,7 @@ test('the instruction names every target with what it is for, and the parent as 
   expect(transferInstruction(agent, [peer])).not.toContain('`top`');
 });
 
-test('the tool takes the name of a target and no other', () => {
+test('the tool accepts only names of targets', () => {
   const tool = new TransferToAgentTool([speaker('a'), speaker('b')]);
   expect(tool._getDeclaration()).toMatchObject({
     name: 'transfer_to_agent',

@@ -11,7 +11,7 @@ function toolContext(toolConfirmation?: ToolConfirmation): ToolContext {
 
 const parameters = z.object({ city: z.string(), days: z.number().default(1) });
 
-test('the function gets its arguments as the schema makes them, and the context of its call', async () => {
+test('execute gets the output of the schema and the context of the call', async () => {
   const tool = new FunctionTool({
     name: 'weather',
     description: 'Tells the weather.',
@@ -52,7 +52,7 @@ test.each([
   },
 );
 
-test('a schema that checks asynchronously is waited for', async () => {
+test('waits for a schema that checks asynchronously', async () => {
   const schema = {
     '~standard': {
       version: 1 as const,
@@ -65,13 +65,13 @@ test('a schema that checks asynchronously is waited for', async () => {
   expect(await tool.runAsync({ args: { a: 1 }, toolContext: toolContext() })).toEqual({ a: 1, checked: true });
 });
 
-test('without a schema the arguments come as they are', async () => {
+test('execute gets unchecked arguments without a schema', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: (args) => args });
   expect(await tool.runAsync({ args: { any: [1] }, toolContext: toolContext() })).toEqual({ any: [1] });
   expect(tool._getDeclaration()).toEqual({ name: 'f', description: '' });
 });
 
-test('the function may be synchronous or not, and what it throws rejects either way', async () => {
+test('an error of execute rejects, whether execute is sync or async', async () => {
   const request = { args: {}, toolContext: toolContext() };
   const asynchronous = new FunctionTool({ name: 'f', description: '', execute: async () => 'later' });
   expect(await asynchronous.runAsync(request)).toBe('later');
@@ -85,7 +85,7 @@ test('the function may be synchronous or not, and what it throws rejects either 
   await expect(throwing.runAsync(request)).rejects.toThrow('broken');
 });
 
-test('the declaration holds the JSON schema and is made once', () => {
+test('the declaration contains the JSON schema and is created once', () => {
   const tool = new FunctionTool({ name: 'weather', description: 'Tells the weather.', parameters, execute: () => '' });
   expect(tool._getDeclaration()).toEqual({
     name: 'weather',
@@ -99,7 +99,7 @@ test('the declaration holds the JSON schema and is made once', () => {
   expect(tool._getDeclaration()).toBe(tool._getDeclaration());
 });
 
-test('it adds itself to a model request', async () => {
+test('adds itself to a model request', async () => {
   const tool = new FunctionTool({ name: 'f', description: 'F.', execute: () => '' });
   const llmRequest = createLlmRequest();
   await tool.processLlmRequest({ toolContext: toolContext(), llmRequest });
@@ -107,14 +107,14 @@ test('it adds itself to a model request', async () => {
   expect(llmRequest.config.tools).toEqual([{ functionDeclarations: [{ name: 'f', description: 'F.' }] }]);
 });
 
-test('the function gives its name when none is set', () => {
+test('has the name of the function if no name is given', () => {
   function getWeather(): string {
     return 'sunny';
   }
   expect(new FunctionTool({ description: '', execute: getWeather }).name).toBe('getWeather');
 });
 
-test('a generator is run to its end when nobody listens, and its chunks together are the result', async () => {
+test('runs a generator to its end without a listener and returns its joined chunks', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -126,7 +126,7 @@ test('a generator is run to its end when nobody listens, and its chunks together
   expect(await tool.runAsync({ args: {}, toolContext: toolContext() })).toBe('ab');
 });
 
-test('a tool that has to be confirmed asks, and is run once it is', async () => {
+test('requests a confirmation and runs after it', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', requireConfirmation: true, execute: () => 'run' });
   const context = toolContext();
   expect(await tool.runAsync({ args: {}, toolContext: context })).toBeUndefined();
@@ -136,7 +136,7 @@ test('a tool that has to be confirmed asks, and is run once it is', async () => 
   expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: true }) })).toBe('run');
 });
 
-test('whether a call has to be confirmed may depend on its checked arguments', async () => {
+test('requireConfirmation can depend on the checked arguments', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -148,7 +148,7 @@ test('whether a call has to be confirmed may depend on its checked arguments', a
   expect(await tool.runAsync({ args: { city: 'Paris', days: 4 }, toolContext: toolContext() })).toBeUndefined();
 });
 
-test('final results of another loaded copy of this package are known', async () => {
+test('isFinalToolResult is true for final results of another loaded copy of this package', async () => {
   vi.resetModules();
   const copy = await import('./stream-result.ts');
   expect(isFinalToolResult(new copy.FinalToolResult(1))).toBe(true);
@@ -203,7 +203,7 @@ function answer(): unknown {
   return '';
 }
 
-test('isFunctionTool knows the function tools of another loaded copy of this package, and no other tool', async () => {
+test('isFunctionTool is true for function tools of another loaded copy of this package, and false for other tools', async () => {
   vi.resetModules();
   const copy = await import('./function-tool.ts');
   expect(copy.FunctionTool).not.toBe(FunctionTool);

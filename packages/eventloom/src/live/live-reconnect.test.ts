@@ -86,7 +86,7 @@ test('without a handle the history is told, in the words of the model, and a cal
   }
 });
 
-test('a response whose connection died is sent to the next one, which goes on with the session that made the call', async () => {
+test('sends a response whose connection was lost on the next connection, which resumes the session of the call', async () => {
   const lost = Promise.withResolvers<void>();
   const slow = new FunctionTool({ name: 'slow', description: '', execute: () => lost.promise.then(() => 'done') });
   const model = gemini(
@@ -105,7 +105,7 @@ test('a response whose connection died is sent to the next one, which goes on wi
   expect((await stopGemini())[1]?.received).toEqual([{ toolResponse: { functionResponses } }]);
 });
 
-test('a spoken turn that a lost connection took with it is spoken again from the handle on, and answered', async () => {
+test('sends a spoken turn that was lost with its connection again, from the handle on', async () => {
   const model = gemini(
     await startGemini(
       [
@@ -135,7 +135,7 @@ test('a spoken turn that a lost connection took with it is spoken again from the
   ]);
 });
 
-test('Vertex AI is sent again what it says that it did not consume', async () => {
+test('sends Vertex AI again the sends that it reports as not consumed', async () => {
   const model = gemini(
     await startGemini(
       [...[1, 2, 3].map(() => ({ heard: 'realtimeInput' })), handle('h1', '2'), CUT],
@@ -156,7 +156,7 @@ test('Vertex AI is sent again what it says that it did not consume', async () =>
   expect(second?.received).toEqual(['BBBB', 'CCCC'].map((data) => ({ realtimeInput: { audio: audio(data) } })));
 });
 
-test('a setup that is refused ends the run at once with an event and a typed error', async () => {
+test('a refused setup ends the run at once with an event and a LiveConnectionError', async () => {
   const model = gemini(await startGemini({ setup: { close: 1008, reason: 'models/x is not found' } }));
   const { queue, stream, stored } = await setup({ model });
   await expect(readTurns(stream, queue)).rejects.toMatchObject({
@@ -169,7 +169,7 @@ test('a setup that is refused ends the run at once with an event and a typed err
   expect(await stopGemini()).toHaveLength(1);
 });
 
-test('a handle that the service knows no more is given up for the history', async () => {
+test('connects with the history if the service no longer knows the handle', async () => {
   const model = gemini(
     await startGemini(
       [{ heard: 'clientContent' }, handle('old'), says('One'), END, CUT],

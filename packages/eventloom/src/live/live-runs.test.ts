@@ -5,7 +5,7 @@ import { gemini, setup } from './fixtures/gemini-run.ts';
 import { calls, END, says, turn, user } from './fixtures/gemini-messages.ts';
 import { readTurns, told } from './fixtures/told-turns.ts';
 
-test('a turn: pieces as they come, the whole of them, counts, the end; and the connection is closed in peace', async () => {
+test('a turn yields chunks, the whole reply, token counts and its end, and the connection is closed normally', async () => {
   const usageMetadata = { promptTokenCount: 1, responseTokenCount: 2, totalTokenCount: 3 };
   const model = gemini(
     await startGemini([
@@ -77,7 +77,7 @@ test('calls run beside the conversation, one is taken back and not answered, and
   expect((await stopGemini())[0]?.received.slice(1)).toEqual([{ toolResponse: { functionResponses } }]);
 });
 
-test('a hand-over opens a connection of the other agent, which is told what was said', async () => {
+test('a transfer opens a connection for the other agent and sends it the history', async () => {
   const baseUrl = await startGemini(
     [{ heard: 'clientContent' }, says('Hello.'), calls('transfer_to_agent', 't', { agent_name: 'child' })],
     [{ heard: 'clientContent' }, { heard: 'realtimeInput' }, says('Child here.'), END],

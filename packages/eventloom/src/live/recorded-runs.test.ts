@@ -165,7 +165,7 @@ const tools = Object.entries(answers).map(
   ([name, answer]) => new FunctionTool({ name, description: '', execute: () => answer }),
 );
 
-test('what is to come of every recording is known', () => {
+test('every recording has an expectation', () => {
   expect(Object.keys(EVENTS).toSorted()).toEqual(Object.keys(recordings).toSorted());
 });
 

@@ -6,7 +6,7 @@ function memory(...texts: string[]) {
   return { content: { parts: texts.map((text) => ({ text })) } };
 }
 
-test('texts keep their order, and say who and when where that is known', () => {
+test('memoryTexts keeps the order, and the author and timestamp if known', () => {
   const told = { ...memory('an ', 'owl'), author: 'user', timestamp: '2026-01-01T00:00:00.000Z', id: 'x' };
   expect(memoryTexts([told, memory('a wolf')], 100)).toEqual([
     { content: 'an owl', author: 'user', timestamp: '2026-01-01T00:00:00.000Z' },
@@ -14,12 +14,12 @@ test('texts keep their order, and say who and when where that is known', () => {
   ]);
 });
 
-test('what says nothing is left out: no text, and thoughts', () => {
+test('memoryTexts leaves out memories without text and thoughts', () => {
   const silent = [memory(), memory(''), { content: {} }, { content: { parts: [{ text: 'hm', thought: true }] } }];
   expect(memoryTexts([...silent, memory('owl')], 100)).toEqual([{ content: 'owl' }]);
 });
 
-test('the text for which there is no more room is cut, and what comes after it is left out', () => {
+test('memoryTexts truncates the text that exceeds maxCharacters and leaves out the rest', () => {
   expect(memoryTexts([memory('12345'), memory('67890'), memory('x')], 8)).toEqual([
     { content: '12345' },
     { content: '678…' },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toJsonSchema, toValidatingSchema } from './json-schema.ts';
 
-test('what is JSON Schema already comes out equal', () => {
+test('toJsonSchema returns an equal copy of JSON Schema', () => {
   const schema = {
     $defs: { name: { type: 'string', minLength: 1 } },
     type: 'object',
@@ -21,7 +21,7 @@ test('what is JSON Schema already comes out equal', () => {
   expect(toJsonSchema(schema)).toEqual(schema);
 });
 
-test('types of the genai dialect become lower case wherever a schema may stand', () => {
+test('toJsonSchema turns types into lower case in all nested schemas', () => {
   expect(
     toJsonSchema({
       type: 'OBJECT',
@@ -52,7 +52,7 @@ test('a property may have the name of a keyword', () => {
   });
 });
 
-test('counts that are text become numbers', () => {
+test('toJsonSchema turns counts given as strings into numbers', () => {
   expect(toJsonSchema({ type: 'STRING', minLength: '2', maxLength: '10', minimum: 1 })).toEqual({
     type: 'string',
     minLength: 2,
@@ -76,7 +76,7 @@ test.each([
   expect(toJsonSchema(schema)).toEqual(expected);
 });
 
-test('the schema that is given is not changed', () => {
+test('toJsonSchema does not change its argument', () => {
   const schema = Object.freeze({
     type: 'OBJECT',
     nullable: true,
@@ -86,7 +86,7 @@ test('the schema that is given is not changed', () => {
   expect(schema.properties.a.enum).toEqual(['x']);
 });
 
-test('what validates has no annotation that is an object, and data that is an object stays', () => {
+test('toValidatingSchema drops object annotations and keeps object data', () => {
   expect(
     toValidatingSchema({
       type: 'object',

@@ -18,7 +18,7 @@ function standard(parts: Partial<StandardSchemaWithJson['~standard']>): Standard
   };
 }
 
-test('a zod schema is said as JSON Schema of its input, without the draft', async () => {
+test('converts a zod schema to JSON Schema of its input, without $schema', async () => {
   const schema = new ValueSchema(z.object({ n: z.number(), s: z.string().default('x') }), OWNER);
   expect(schema.json).toEqual({
     type: 'object',
@@ -27,7 +27,7 @@ test('a zod schema is said as JSON Schema of its input, without the draft', asyn
   });
 });
 
-test('a zod schema gives the value as it makes it: defaults, coercion, transforms', async () => {
+test('returns the output of a zod schema: defaults, coercion, transforms', async () => {
   const schema = new ValueSchema(z.object({ n: z.coerce.number(), s: z.string().default('x') }), OWNER);
   expect(await schema.check({ n: '4' })).toEqual({ value: { n: 4, s: 'x' } });
 });
@@ -40,7 +40,7 @@ test('issues of a zod schema name their path', async () => {
   expect(await schema.check(5)).toEqual({ issues: ['value: Invalid input: expected object, received number'] });
 });
 
-test('a schema that checks asynchronously is waited for', async () => {
+test('waits for a schema that checks asynchronously', async () => {
   const even = z.number().refine(async (number) => number % 2 === 0, 'must be even');
   const schema = new ValueSchema(even, OWNER);
   expect(await schema.check(2)).toEqual({ value: 2 });
@@ -52,7 +52,7 @@ test('path segments may be objects with a key', async () => {
   expect(new ValueSchema(standard({ validate }), OWNER).check({})).toEqual({ issues: ['a.0: wrong'] });
 });
 
-test('JSON Schema is checked at once, and the value comes back as it is', () => {
+test('checks JSON Schema synchronously and returns the value unchanged', () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   const value = { n: 1, other: true };
   expect(schema.check(value)).toEqual({ value });
@@ -61,7 +61,7 @@ test('JSON Schema is checked at once, and the value comes back as it is', () => 
   });
 });
 
-test('the genai dialect is said and checked as JSON Schema', async () => {
+test('converts the genai dialect to JSON Schema and checks it', async () => {
   const schema = new ValueSchema(
     { type: 'OBJECT', properties: { note: { type: 'STRING', nullable: true, maxLength: '3' } }, required: ['note'] },
     OWNER,
@@ -75,7 +75,7 @@ test('the genai dialect is said and checked as JSON Schema', async () => {
   expect(await schema.check({ note: 'long' })).toEqual({ issues: ['note: String is too long (4 > 3).'] });
 });
 
-test('checking leaves no trace in the schema that the model is told', async () => {
+test('a check does not change the schema for the model', async () => {
   const schema = new ValueSchema({ type: 'object', properties: { n: { type: 'integer' } } }, OWNER);
   expect(await schema.check({ n: 1 })).toEqual({ value: { n: 1 } });
   expect(Object.getOwnPropertyNames(schema.json)).toEqual(['type', 'properties']);
@@ -89,7 +89,7 @@ test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema
   );
 });
 
-test('a Standard Schema without a JSON schema is refused when it is handed in', async () => {
+test('the constructor throws for a Standard Schema without a JSON schema', async () => {
   const { jsonSchema: _, ...old } = standard({})['~standard'];
   expect(() => new ValueSchema({ '~standard': old }, OWNER)).toThrow(ConfigurationError);
 });
