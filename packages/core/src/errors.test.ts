@@ -59,7 +59,7 @@ describe('EventloomError.isInstance', () => {
   });
 });
 
-test('retryable defaults to true for busy sessions, storage that is away, toolsets that are unavailable and a shutdown, else to false', () => {
+test('retryable defaults to true only for busy sessions, unavailable storage, unavailable toolsets and a shutdown', () => {
   const retryable = CLASSES.filter(([, SomeError]) => new SomeError('what', { errorCode: 'X', cause: 1 }).retryable);
   expect(retryable.map(([name]) => name).toSorted()).toEqual([
     'SessionBusyError',

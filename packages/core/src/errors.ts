@@ -20,7 +20,7 @@ export interface EventloomErrorOptions {
  */
 export abstract class EventloomError extends Error {
   static readonly code: string = 'EVENTLOOM';
-  /** `retryable` of the errors of this class that are made without the option. */
+  /** Default of `retryable` for errors of this class. */
   static readonly retryable: boolean = false;
   readonly [BRAND] = true;
   readonly code: string;
@@ -40,7 +40,7 @@ export abstract class EventloomError extends Error {
     return this.#publicMessage ?? this.message;
   }
 
-  /** True for errors of this class, also of another copy of the package; on `EventloomError` itself, for all of them. */
+  /** True for errors of this class, including those of another loaded copy of the package. `EventloomError.isInstance` is true for all classes. */
   static isInstance<T extends abstract new (...args: never) => EventloomError>(
     this: T & { readonly code: string },
     value: unknown,
@@ -50,7 +50,7 @@ export abstract class EventloomError extends Error {
   }
 }
 
-/** Returns `thrown` if it is an Error, else an Error with its text whose `cause` it is. */
+/** Returns `thrown` if it is an Error, otherwise an Error with its text and with `thrown` as `cause`. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   let text = 'not an error';
@@ -62,7 +62,7 @@ export function toError(thrown: unknown): Error {
   return new Error(text, { cause: thrown });
 }
 
-/** The message of an error. A host with several addresses fails once for each, under an error that has none. */
+/** Returns the message of an error. Joins the messages of an AggregateError without one, which a host with several addresses causes. */
 function reasonOf(thrown: unknown): string {
   const { message, name } = toError(thrown);
   if (message === '' && thrown instanceof AggregateError) return thrown.errors.map(reasonOf).join('; ');
@@ -144,7 +144,7 @@ export class SessionNotFoundError extends EventloomError {
   static override readonly code = 'SESSION_NOT_FOUND';
 }
 
-/** A session was to be created with an id that is taken; the existing one is unchanged. */
+/** A session with this id exists already; it was not changed. */
 export class SessionAlreadyExistsError extends EventloomError {
   static override readonly code = 'SESSION_ALREADY_EXISTS';
 }
@@ -169,7 +169,7 @@ export class UnfinishedRunError extends EventloomError {
   }
 }
 
-/** A run was begun with this request id before: it is the run `invocationId` of the session. Nothing was changed. */
+/** The request id belongs to an earlier run of the session, which `invocationId` identifies. Nothing was changed. */
 export class RequestKnownError extends EventloomError {
   static override readonly code = 'REQUEST_KNOWN';
   readonly invocationId: string;
@@ -187,8 +187,8 @@ export class RequestKnownError extends EventloomError {
 }
 
 /**
- * The request id names another request of the session: the message that was sent with it first is a different one. Nothing was changed. Send
- * the new message with an id of its own.
+ * The request id belongs to an earlier request of the session with a different message. Nothing was changed. Send the new message
+ * with a new id.
  */
 export class RequestReusedError extends EventloomError {
   static override readonly code = 'REQUEST_ID_REUSED';
@@ -258,7 +258,7 @@ export class RunAbortedError extends EventloomError {
 
 /**
  * The process is shutting down: it takes no new run, or stopped one after a commit. Retryable, in another process or later. As the
- * reason of a run's `abortSignal` it says that a resumable run is to be continued later.
+ * reason of a run's `abortSignal` it means that a resumable run will be continued later.
  */
 export class ShuttingDownError extends EventloomError {
   static override readonly code = 'SHUTTING_DOWN';
@@ -308,8 +308,8 @@ export class ModelError extends EventloomError {
 }
 
 /**
- * The code under which clients hear of an error, in the event that tells of it, in the answer to their request and in the record of the run: the
- * service's own code for the failure of a model, otherwise that of the error's class.
+ * Returns the error code for clients: in the error event, in the HTTP response and in the record of the run. It is the service's own
+ * code for the failure of a model, otherwise the code of the error's class.
  */
 export function errorCodeOf(error: EventloomError): string {
   const ofService = ModelError.isInstance(error) || LiveConnectionError.isInstance(error) ? error.errorCode : undefined;

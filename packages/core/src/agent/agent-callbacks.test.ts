@@ -6,7 +6,7 @@ import { BaseAgent } from './base-agent.ts';
 import { contextOf, fail, run, said, say, Worker } from './fixtures/worker-agent.ts';
 
 describe('before callbacks', () => {
-  test('run in order, and the first content is said instead of the agent', async () => {
+  test('run in order, and the first returned content replaces the answer of the agent', async () => {
     const asked: string[] = [];
     const agent = new Worker({
       beforeAgentCallback: [
@@ -23,12 +23,12 @@ describe('before callbacks', () => {
     expect(asked).toEqual(['first', 'second']);
   });
 
-  test('that only write state say so in an event of their own, and the agent runs', async () => {
+  test('that only write state yield their own event, and the agent runs', async () => {
     const agent = new Worker({ beforeAgentCallback: (context) => context.state.set('a', 1) });
     expect(await said(agent)).toEqual([{ a: 1 }, 'work']);
   });
 
-  test('that say and write do both in one event', async () => {
+  test('that return content and write state yield one event', async () => {
     const agent = new Worker({
       beforeAgentCallback: (context) => {
         context.state.set('a', 1);
@@ -40,7 +40,7 @@ describe('before callbacks', () => {
     expect(more).toEqual([]);
   });
 
-  test('that throw fail the run, and the error callback is not asked', async () => {
+  test('that throw fail the run without a call of the error callback', async () => {
     const agent = new Worker({
       beforeAgentCallback: () => {
         throw new TypeError('broken');
@@ -52,12 +52,12 @@ describe('before callbacks', () => {
 });
 
 describe('after callbacks', () => {
-  test('add to what the agent said', async () => {
+  test('add an event after those of the agent', async () => {
     const agent = new Worker({ afterAgentCallback: [() => undefined, () => say('after'), () => say('never')] });
     expect(await said(agent)).toEqual(['work', 'after']);
   });
 
-  test('see what the agent wrote, and their own writing goes out', async () => {
+  test('see state that the agent wrote, and can write state', async () => {
     const agent = new Worker(
       { afterAgentCallback: ({ state }) => state.set('sum', (state.get<number>('n') ?? 0) + 1) },
       async function* (context) {
@@ -70,7 +70,7 @@ describe('after callbacks', () => {
 });
 
 describe('error callbacks', () => {
-  test('get the error, and what they say stands for the agent', async () => {
+  test('get the error, and returned content is the answer of the agent', async () => {
     const errors: unknown[] = [];
     const agent = new Worker(
       {
@@ -83,12 +83,12 @@ describe('error callbacks', () => {
     expect(errors).toEqual([new TypeError('broken')]);
   });
 
-  test('that say nothing leave the error as it was', async () => {
+  test('that return undefined let the error through', async () => {
     const agent = new Worker({ onAgentErrorCallback: () => undefined }, fail);
     await expect(run(agent)).rejects.toThrow(new TypeError('broken'));
   });
 
-  test('keep what the agent said before it failed', async () => {
+  test('keep events from before the failure', async () => {
     const agent = new Worker({ onAgentErrorCallback: () => say('recovered') }, async function* (context) {
       yield context.createEvent({ content: say('half') });
       throw new TypeError('broken');
@@ -120,7 +120,7 @@ describe('plugins', () => {
     }
   }
 
-  test("are asked before the agent's own callbacks", async () => {
+  test("are called before the agent's own callbacks", async () => {
     const own = { beforeAgentCallback: () => say('own'), onAgentErrorCallback: () => say('own') };
     expect(await said(new Worker(own), contextOf([new Guard('guard')]))).toEqual(['no worker']);
     expect(

@@ -16,7 +16,7 @@ describe('the name', () => {
   });
 });
 
-test('the description is what was given, or empty', () => {
+test('the description is empty by default', () => {
   expect(new Worker({ description: 'works' }).description).toBe('works');
   expect(new Worker().description).toBe('');
 });
@@ -37,7 +37,7 @@ describe('the events of an agent that another one runs', () => {
     return run(agent, contextOf().forAgent(lead, { branch: 'par.lead' }));
   }
 
-  test('get what they lack: whose they are', async () => {
+  test('get a missing author, branch and execution', async () => {
     const [event] = await completed(createEvent({ content: say('bare') }));
     expect(event).toMatchObject({
       author: 'worker',
@@ -50,18 +50,18 @@ describe('the events of an agent that another one runs', () => {
     expect(event?.timestamp).toBeGreaterThan(0);
   });
 
-  test('keep what they say', async () => {
+  test('keep the fields that they have', async () => {
     const said = { id: 'mine', author: 'node', timestamp: 5, content: say('more') };
     expect((await completed(createEvent(said)))[0]).toMatchObject(said);
     const whole = createEvent({ executionId: 'e-9' });
     expect((await completed(whole))[0]).toBe(whole);
   });
 
-  test('are left to the runner when they are none', async () => {
+  test('are passed on unchanged if they are not events', async () => {
     expect(await completed(null as unknown as Event, 5 as unknown as Event)).toEqual([null, 5]);
   });
 
-  test('are handed on as they are by an agent that says that it makes them whole', async () => {
+  test('are passed on unchanged by an agent with makesCompleteEvents', async () => {
     class Whole extends Worker {
       protected override get makesCompleteEvents(): boolean {
         return true;
@@ -75,7 +75,7 @@ describe('the events of an agent that another one runs', () => {
   });
 });
 
-test('a caller who stops listening ends the agent', async () => {
+test('closing the generator of a run closes the agent', async () => {
   const log: string[] = [];
   async function* work(context: InvocationContext): AsyncGenerator<Event, void, void> {
     try {
@@ -97,7 +97,7 @@ test('one agent serves several runs at once', async () => {
   expect(runs).toEqual(Array.from({ length: 3 }, () => [{ a: 1 }, 'work']));
 });
 
-test('isBaseAgent knows the agents of another loaded copy of this package, and nothing else', async () => {
+test('isBaseAgent is true for agents of another loaded copy of this package, and false for other values', async () => {
   vi.resetModules();
   const copy = await import('./base-agent.ts');
   const { isBaseAgent: copiedIsBaseAgent } = await import('./base-agent.ts');
@@ -122,7 +122,7 @@ function agentOf(name: string, ...subAgents: BaseAgent[]): Quiet {
   return new Quiet({ name, subAgents });
 }
 
-test('an agent alone is a tree of one', () => {
+test('an agent without parent and sub-agents is its own root', () => {
   const agent = new Quiet({ name: 'a' });
   expect(agent.subAgents).toEqual([]);
   expect(agent.parentAgent).toBeUndefined();
@@ -131,7 +131,7 @@ test('an agent alone is a tree of one', () => {
   expect(agent.findSubAgent('a')).toBeUndefined();
 });
 
-test('agents know those above and below them', () => {
+test('agents find their parent, root and sub-agents', () => {
   const leaf = agentOf('leaf');
   const middle = agentOf('middle', leaf);
   const other = agentOf('other');
@@ -144,7 +144,7 @@ test('agents know those above and below them', () => {
   expect(middle.findAgent('other')).toBeUndefined();
 });
 
-test('the list of sub-agents is the agent’s own', () => {
+test('the agent copies the list of sub-agents', () => {
   const subAgents = [agentOf('a')];
   const top = new Quiet({ name: 'top', subAgents });
   subAgents.push(agentOf('b'));
@@ -171,20 +171,20 @@ describe('a configuration error is', () => {
     expect(create).toThrow(/two agents of its tree have the name "a"/);
   });
 
-  test('a sub-agent that is none', () => {
+  test('a sub-agent that is not an agent', () => {
     expect(() => new Quiet({ name: 'top', subAgents: [{} as BaseAgent] })).toThrow(
       /subAgents must be agents, one is an object/,
     );
   });
 });
 
-test('a tree that was refused leaves its agents free for another', () => {
+test('the agents of a rejected tree can be used in another tree', () => {
   const free = agentOf('a');
   expect(() => agentOf('top', free, agentOf('a'))).toThrow(ConfigurationError);
   expect(agentOf('top', free).subAgents).toEqual([free]);
 });
 
-test('an agent of another loaded copy of this package has its place like any other', async () => {
+test('an agent of another loaded copy of this package can be a sub-agent', async () => {
   vi.resetModules();
   const copy = await import('./base-agent.ts');
   class Foreign extends copy.BaseAgent {

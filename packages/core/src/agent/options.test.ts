@@ -31,7 +31,7 @@ test.each([
   );
 });
 
-test('checkKnown gives the hint for a name of another library', () => {
+test('checkKnown adds the hint for an option name of another library', () => {
   const check = (): void => checkKnown('tool', OPTIONS, { wait: 1 }, { wait: 'write timeoutMs' });
   expect(check).toThrow('tool: has no option "wait"; write timeoutMs');
 });

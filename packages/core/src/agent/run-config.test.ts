@@ -29,7 +29,7 @@ test.each<RunConfig>([
   expect(() => checkRunConfig(config)).not.toThrow();
 });
 
-test('a run that is told nothing goes like this', () => {
+test('RUN_CONFIG_DEFAULTS contains the documented defaults', () => {
   expect(RUN_CONFIG_DEFAULTS).toEqual({
     streamingMode: 'none',
     maxLlmCalls: 500,
@@ -95,13 +95,10 @@ test.each([
   expect(check).toThrow(message);
 });
 
-test.each(['volume', 'toString', '__proto__'])(
-  'the option %s, which this version does not have, is refused',
-  (option) => {
-    const config = Object.fromEntries([[option, {}]]) as RunConfig;
-    expect(() => checkRunConfig(config)).toThrow(`runConfig: has no option "${option}"; it has streaming`);
-  },
-);
+test.each(['volume', 'toString', '__proto__'])('throws ConfigurationError for the unknown option %s', (option) => {
+  const config = Object.fromEntries([[option, {}]]) as RunConfig;
+  expect(() => checkRunConfig(config)).toThrow(`runConfig: has no option "${option}"; it has streaming`);
+});
 
 test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_request_confirmation'])(
   'refuses a client tool with the reserved name %s',
@@ -140,14 +137,17 @@ const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   liveReconnect: 0,
 };
 
-test('every option has its name', () => {
+test('RUN_CONFIG_OPTIONS contains the name of every option', () => {
   expect([...RUN_CONFIG_OPTIONS].toSorted()).toEqual(Object.keys(WRONG).toSorted());
 });
 
-test.each(Object.entries(WRONG))('a wrong %s is no default, of live runs neither', (option, value) => {
-  expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(ConfigurationError);
-  expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(option);
-});
+test.each(Object.entries(WRONG))(
+  'checkRunConfigDefaults throws for a wrong %s, including options of live runs',
+  (option, value) => {
+    expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(ConfigurationError);
+    expect(() => checkRunConfigDefaults({ [option]: value })).toThrow(option);
+  },
+);
 
 test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.resolve({})])(
   'defaults are a plain object, and not %j',
@@ -156,7 +156,7 @@ test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.r
   },
 );
 
-test('a config over another has its own options, and of metadata the keys of both', () => {
+test('mergeRunConfigs prefers the first config and merges customMetadata by key', () => {
   const under = { maxLlmCalls: 5, onBusy: 'reject', customMetadata: { a: 1, b: 1 } } as const;
   const over = { maxLlmCalls: 0, onBusy: undefined, customMetadata: { b: 2 } } as const;
   expect(mergeRunConfigs(over, under)).toEqual({ maxLlmCalls: 0, onBusy: 'reject', customMetadata: { a: 1, b: 2 } });

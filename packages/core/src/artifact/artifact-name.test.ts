@@ -62,7 +62,7 @@ describe('artifactUri', () => {
     );
   });
 
-  test('reads back without doubt, whatever the names hold', () => {
+  test('is unambiguous for names with any characters', () => {
     const odd = { appName: 'a/p?', userId: 'ü #', sessionId: '..%2F', filename: 'x/y z' };
     const uri = artifactUri(odd, 1);
     expect(uri).toBe('artifact://apps/a%2Fp%3F/users/%C3%BC%20%23/sessions/..%252F/artifacts/x%2Fy%20z/versions/1');

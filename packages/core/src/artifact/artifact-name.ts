@@ -8,7 +8,7 @@ const MAX_NAME_BYTES = 512;
 /**
  * Checks an artifact's name: segments joined by `/`, none of them empty, `.` or `..`; no backslash, no NUL; well-formed Unicode of at
  * most 512 bytes.
- * `user:` in front is no part of the path.
+ * The prefix `user:` is not part of the path.
  * @throws InvalidArtifactNameError
  */
 export function checkArtifactName(filename: string): void {
@@ -34,7 +34,7 @@ export function isUserArtifact(filename: string): boolean {
   return filename.startsWith(USER_PREFIX);
 }
 
-/** The address of one version: every name is percent-encoded, so that it reads back without doubt. */
+/** Returns the URI of one version. Names are percent-encoded, so that the URI is unambiguous. */
 export function artifactUri(key: ArtifactKey, version: number): string {
   const user = isUserArtifact(key.filename);
   const name = user ? key.filename.slice(USER_PREFIX.length) : key.filename;

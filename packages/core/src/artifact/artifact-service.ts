@@ -1,22 +1,22 @@
 import type { Part } from '../content/content.ts';
 import type { SessionKey } from '../session/session.ts';
 
-/** Names an artifact: with `user:` before its name it belongs to the user and all of their sessions see it. */
+/** Identifies an artifact. A name with the prefix `user:` belongs to the user, and all of their sessions can load it. */
 export interface ArtifactKey extends SessionKey {
-  /** See `checkArtifactName`. */
+  /** Name of the artifact: see `checkArtifactName`. */
   readonly filename: string;
 }
 
-/** Saves a new version. */
+/** Parameters of `saveArtifact`. */
 export interface SaveArtifactRequest extends ArtifactKey {
   /** A part with `inlineData`, `fileData` or `text`. */
   readonly artifact: Part;
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Loads one version. */
+/** Parameters of `loadArtifact` and `getArtifactVersion`. */
 export interface LoadArtifactRequest extends ArtifactKey {
-  /** The latest when absent. */
+  /** Default: the latest version. */
   readonly version?: number | undefined;
 }
 
@@ -32,29 +32,29 @@ export interface ArtifactVersion {
 }
 
 /**
- * Stores files with versions, beside the session and named by it. Versions are integers from 0, one more with each save, and
- * never used again, also not after a delete. Bytes given and taken are copies. Names are checked by `checkArtifactName`; every
- * method throws InvalidArtifactNameError for a bad one and changes nothing.
+ * Stores files with versions, for a session or for a user. Version numbers start at 0, grow by one with each save, and are never
+ * reused, not even after a delete. Saved and loaded bytes are copies. Every method throws InvalidArtifactNameError for a name that
+ * `checkArtifactName` refuses, and changes nothing then.
  */
 export abstract class BaseArtifactService {
-  /** Saves a version and returns its number. Concurrent saves of one name get different numbers. @throws InvalidRequestError for a part that holds nothing to save */
+  /** Saves a version and returns its number. Concurrent saves of one name get different numbers. @throws InvalidRequestError for a part without `inlineData`, `fileData` or `text` */
   abstract saveArtifact(request: SaveArtifactRequest): Promise<number>;
-  /** The part as it was saved, or undefined when the name or version is not there. */
+  /** Returns the part as it was saved; undefined if the name or the version does not exist. */
   abstract loadArtifact(request: LoadArtifactRequest): Promise<Part | undefined>;
-  /** Names that this session can load, its own and the user's (with `user:`), sorted by code unit. */
+  /** Returns the names that this session can load: its own and the user's (with `user:`), sorted by code unit. */
   abstract listArtifactKeys(request: SessionKey): Promise<string[]>;
-  /** The versions of a name, ascending; empty when it is not there. */
+  /** Returns the versions of a name in ascending order; empty if the name does not exist. */
   abstract listVersions(request: ArtifactKey): Promise<number[]>;
   /** Returns the metadata of all versions, ascending. */
   abstract listArtifactVersions(request: ArtifactKey): Promise<ArtifactVersion[]>;
   /** Returns the metadata of one version (the latest if none is named), or undefined. */
   abstract getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
-  /** Removes every version of a name. Absent: a no-op. */
+  /** Deletes all versions of a name. A no-op if the name does not exist. */
   abstract deleteArtifact(request: ArtifactKey): Promise<void>;
 }
 
 /**
- * The state key under which a rewind leaves what is still to be done to the session's artifacts. It is written with the event of the
- * rewind and removed when all is done, so that the next run or rewind of the session sees it, whichever events it reads.
+ * State key for artifacts that a rewind still has to restore. It is written with the event of the rewind and removed when all are
+ * restored, so that the next run or rewind of the session can complete the work if the process was lost.
  */
 export const ARTIFACTS_TO_RESTORE = 'eventloom.artifactsToRestore';

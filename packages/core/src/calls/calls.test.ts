@@ -74,19 +74,19 @@ test('a call has all its responses, oldest first, each with its event and its po
   expect(call?.position).toBe(1);
 });
 
-test('the calls of one reply know each other', () => {
+test('inReply contains all calls of one reply', () => {
   const calls = new Calls([calling(['a', 'b']), calling(['c'])]);
   expect(calls.named('b')[0]?.inReply.map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
-test('an event tells which calls its responses belong to', () => {
+test('answeredIn returns the calls that the responses of an event belong to', () => {
   const response = responding('c', 1);
   const calls = new Calls([calling(['c']), calling(['d']), response]);
   expect(calls.answeredIn(response)).toEqual(calls.named('c'));
   expect(calls.answeredIn(begun)).toEqual([]);
 });
 
-test('a partial event counts for nothing', () => {
+test('ignores a partial event', () => {
   expect(read(calling(['c'], { partial: true }), calling(['c']), responding('c', 1, { partial: true }))).toEqual([[]]);
 });
 
@@ -223,7 +223,7 @@ describe('the calls of a session', () => {
   const rewind = createEvent({ author: 'user', actions: { rewindBeforeInvocationId: 'e-2' } });
   const second = { invocationId: 'e-2' };
 
-  test('do not include what was rewound, and keep their positions', () => {
+  test('do not include rewound calls, and keep their positions', () => {
     const events = [calling(['a']), responding('a', 1), calling(['b'], second), responding('a', 2, second), rewind];
     const calls = new Calls([...events, calling(['c'])]);
     expect(calls.all.map(({ id, position }) => [id, position])).toEqual([

@@ -14,7 +14,7 @@ export interface CallResponse {
   readonly response: Readonly<Record<string, unknown>>;
 }
 
-/** A function call of a session, with its responses and with what people were asked about it. */
+/** A function call of a session, with its responses and with the requests to people about it. */
 export interface RecordedCall {
   readonly call: FunctionCall;
   /** The id of the function call; its name if it has no id. */
@@ -23,9 +23,9 @@ export interface RecordedCall {
   readonly event: Event;
   /** The index of the event among the events that were read. */
   readonly position: number;
-  /** All calls of the event, this one included. */
+  /** All calls of the same event, including this one. */
   readonly inReply: readonly RecordedCall[];
-  /** Oldest first. The first response to a call that a person is asked about only says that the call waits. */
+  /** Responses, oldest first. The first response of a call that waits for a person only says that it waits. */
   readonly responses: readonly CallResponse[];
   /** Requests to people about this call (confirmation, credential, input), oldest first. Their responses are the people's answers. */
   readonly requests: readonly RecordedCall[];
@@ -60,32 +60,32 @@ export interface AnswerableCalls {
 /**
  * The calls of a session with their responses: the only place that decides which call a response belongs to.
  *
- * Models number the calls of every reply alike, so an id alone does not name a call. A response belongs to the newest call before it that
+ * Models may reuse call ids in every reply, so an id alone does not identify a call. A response belongs to the newest call before it that
  * has its id and its branch; calls of its own run come before those of other runs. A response without a branch, as other ADKs store the
  * answers of users, belongs to the newest call of its id if no call without a branch has it, calls of agents that run as tools excepted.
  * A request to a person belongs to the call that it is about by the same rule.
  *
- * Rewound events do not count. Each added event costs the same, however many there are.
+ * Rewound events are ignored. The cost of adding an event does not depend on the number of events.
  */
 export class Calls {
   readonly #all: GrowingCall[] = [];
   readonly #byId = new Map<string, GrowingCall[]>();
-  /** Of the ids that name several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
+  /** For ids with several calls: the newest call by id and branch, by id, branch and run, and by id alone. */
   readonly #newest = new Map<string, GrowingCall>();
   readonly #madeIn = new Map<Event, RecordedCall[]>();
   readonly #answeredIn = new Map<Event, RecordedCall[]>();
   readonly #openRuns = new Set<string>();
   #size = 0;
 
-  /** @param events in order */
+  /** @param events events of a session, in append order */
   constructor(events: readonly Event[] = []) {
     this.update(events);
   }
 
   /**
-   * Returns the calls of a session's events, kept with what else is derived from them.
+   * Returns the calls of a session's events, from the cache if possible.
    *
-   * @param derived is dropped with the events, see `Invocation.derived`
+   * @param derived cache of the session's events, see `Invocation.derived`
    */
   static of({ events }: { readonly events: readonly Event[] }, derived: Map<unknown, unknown>): Calls {
     const known = derived.get(Calls);
@@ -95,7 +95,7 @@ export class Calls {
     return calls;
   }
 
-  /** Reads on, up to the end of these events, of which those that were read before are the first. */
+  /** Reads the new events of a list that begins with the events that were read before. */
   update(events: readonly Event[]): void {
     const added = events.slice(this.#size);
     let isRewound = false;
@@ -110,7 +110,7 @@ export class Calls {
     this.#size = events.length;
   }
 
-  /** Reads the next event, which must not be a rewind. A partial event counts for nothing. */
+  /** Reads the next event, which must not be a rewind. Ignores a partial event. */
   add(event: Event): void {
     const position = this.#size++;
     if (event.partial === true) return;
@@ -165,7 +165,7 @@ export class Calls {
     return added;
   }
 
-  /** Most ids name one call, which needs no index. */
+  /** Indexes a call of an id with several calls. Most ids have one call and need no index. */
   #index(call: GrowingCall): void {
     const { id, event } = call;
     this.#newest.set(keyOf(id, event.branch), call);
@@ -193,7 +193,7 @@ export class Calls {
     for (const kept of [this.#byId, this.#newest, this.#madeIn, this.#answeredIn, this.#openRuns]) kept.clear();
   }
 
-  /** Every call, oldest first. */
+  /** All calls, oldest first. */
   get all(): readonly RecordedCall[] {
     return this.#all;
   }
@@ -221,7 +221,7 @@ export class Calls {
     return this.#answeredIn.get(event) ?? NO_CALLS;
   }
 
-  /** Calls that their run made and did not answer, oldest first: without requests to people, and without calls that it repeated. */
+  /** Calls of a run without a response, oldest first. Leaves out requests to people and calls that the run repeated. */
   open(invocationId: string): RecordedCall[] {
     return this.#all.filter(
       (call) =>
@@ -257,7 +257,7 @@ export class Calls {
     );
   }
 
-  /** True for a resumable run that did not end. */
+  /** True for a resumable run that has not ended. */
   isRunOpen(invocationId: string): boolean {
     return this.#openRuns.has(invocationId);
   }
@@ -286,8 +286,8 @@ export class Calls {
 }
 
 /**
- * True if nothing is to be done about a request to a person any more: the call that it is about has had two responses since, one that says
- * that it waits and one with its result. A request of an agent is settled by its answer.
+ * True if a request to a person needs no more work: the call that it is about has had two responses since, one that says that it
+ * waits and one with its result. A request of an agent is settled by its answer.
  */
 export function isSettled({ about, position, responses }: RecordedCall): boolean {
   return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;
@@ -302,7 +302,7 @@ export function openAnswers({ requests }: RecordedCall): CallResponse[] {
 
 const NO_CALLS: readonly RecordedCall[] = [];
 
-/** Adds to a list. Most have one item: an empty list that is pushed to has room for 17. */
+/** Adds an item to a list. Most lists have one item, and pushing to an empty list would allocate room for 17. */
 function listWith<T>(list: T[] | undefined, item: T): T[] {
   if (!list?.length) return [item];
   list.push(item);

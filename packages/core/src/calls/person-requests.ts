@@ -9,7 +9,7 @@ import { publicAuthConfigs } from '../context/recorded-actions.ts';
 
 /**
  * The calls by which people are asked what the actions of these tool calls ask: for credentials, then for confirmations, then for
- * input. Tools can write to actions what they like: what is secret is taken out of them here. For those who run tools.
+ * input. Tools can write to actions what they like: what is secret is taken out of them here. For code that runs tools.
  * @throws ConfigurationError when a tool asks for a credential by hand and the runner has no credential service
  */
 export function personRequests(

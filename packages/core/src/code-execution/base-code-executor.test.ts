@@ -46,7 +46,7 @@ test.each<[CodeExecutorOptions, readonly string[] | undefined]>([
   expect(new Silent(options).languages).toEqual(languages);
 });
 
-test('executors of another loaded copy are known as such', async () => {
+test('isBaseCodeExecutor is true for executors of another loaded copy of this package', async () => {
   vi.resetModules();
   const other = await import('./base-code-executor.ts');
   class Foreign extends other.BaseCodeExecutor {

@@ -29,7 +29,7 @@ export type CodeExecutionOutcome = 'OUTCOME_OK' | 'OUTCOME_FAILED' | 'OUTCOME_DE
 export interface CodeExecutionOutput {
   readonly stdout: string;
   readonly stderr: string;
-  /** Saved as artifacts of the session. */
+  /** Files to save as artifacts of the session. Absent: none. */
   readonly outputFiles?: readonly CodeFile[];
   /** The outcome of the code. If absent, code that wrote to `stderr` has failed. */
   readonly outcome?: CodeExecutionOutcome;
@@ -39,31 +39,31 @@ export interface CodeExecutionOutput {
 export interface ExecuteCodeParams {
   readonly invocationContext: InvocationContext;
   readonly codeExecutionInput: CodeExecutionInput;
-  /** Fires when the run is aborted or the executor's `timeoutMs` is over: the result is not waited for. */
+  /** Fires when the run is aborted or after the executor's `timeoutMs`. The agent then stops waiting for the result. */
   readonly abortSignal: AbortSignal;
 }
 
-/** The text before and behind a block of code or a result. */
+/** The text before and after a block of code or a result. */
 export type CodeDelimiters = readonly [opening: string, closing: string];
 
 /** Options of every code executor. */
 export interface CodeExecutorOptions {
-  /** The executor keeps what code defined for the session's next code. Default false. */
+  /** True keeps variables and definitions for the next code of the session. Default false. */
   readonly stateful?: boolean;
-  /** After this many failures in a row no code is run and the model's reply is the answer. Default 2. */
+  /** Number of consecutive failures after which no more code is run and the model's reply is the answer. Default 2. */
   readonly errorRetryAttempts?: number;
-  /** The delimiters of code in a reply; the model is told to write the first pair. Default: blocks of Python. */
+  /** Delimiters of code in a reply. The instruction tells the model to write the first pair. Default: Markdown blocks of Python. */
   readonly codeBlockDelimiters?: readonly CodeDelimiters[];
   /**
-   * The languages that are run, in lower case. Code in another language is not run; the model gets an error. Code whose language is
-   * unknown is run. Default: the languages that the delimiters name; any, if one of them names none.
+   * Languages that are run, in lower case. Code in another language is not run, and the model gets an error. Code of an unknown language
+   * is run. Default: the languages named in the delimiters; every language if a delimiter names none.
    */
   readonly languages?: readonly string[] | undefined;
   /** The delimiters of a result in a model request. */
   readonly executionResultDelimiters?: CodeDelimiters;
   /** Time that the agent waits for a result, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Tells the model how to have code run. Empty: nothing is added to the request. */
+  /** Instruction that tells the model to write code in a block. Empty: no instruction. Default: one with the first delimiters. */
   readonly instruction?: string;
 }
 
@@ -81,12 +81,12 @@ const PYTHON: readonly CodeDelimiters[] = [
 ];
 
 /**
- * Runs code that a model writes, for an agent that has it as `codeExecutor`. A whole reply with code in it becomes two events,
- * both of the agent and both with the object `postprocessing.code_execution`: the reply up to its first code (tag
- * `code_execution_code`), and, after that one is committed and the code was run, the result (tag `code_execution_result`). Then
- * the model is asked again. No code is run of a reply that calls functions or was cut short.
+ * Base of code executors, which run code that a model writes; set as `codeExecutor` of an agent. A complete reply with code becomes
+ * two events of the agent, both with the object `postprocessing.code_execution`: first the reply up to the end of its first code (tag
+ * `code_execution_code`); then, after that event is committed and the code was run, the result (tag `code_execution_result`). Then
+ * the model is called again. Code in a reply that calls functions or is truncated is not run.
  *
- * An executor serves any number of executions at once. Each executor documents how it isolates code.
+ * An executor serves any number of executions at the same time. Each executor documents how it isolates code.
  */
 export abstract class BaseCodeExecutor {
   readonly stateful: boolean;
@@ -108,7 +108,7 @@ export abstract class BaseCodeExecutor {
     this.timeoutMs = options.timeoutMs ?? 30_000;
     this.instruction = options.instruction ?? instructionFor(this.codeBlockDelimiters[0]);
     if (!Number.isInteger(this.errorRetryAttempts) || this.errorRetryAttempts < 0)
-      throw new ConfigurationError('errorRetryAttempts: must be a whole number, 0 or more');
+      throw new ConfigurationError('errorRetryAttempts: must be an integer of at least 0');
     if (!(this.timeoutMs > 0 && this.timeoutMs <= MAX_TIMER_MS))
       throw new ConfigurationError(`timeoutMs: must be more than 0 and at most ${MAX_TIMER_MS}`);
     if (this.codeBlockDelimiters.some(([opening, closing]) => opening === '' || closing === ''))
@@ -119,14 +119,14 @@ export abstract class BaseCodeExecutor {
     return true;
   }
 
-  /** True if the model's service runs the code: the agent then looks for no code in replies and never calls `executeCode`. */
+  /** True if the model's service runs the code. The agent then never calls `executeCode`. */
   get runsInModel(): boolean {
     return false;
   }
 
   /**
-   * Runs code. A failure of the code is a result; what this throws is a failure of the executor and fails the run. When
-   * `abortSignal` fires the code has to end: the result is not waited for.
+   * Runs code. A failure of the code is a result; an error that this method throws is a failure of the executor and fails the run. Must
+   * stop the code when `abortSignal` fires; the result is then ignored.
    */
   abstract executeCode(params: ExecuteCodeParams): Promise<CodeExecutionOutput>;
 
@@ -136,12 +136,12 @@ export abstract class BaseCodeExecutor {
   }
 }
 
-/** True for code executors, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for code executors, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseCodeExecutor(value: unknown): value is BaseCodeExecutor {
   return typeof value === 'object' && value !== null && '~eventloom.code-executor' in value;
 }
 
-/** The languages that the delimiters name. Undefined if one of them names none. */
+/** Returns the languages that the delimiters name; undefined if one of them names none. */
 function languagesOf(delimiters: readonly CodeDelimiters[]): readonly string[] | undefined {
   const languages = new Set(delimiters.map(([opening]) => languageOf(opening)));
   return languages.size === 0 || languages.has('') ? undefined : [...languages];
@@ -155,7 +155,7 @@ function instructionFor([opening, closing]: CodeDelimiters = ['', '']): string {
   ].join('\n');
 }
 
-/** Other names of languages. Gemini calls Python `tool_code`. */
+/** Aliases of languages. Gemini calls Python `tool_code`. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['js', 'javascript'],
   ['ts', 'typescript'],
@@ -164,7 +164,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['language_unspecified', ''],
 ]);
 
-/** The language that an opening delimiter or a vendor's name stands for, in lower case. Empty for none. */
+/** Returns the language that an opening delimiter or a vendor's name stands for, in lower case; empty for none. */
 export function languageOf(text: string): string {
   const name = /[\w+#-]+/.exec(text)?.[0].toLowerCase() ?? '';
   return ALIASES.get(name) ?? name;

@@ -89,7 +89,7 @@ export function conformanceCases<S>(
     }));
 }
 
-/** A call that never answers is a fault like any other, and is told by the case it is in. */
+/** Fails a case whose call does not answer in time, so that the failure names the case. */
 async function withinTime(id: string, hangMs: number, work: Promise<void>): Promise<void> {
   let timer: unknown;
   const hang = new Promise<never>((_, reject) => {

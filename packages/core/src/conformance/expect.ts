@@ -25,13 +25,13 @@ export class Expect {
     this.same(what, got, true);
   }
 
-  /** There is a value; gives it. */
+  /** Asserts that a value is present, and returns it. */
   present<T>(what: string, got: T | undefined | null): T {
     if (got === undefined || got === null) throw new ConformanceError(this.#rule, what, 'a value', got);
     return got;
   }
 
-  /** Rejects with an error of this class, told by its code; gives it. */
+  /** Asserts that a promise rejects with an error of this class, compared by code, and returns the error. */
   async rejects(what: string, promise: Promise<unknown>, expected: ErrorClass): Promise<EventloomError> {
     const error = await promise.then(
       () => 'no error',
@@ -41,7 +41,7 @@ export class Expect {
     return error;
   }
 
-  /** Fulfils; gives the value. */
+  /** Asserts that a promise fulfils, and returns the value. */
   async fulfils<T>(what: string, promise: Promise<T>): Promise<T> {
     try {
       return await promise;

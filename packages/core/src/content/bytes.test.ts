@@ -14,7 +14,7 @@ test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s, whatever the alphabe
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
 });
 
-test('every digit has its value, and nothing else is one', () => {
+test('decodes every digit of both alphabets and refuses other characters', () => {
   const digits = Array.from({ length: 300 }, (_, code) => String.fromCharCode(code)).filter((text) =>
     isBase64(`${text}AAA`),
   );
@@ -23,7 +23,7 @@ test('every digit has its value, and nothing else is one', () => {
     expect([...decodeBase64(`${digit}AAA`)]).toEqual([...Buffer.from(`${digit}AAA`, 'base64')]);
 });
 
-test('bytes that are a part of others are written alone, and what is read has a buffer of its own', () => {
+test('encodes only the bytes of a view, and decodes into a new buffer', () => {
   expect(encodeBase64(everyByte.subarray(4, 8))).toBe('BAUGBw==');
   expect(decodeBase64('BAUGBw').buffer.byteLength).toBe(4);
 });
@@ -32,14 +32,14 @@ test.each(['-w==', '-w=', '-w'])('reads %s, also padded by half', (text) => {
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb]));
 });
 
-test('every byte comes back, at every length', () => {
+test('decodes what it encoded, for every byte and length', () => {
   for (let length = 0; length <= everyByte.length; length++) {
     const bytes = everyByte.subarray(0, length);
     expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
   }
 });
 
-test('files larger than the stack of a call come back', () => {
+test('decodes what it encoded, for files larger than the call stack', () => {
   const bytes = new Uint8Array(200_001).map((_, at) => at * 7);
   expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
 });
@@ -71,7 +71,7 @@ test.each([
   expect(isBase64(text)).toBe(false);
 });
 
-test('pieces stand one after the other, in bytes of their own', () => {
+test('concatenates pieces into a new array', () => {
   const pieces = [Uint8Array.of(1, 2), new Uint8Array(), Uint8Array.of(0, 3, 0).subarray(1, 2)];
   const whole = joinBytes(pieces);
   expect(whole).toEqual(Uint8Array.of(1, 2, 3));

@@ -1,9 +1,9 @@
 import { InvalidRequestError } from '../errors.ts';
 
-/** Bytes per call of `String.fromCharCode`: its arguments live on the stack. */
+/** Bytes per call of `String.fromCharCode`; more arguments would overflow the stack. */
 const CHUNK_BYTES = 0x2000;
 
-/** Bytes as base64: the standard alphabet, with padding. */
+/** Encodes bytes as base64, in the standard alphabet with padding. */
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = '';
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
@@ -27,7 +27,7 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** True for what `decodeBase64` takes. */
+/** True for text that `decodeBase64` accepts. */
 export function isBase64(text: string): boolean {
   const digits = countDigits(text);
   // A search for what does not belong: a pattern of what does would keep a place to return to for each of a file's characters.
@@ -49,7 +49,7 @@ function toBinary(digits: string): string | undefined {
   }
 }
 
-/** The bytes of all pieces, one after the other. */
+/** Concatenates pieces of bytes into one array. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

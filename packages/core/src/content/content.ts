@@ -1,12 +1,12 @@
 /**
- * Content and its parts: structural twins of the @google/genai types of the same names (pinned both ways by `gemini`'s type
- * test), so that what a Gemini program passes around is accepted as it is, and what the runtime gives can be handed to the
- * vendor's client as it is, while this package imports no vendor.
+ * Content and its parts. The types have the structure of the @google/genai types of the same names (checked in both directions
+ * by a type test of `gemini`), so values can be passed between Gemini programs and this package without a conversion, and
+ * without importing the vendor's package.
  */
 
 /**
- * A value for which the vendor has an enum, such as `Language`: on the wire a string. Text cannot be assigned to an enum and
- * naming the enum would import the vendor, so the type checks nothing.
+ * A value of an enum of the vendor, such as `Language`; on the wire a string. A string cannot be assigned to an enum, and naming
+ * the enum would import the vendor's package, so the type accepts anything.
  */
 export type VendorValue = any; // oxlint-disable-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
 
@@ -40,9 +40,9 @@ export interface Part {
   speechMetadata?: object;
 }
 
-/** The model asks for a tool to be called. */
+/** A request of the model to call a tool. */
 export interface FunctionCall {
-  /** Joins the call with its response. The runtime gives one (`adk-` + uuid) when the model left it out. */
+  /** Id that the call and its response share. The runtime creates one (`adk-` and a UUID) if the model omits it. */
   id?: string;
   name?: string;
   args?: Record<string, unknown>;
@@ -51,7 +51,7 @@ export interface FunctionCall {
   willContinue?: boolean;
 }
 
-/** A piece of one streamed argument: where it belongs, and what to put there (strings are appended). */
+/** A piece of one streamed argument: its JSON path, and the value to set there. Strings are appended. */
 export interface PartialArg {
   jsonPath?: string;
   stringValue?: string;
@@ -61,7 +61,7 @@ export interface PartialArg {
   willContinue?: boolean;
 }
 
-/** The response of a tool, as an object. A result that is not an object is under `result`, a failure under `error`. */
+/** The response of a tool. `response` is an object: a result that is not an object is under `result`, a failure under `error`. */
 export interface FunctionResponse {
   id?: string;
   name?: string;
@@ -79,14 +79,14 @@ export interface FunctionResponsePart {
   mediaProcessing?: VendorValue;
 }
 
-/** Bytes inside the message, as base64. */
+/** Media inside the message: `data` is base64. */
 export interface Blob {
   data?: string;
   mimeType?: string;
   displayName?: string;
 }
 
-/** Bytes elsewhere. */
+/** Media outside the message, at `fileUri`. */
 export interface FileData {
   fileUri?: string;
   mimeType?: string;
@@ -107,7 +107,7 @@ export interface CodeExecutionResult {
   id?: string;
 }
 
-/** The declaration of a tool for a model: a twin of @google/genai's type of the same name. */
+/** The declaration of a tool for a model, with the structure of @google/genai's type of the same name. */
 export interface FunctionDeclaration {
   name?: string;
   description?: string;
@@ -120,7 +120,7 @@ export interface FunctionDeclaration {
   behavior?: VendorValue;
 }
 
-/** The text of a content without its thoughts, parts joined as they are. Empty when there is none. */
+/** Returns the text parts of a content without thoughts, joined without a separator. Empty if there are none. */
 export function contentText(content: Content | undefined): string {
   let text = '';
   for (const part of content?.parts ?? []) {
@@ -130,8 +130,8 @@ export function contentText(content: Content | undefined): string {
 }
 
 /**
- * Returns the calls of a reply that are for the agent to run. A model whose service runs tools itself (remote MCP servers) has a call
- * and its response in one reply: such a call is completed.
+ * Returns the calls of a reply that the agent has to run. A model whose service runs tools itself (remote MCP servers) returns a
+ * call and its response in one reply; such a call is left out.
  */
 export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
   let calls: FunctionCall[] | undefined;
@@ -143,7 +143,7 @@ export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
   return calls ?? [];
 }
 
-/** The calls that no response behind them completes. */
+/** Returns the calls that have no response after them. */
 function withoutCompleted(parts: readonly Part[]): FunctionCall[] {
   const open = new Set<FunctionCall>();
   // A response names its call by the id, or else by the name. Lists of calls for both keep the time linear in the parts.

@@ -26,18 +26,18 @@ describe('copyJson', () => {
     },
   );
 
-  test('shares nothing with what it copied', () => {
+  test('shares no object with the original', () => {
     const given = { list: [{ deep: 1 }] };
     const copied = copyJson(given);
     given.list[0] = { deep: 2 };
     expect(copied).toEqual({ value: { list: [{ deep: 1 }] } });
   });
 
-  test('leaves out what is undefined in an object', () => {
+  test('leaves out undefined properties', () => {
     expect(copyJson({ a: undefined, b: 1 })).toEqual({ value: { b: 1 } });
   });
 
-  test('copies -0 as 0, which is all that JSON can say', () => {
+  test('copies -0 as 0, as JSON does', () => {
     expect(copyJson([-0, { a: -0 }])).toEqual({ value: [0, { a: 0 }] });
   });
 
@@ -57,11 +57,11 @@ describe('copyJson', () => {
     expect(copyJson({ list: ['fine', value] })).toEqual({ fault: { path: 'list.1', reason } });
   });
 
-  test('takes an object without a prototype for plain', () => {
+  test('accepts an object without a prototype', () => {
     expect(copyJson(Object.assign(Object.create(null), { a: 1 }))).toEqual({ value: { a: 1 } });
   });
 
-  test('copies 200 levels and refuses more, cycles too', () => {
+  test('copies 200 levels, and returns a fault for more levels and for cycles', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(copyJson(nested(200))).toEqual({ value: nested(200) });
@@ -72,13 +72,13 @@ describe('copyJson', () => {
     }
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const copied = copyJson(JSON.parse('{"__proto__":{"admin":true}}'));
     expect(JSON.stringify(copied)).toBe('{"value":{"__proto__":{"admin":true}}}');
     expect((copied as { value: { admin?: unknown } }).value.admin).toBeUndefined();
   });
 
-  test('with toJson takes what an object says of itself, once', () => {
+  test('with toJson copies the result of toJSON, once', () => {
     expect(copyJson({ at: new Date(0) }, { toJson: true })).toEqual({ value: { at: '1970-01-01T00:00:00.000Z' } });
     expect(copyJson({ at: new Date(Number.NaN) }, { toJson: true })).toEqual({ value: { at: null } });
     expect(copyJson(new Selfish(), { toJson: true })).toEqual({ value: { name: 'me' } });

@@ -13,7 +13,7 @@ export type CopiedJson = { readonly value: JsonValue } | { readonly fault: JsonF
 
 /** Options of a copy. */
 export interface CopyJsonOptions {
-  /** Take an object with a `toJSON` method (Date, URL, …) for what that method gives. Default false: such an object is a fault. */
+  /** True copies the result of `toJSON` in place of an object with that method (Date, URL, …). Default false: such an object is a fault. */
   readonly toJson?: boolean;
 }
 
@@ -23,9 +23,9 @@ const MAX_DEPTH = 200;
 const DEPTH_IN_EVENT = 5;
 
 /**
- * A deep copy of a JSON value, or the first fault in it. Not JSON are: undefined, functions, symbols, bigints, NaN and the
- * infinities, cycles and nesting deeper than 200, and objects with a prototype of their own (Date, Map, class instances),
- * because their copy would be something else. A property that is undefined is left out and -0 is 0, as `JSON.stringify` does.
+ * Returns a deep copy of a JSON value, or the first fault in it. Faults are undefined, functions, symbols, bigints, NaN and the
+ * infinities, cycles, nesting deeper than 200 levels, and objects with another prototype than `Object.prototype` or null (Date,
+ * Map, class instances). Like `JSON.stringify`, it leaves out properties that are undefined and turns -0 into 0.
  */
 export function copyJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
   const walk = new JsonWalk({ freezes: false, toJson, checkBytes: false });
@@ -47,7 +47,7 @@ export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {
 
 /** Options of one copy. */
 export interface JsonWalkOptions {
-  /** Freezes every object of the copy, and shares what is sealed already. */
+  /** Freezes every object of the copy, and does not copy sealed objects again. */
   readonly freezes: boolean;
   /** Takes an object with a `toJSON` method for what that returns. */
   readonly toJson: boolean;
@@ -55,7 +55,7 @@ export interface JsonWalkOptions {
   readonly checkBytes: boolean;
 }
 
-/** One copy under way, and the fault that ended it. */
+/** A copy in progress, and its first fault. */
 export class JsonWalk {
   readonly freezes: boolean;
   readonly toJson: boolean;
@@ -85,7 +85,7 @@ export class JsonWalk {
   }
 }
 
-/** Returns the copy of a value that has to be what the field says; any JSON without a field. Undefined when it is not. */
+/** Copies a value of the field's type; any JSON without a field. Returns undefined after a fault. */
 export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {
   const fault = field && faultOf(field.kind === 'base64' && !walk.checkBytes ? TEXT : field, value);
   if (fault !== undefined) return walk.fail(fault);
@@ -120,7 +120,7 @@ function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item:
   return walk.freezes ? Object.freeze(copy) : copy;
 }
 
-/** Copies the members of an object: of a shape those that are known by their fields, of a map all by the field of its items. */
+/** Copies the members of an object: known members of a shape by their fields, members of a map by the field of its items. */
 function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
   const source = value as Readonly<Record<string, unknown>>;
   const fields = field?.fields;
@@ -130,7 +130,7 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
     const item = source[key];
     if (item === undefined) continue;
     const known = fields ? fields[key] : field?.item;
-    // A known member that is null is one that is not there.
+    // A known member that is null counts as absent.
     if (item === null && fields && known && known.kind !== 'any') continue;
     const copied = copyValue(item, walk, depth, known);
     if (copied === undefined) return walk.failAt(key);
@@ -148,20 +148,20 @@ function copyMembers(value: object, walk: JsonWalk, depth: number, field: Field 
   return isEmpty ? NOTHING : Object.freeze(copy);
 }
 
-/** Copies an object that is not plain for the value that its `toJSON` returns, if the walk asks for it. */
+/** Copies the result of `toJSON` in place of an object that is not plain, with the option `toJson`. */
 function copyOther(value: object, walk: JsonWalk, depth: number, field: Field | undefined): unknown {
   if (walk.toJson && 'toJSON' in value && typeof value.toJSON === 'function') {
-    // What it gives is not asked for its own `toJSON`: it may be the very object that gave it.
+    // `toJSON` is not called on its own result, which may be the same object.
     const given: unknown = value.toJSON();
     return isRecord(given) ? copyMembers(given, walk, depth, field) : copyValue(given, walk, depth, field);
   }
   return walk.fail(`is a ${value.constructor?.name ?? 'class instance'}, not a plain object`);
 }
 
-/** Most events change no state and no artifact: they share this. */
+/** Shared by all events that change no state and no artifact. */
 export const NOTHING: Readonly<Record<string, never>> = Object.freeze({});
 
-/** True for an object that `{}` could have made, also in another realm. */
+/** True for an object with the prototype of `{}`, of any realm, or without a prototype. */
 export function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -172,17 +172,18 @@ export function isPlainObject(value: unknown): value is object {
 const REMEMBERED = 1024;
 
 /**
- * Objects that this runtime copied and froze lately, each with the shape it was checked against; undefined for JSON of no shape. A seal
- * takes them as they are. What a caller froze is not among them: it may be frozen on the outside only.
+ * Objects that this module copied and froze recently, each with the shape it was checked against (undefined for JSON without a
+ * shape). Sealing uses them without another copy. Objects that a caller froze are not in it, because they may be frozen only on
+ * the outside.
  *
- * Two generations, of which the older one is dropped as a whole: a value is sealed again soon or never, and a map that keeps an entry for every
- * event in memory costs each garbage collection more than the copies it saves.
+ * There are two generations, and the older one is dropped as a whole. A value is sealed again soon or never, and a map with an
+ * entry for every event in memory would cost the garbage collector more than the copies it saves.
  */
 let sealed = new WeakMap<object, Field | undefined>();
 let sealedBefore = new WeakMap<object, Field | undefined>();
 let sealedCount = 0;
 
-/** Marks a deeply frozen copy as one that later seals share. */
+/** Marks a deeply frozen copy as one that later seals use without copying. */
 export function markSealed(copy: object, shape?: Field): void {
   if (++sealedCount > REMEMBERED) {
     sealedBefore = sealed;
@@ -192,7 +193,7 @@ export function markSealed(copy: object, shape?: Field): void {
   sealed.set(copy, shape);
 }
 
-/** True for an object that was sealed lately as a value of the field, so that a seal may share it. */
+/** True for an object that was sealed recently as a value of the field, so that it need not be copied. */
 export function isSealedAs(field: Field | undefined, value: object): boolean {
   const found = sealed.has(value) ? sealed : sealedBefore.has(value) ? sealedBefore : undefined;
   if (!found) return false;

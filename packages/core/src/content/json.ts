@@ -1,10 +1,10 @@
-/** Anything JSON can say. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
-/** An object that is JSON. */
+/** A JSON object. */
 export type JsonObject = { [key: string]: JsonValue };
 
-/** Sets a key as data, `__proto__` included: plain assignment would change the object's prototype instead. */
+/** Sets an own property. Also works for `__proto__`, where an assignment would change the prototype. */
 export function setOwn<T>(record: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__') {
     Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
@@ -13,17 +13,17 @@ export function setOwn<T>(record: Record<string, T>, key: string, value: T): voi
   }
 }
 
-/** Reads a key as data: what an object inherits is not there. */
+/** Reads an own property; undefined for an inherited one. */
 export function getOwn<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** True for an object that is no list. */
+/** True for an object that is not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Describes the kind of a value for a message: `must be a string, is a list`. */
+/** Describes the kind of a value for error messages, e.g. `a list` in `must be a string, is a list`. */
 export function describeKind(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null || typeof value === 'boolean') return String(value);
@@ -32,7 +32,7 @@ export function describeKind(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** True for parsed JSON with more than so many levels of lists and objects: what reads it level by level could overflow the stack. */
+/** True for parsed JSON with more levels of lists and objects than the limit; a recursive reader could overflow the stack. */
 export function isDeeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
@@ -44,7 +44,7 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   return false;
 }
 
-/** True for two equal JSON values; the order of keys does not matter. Values that are not JSON are compared by identity. */
+/** True for two equal JSON values, in any order of keys. Values that are not JSON are compared by identity. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

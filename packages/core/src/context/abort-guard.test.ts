@@ -6,7 +6,7 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-test('without an abort, work ends as it ends', async () => {
+test('until settles as the work does if there is no abort', async () => {
   const guard = new AbortGuard();
   expect(await guard.until(Promise.resolve(5))).toBe(5);
   await expect(guard.until(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
@@ -14,7 +14,7 @@ test('without an abort, work ends as it ends', async () => {
   expect(() => guard.check()).not.toThrow();
 });
 
-test('an abort fires the signal and ends every wait, with its reason as the cause', async () => {
+test('abort fires the signal and rejects every wait with its reason as the cause', async () => {
   const guard = new AbortGuard();
   const waits = [guard.until(never()), guard.until(never())];
   guard.abort('enough');
@@ -25,14 +25,14 @@ test('an abort fires the signal and ends every wait, with its reason as the caus
   expect(() => guard.check()).toThrow(RunAbortedError);
 });
 
-test('a wait that begins after the abort ends at once, whatever its work does', async () => {
+test('a wait that begins after the abort rejects at once', async () => {
   const guard = new AbortGuard();
   guard.abort('enough');
   await expect(guard.until(never())).rejects.toThrow(RunAbortedError);
   await expect(guard.until(Promise.resolve(5))).rejects.toThrow(RunAbortedError);
 });
 
-test('work that fails after the abort concerns nobody', async () => {
+test('ignores work that rejects after the abort', async () => {
   const guard = new AbortGuard();
   const { promise, reject } = Promise.withResolvers<void>();
   const wait = guard.until(promise);

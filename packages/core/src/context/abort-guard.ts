@@ -21,7 +21,7 @@ export class AbortGuard {
     this.#forks = undefined;
   }
 
-  /** A guard for a part of the run: it fires with this one, and can fire alone. To be dropped when the part is over. */
+  /** Creates a guard for a part of the run. It fires with this guard, and can fire alone. `drop` it when the part is complete. */
   fork(): AbortGuard {
     const fork = new AbortGuard();
     if (this.signal.aborted) fork.abort(this.signal.reason);
@@ -29,12 +29,12 @@ export class AbortGuard {
     return fork;
   }
 
-  /** Lets go of a fork: it fires with this guard no more. */
+  /** Releases a fork: it no longer fires with this guard. */
   drop(fork: AbortGuard): void {
     this.#forks?.delete(fork);
   }
 
-  /** The work, or RunAbortedError as soon as the run is aborted; what the work does afterwards is nobody's concern. */
+  /** Settles as `work` does, or rejects with RunAbortedError as soon as the run is aborted. Does not stop the work; ignores its later result. */
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.signal.aborted) reject(this.#error());

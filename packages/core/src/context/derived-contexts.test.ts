@@ -51,7 +51,7 @@ class Shelf extends BaseArtifactService {
 }
 
 describe('the contexts of callbacks, tools and instructions', () => {
-  test('say who, where and what for', () => {
+  test('have the agent, the user, the session and the message', () => {
     const context = contextOf().forAgent(agent);
     for (const view of [
       new ReadonlyContext(context),
@@ -70,7 +70,7 @@ describe('the contexts of callbacks, tools and instructions', () => {
     expect(new ToolContext({ invocationContext: context, functionCallId: 'c1' }).functionCallId).toBe('c1');
   });
 
-  test('write state into their own actions, and read what the others wrote', () => {
+  test('write state into their own actions and read the writes of other contexts', () => {
     const context = contextOf().forAgent(agent);
     const first = new CallbackContext({ invocationContext: context });
     const second = new ToolContext({ invocationContext: context, functionCallId: 'c1' });
@@ -83,7 +83,7 @@ describe('the contexts of callbacks, tools and instructions', () => {
     expect(first.eventActions).toBe(first.actions);
   });
 
-  test('tell the next event which artifacts were saved', async () => {
+  test('record saved artifacts in the actions of the next event', async () => {
     const saved: SaveArtifactRequest[] = [];
     const artifactService = new Shelf(saved);
     const context = new CallbackContext({ invocationContext: contextOf({ artifactService }).forAgent(agent) });
@@ -102,7 +102,7 @@ describe('the contexts of callbacks, tools and instructions', () => {
     expect(await context.listArtifacts()).toEqual(['a.txt', 'a.txt', '__proto__']);
   });
 
-  test('say which service is missing', async () => {
+  test('throw ConfigurationError that names the missing service', async () => {
     const context = new CallbackContext({ invocationContext: contextOf().forAgent(agent) });
     await expect(context.saveArtifact('a.txt', { text: 'a' })).rejects.toThrow(ConfigurationError);
     await expect(async () => context.loadArtifact('a.txt')).rejects.toThrow(ConfigurationError);

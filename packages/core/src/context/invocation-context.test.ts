@@ -11,7 +11,7 @@ class Idle extends BaseTool {
 }
 
 describe('forAgent', () => {
-  test('gives the first agent the execution of the invocation, and every further one its own below', () => {
+  test('gives the first agent the execution of the invocation, and each later agent its own execution below it', () => {
     const first = contextOf().forAgent(agent);
     expect(first).toMatchObject({ agent, executionId: 'e-1', parentExecutionId: undefined });
     const second = first.forAgent(other);
@@ -20,7 +20,7 @@ describe('forAgent', () => {
     expect(second.forAgent(agent)).toMatchObject({ executionId: 'e-uuid-3', parentExecutionId: 'e-uuid-1' });
   });
 
-  test('what an agent starts that has said nothing hangs below the one above it', () => {
+  test('names the nearest ancestor with events as the parent of a new execution', () => {
     const first = contextOf().forAgent(agent);
     const silent = first.forAgent(other).forAgent(agent);
     expect(silent.forAgent(other)).toMatchObject({ parentExecutionId: 'e-1' });
@@ -28,20 +28,20 @@ describe('forAgent', () => {
     expect(silent.forAgent(other)).toMatchObject({ parentExecutionId: silent.executionId });
   });
 
-  test('an agent is on the branch of the one that starts it, or on the one it is given', () => {
+  test('puts an agent on the branch of its caller unless a branch is given', () => {
     const first = contextOf().forAgent(agent, { branch: 'par.a' });
     expect(first.forAgent(other).branch).toBe('par.a');
     expect(first.forAgent(other, { branch: 'par.a.par.b' }).branch).toBe('par.a.par.b');
   });
 
-  test('what is given for one run of an agent is not handed on', () => {
+  test('does not pass extra tools and instructions on to further agents', () => {
     const tools = [new Idle({ name: 'idle', description: '' })];
     const first = contextOf().forAgent(agent, { tools, instructions: ['Be brief.'] });
     expect(first).toMatchObject({ extraTools: tools, extraInstructions: ['Be brief.'] });
     expect(first.forAgent(other)).toMatchObject({ extraTools: [], extraInstructions: [] });
   });
 
-  test('an abort of a part of a run reaches those it is given to, and one of the run reaches the part', () => {
+  test('aborts only the agents of a fork, and aborts forks with the run', () => {
     const abort = new AbortGuard();
     const first = contextOf({ abort }).forAgent(agent);
     const [one, two] = [first.forkAbort(), first.forkAbort()];
@@ -58,7 +58,7 @@ describe('forAgent', () => {
 });
 
 describe('transfers', () => {
-  test('whom an execution hands over to is told once, to its own context', () => {
+  test('takeTransfer returns the target of an execution once', () => {
     const first = contextOf().forAgent(agent);
     const second = first.forAgent(other);
     const { progress } = first;
@@ -71,7 +71,7 @@ describe('transfers', () => {
 });
 
 describe('sub-invocations', () => {
-  test('are a world of their own, whose model calls count with those of the run', () => {
+  test('are isolated, and their model calls count with those of the run', () => {
     const context = contextOf({ runConfig: { maxLlmCalls: 2 } }).forAgent(agent, { branch: 'par.quiet' });
     const request = { agent: other, callId: 'c.1', userContent: { parts: [] }, streaming: false };
     const start = context.forSubInvocation(request, { ...context.invocation, rootAgent: other });

@@ -3,8 +3,8 @@ import { type EventActions, isEmptyActions } from '../event/event-actions.ts';
 import type { InvocationContext } from './invocation-context.ts';
 
 /**
- * A copy of a call's actions as the ledger keeps them: what is temporary or secret is left out; undefined for nothing. For those who
- * run tools.
+ * Returns a copy of a call's actions for the ledger, without `temp:` state and secrets; undefined if nothing is left. For code that
+ * runs tools.
  */
 export function recordedActions(
   context: InvocationContext,
@@ -22,7 +22,7 @@ export function recordedActions(
   return isEmptyActions(recorded) ? undefined : recorded;
 }
 
-/** The credentials that actions ask for, without what is secret; undefined when there are none, and without a credential service. */
+/** Returns the requests for credentials in actions, without secrets. Undefined if there are none, and without a credential service. */
 export function publicAuthConfigs(
   { invocation: { credentialService } }: InvocationContext,
   { requestedAuthConfigs: auths }: Partial<EventActions>,

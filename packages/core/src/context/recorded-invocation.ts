@@ -3,11 +3,11 @@ import type { Event } from '../event/event.ts';
 /** The stored part of one execution of an agent, in a run that is resumed. */
 export interface RecordedExecution {
   readonly executionId: string;
-  /** Its own events in order; what the user said is not among them. */
+  /** The execution's own events in order, without user messages. */
   readonly events: readonly Event[];
-  /** True when an event says that the agent is done. */
+  /** True if one of its events has `endOfAgent`. */
   readonly isCompleted: boolean;
-  /** The last checkpoint of the agent. */
+  /** Last checkpoint of the agent; undefined if it stored none. */
   readonly agentState: Readonly<Record<string, unknown>> | undefined;
   /** Position in the invocation after which the agents that it ran are resumed: its last checkpoint, or its start. */
   readonly position: number;
@@ -17,13 +17,13 @@ export interface RecordedExecution {
   continueFresh(): void;
 }
 
-/** The execution to look for. */
+/** Conditions of the execution to find. */
 export interface ExecutionQuery {
   readonly parentExecutionId: string;
   readonly branch: string | undefined;
-  /** Absent for a sub-invocation: its branch says enough. */
+  /** Absent for a sub-invocation, which its branch identifies. */
   readonly agentName?: string;
-  /** The execution begins behind this place. */
+  /** Position after which the execution begins. */
   readonly after: number;
 }
 
@@ -35,15 +35,15 @@ export interface RecordedInvocation {
   readonly events: readonly Event[];
   /** Number of model replies so far. */
   readonly llmCalls: number;
-  /** The execution with this id, of the agent of this name. */
+  /** Returns the execution with this id, of the agent of this name; undefined if there is none. */
   claimById(executionId: string, agentName: string): RecordedExecution | undefined;
-  /** The first execution of those that match and were not given out. */
+  /** Returns the first matching execution that was not claimed before; undefined if there is none. */
   claim(execution: ExecutionQuery): RecordedExecution | undefined;
-  /** True when an event behind this place left the loop that is this execution, and none inside it. */
+  /** True if an event after the loop's position ended this loop, and not a loop inside it. */
   isLeft(loop: RecordedExecution): boolean;
-  /** The events that are seen in the enclosure of a sub-invocation, since it began. */
+  /** Returns the events that a sub-invocation sees, since it began. */
   within(branch: string, executionId: string): readonly Event[];
 }
 
-/** The key of a loop's checkpoint that counts its rounds: tells loops from other agents. */
+/** Key of the round in a loop's checkpoint. Only loops have it. */
 export const LOOP_COUNT = 'timesLooped';

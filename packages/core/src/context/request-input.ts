@@ -15,9 +15,10 @@ import type { InvocationContext } from './invocation-context.ts';
  *     const size = yield* requestInput(context, { message: 'Which size?' });
  *     if (size === undefined) return;
  *
- * Returns the answer, as the schema wants it. While there is none, yields the request, unless it was made already, and returns undefined:
- * the agent returns then. With the answer the agent is run again from its beginning, or in a resumable run from its last checkpoint, and
- * asks again: so each request of an agent needs a key of its own. A request that was answered too late is made again.
+ * Returns the answer, which matches `responseSchema`. Without an answer it yields the request, unless that was made already, and
+ * returns undefined; the agent must then return. After the answer the agent is run again, from its beginning or, in a resumable run,
+ * from its last checkpoint, and the same call returns the answer. Each request of an agent therefore needs its own `key`. A request
+ * that was answered too late is made again.
  *
  * In a resumable run all agents that run this agent wait, and continue when it is done. In other runs the run ends, and the answer starts
  * a run of this agent alone.
@@ -43,8 +44,7 @@ export async function* requestInput(
 }
 
 /**
- * Finds the newest request of the agent under this key: made in this run of it, or in a run that led to this one by an answer to one of its
- * calls.
+ * Finds the agent's newest request with this key, made in this run or in an earlier run whose calls this run answers.
  */
 function findRequest(context: InvocationContext, key: string): RecordedCall | undefined {
   const { session, invocation, invocationId } = context;

@@ -1,4 +1,4 @@
-/** Limits how many tasks run at the same time; the others wait, in order. */
+/** Limits the number of tasks that run at the same time; the others wait in order. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = limit;
   }
 
-  /** Settles when there is room for one more. */
+  /** Takes a slot. Resolves once one is free. */
   async take(): Promise<void> {
     if (this.#free > 0) {
       this.#free--;
@@ -18,7 +18,7 @@ export class Semaphore {
     await promise;
   }
 
-  /** Makes room: for the one that waits longest, if any. */
+  /** Frees a slot, for the task that has waited longest, if any. */
   give(): void {
     const next = this.#waiting.shift();
     if (next) next();

@@ -11,7 +11,7 @@ describe('countLlmCall', () => {
     expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
   });
 
-  test('allows 500 when nothing is said, and any number at 0 and below', () => {
+  test('allows 500 calls by default, and any number with a limit of 0 or below', () => {
     const usual = contextOf();
     for (let call = 0; call < 500; call++) usual.countLlmCall();
     expect(() => usual.countLlmCall()).toThrow(LlmCallLimitError);
@@ -31,7 +31,7 @@ test('an invocation that one context ends has ended for all of them', () => {
 });
 
 describe('an abort', () => {
-  test('ends what waits, with the reason as its cause', async () => {
+  test('rejects waiting work with its reason as the cause', async () => {
     const abort = new AbortGuard();
     const context = contextOf({ abort });
     expect(() => context.throwIfAborted()).not.toThrow();
@@ -50,7 +50,7 @@ describe('an abort', () => {
     await expect(waiting).rejects.toThrow(RunAbortedError);
   });
 
-  test('that does not come leaves the work its result', async () => {
+  test('that never fires leaves the result of the work unchanged', async () => {
     expect(await contextOf().untilAborted(Promise.resolve(5))).toBe(5);
     await expect(contextOf().untilAborted(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);
   });

@@ -3,25 +3,25 @@ import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
 import type { AbortGuard } from './abort-guard.ts';
 
-/** Does the work, a commit, when it is the caller's turn, and hands back what came of it. */
+/** Runs a commit when it is the caller's turn, and returns the result of the commit. */
 export type InTurn = <T>(commit: () => Promise<T>) => Promise<T>;
 
-/** An agent to be run as a world of its own within an invocation: a tool that is an agent, say. */
+/** Parameters of `InvocationContext.runSubInvocation`: an agent to run in isolation, for example by a tool. */
 export interface SubInvocation {
-  /** The top of the tree that is run: hand-overs stay at it and below. */
+  /** Root of the tree that runs. Transfers stay within this tree. */
   readonly agent: BaseAgent;
   /** The message to the agent. */
   readonly userContent: Content;
-  /** Tells several sub-invocations of one agent apart: the id of the call. */
+  /** Id of the call, which distinguishes several sub-invocations of one agent. */
   readonly callId: string;
-  /** True if chunks are wanted when the run streams. */
+  /** True yields chunks as well, if the run streams. */
   readonly streaming: boolean;
-  /** Told of the events that are stored already, when a call that was cut off goes on. */
+  /** Called with each event that is stored already when an interrupted call continues. */
   readonly onRecorded?: ((event: Event) => void) | undefined;
-  /** Told when the agent waits, in a run that can be resumed, for an answer that comes in a later message: it is not done. */
+  /** Called when the agent, in a resumable run, waits for an answer in a later message. It is then not done. */
   readonly onPause?: (() => void) | undefined;
-  /** Stops this agent and nothing else: a fork of the run's abort. Default: the abort of who runs it. */
+  /** Abort guard that stops only this agent, a fork of the run's. Default: the abort guard of the calling agent. */
   readonly abort?: AbortGuard | undefined;
-  /** Asked before each event is stored of the agent, and of agents that are called further in. Default: of who runs it. */
+  /** Orders the commits of the agent and of agents that it calls. Default: that of the calling agent. */
   readonly inTurn?: InTurn | undefined;
 }

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../errors.ts';
 import { checkName } from '../session/check-name.ts';
 import { readVendor } from '../event/parse-event.ts';
 
-/** OAuth 2 and OpenID Connect. */
+/** Fields of OAuth 2 and OpenID Connect credentials. */
 export interface OAuth2Auth {
   clientId?: string;
   /** Secret. */
@@ -13,7 +13,7 @@ export interface OAuth2Auth {
   authUri?: string;
   state?: string;
   redirectUri?: string;
-  /** Secret: where the user was sent back to, with the code in it. */
+  /** Secret: the URL that the user was redirected to, with the authorisation code. */
   authResponseUri?: string;
   /** Secret. */
   authCode?: string;
@@ -25,12 +25,12 @@ export interface OAuth2Auth {
   codeVerifier?: string;
   /** Seconds since the epoch. */
   expiresAt?: number;
-  /** Seconds. */
+  /** Lifetime in seconds. */
   expiresIn?: number;
   audience?: string;
 }
 
-/** A credential of a tool: a key, a token, a password. Has the ADK's model; further keys are kept. */
+/** A credential of a tool: a key, a token or a password, in the structure of the ADK. Further fields are kept. */
 export interface AuthCredential {
   /** `apiKey`, `http`, `oauth2`, `openIdConnect`, `serviceAccount`. */
   authType: string;
@@ -52,13 +52,13 @@ export interface AuthCredential {
 
 /** The authentication that a tool needs. */
 export interface AuthConfig {
-  /** The OpenAPI security scheme, as JSON. It is public: the client is told it. */
+  /** OpenAPI security scheme, as JSON. It is sent to the client. */
   readonly authScheme: { readonly type: string; readonly [key: string]: unknown };
   /** The app's own credential, e.g. its OAuth client. The client gets only its public fields. */
   readonly rawAuthCredential?: AuthCredential | undefined;
-  /** In a request: what of the exchange the client needs, e.g. `oauth2.authUri`. In an answer: the credential. */
+  /** In a request: fields that the client needs for the exchange, e.g. `oauth2.authUri`. In an answer: the credential. */
   readonly exchangedAuthCredential?: AuthCredential | undefined;
-  /** Under which the user's credential is kept: tools that name the same key share it. */
+  /** Key that the user's credential is stored under. Tools with the same key share the credential. */
   readonly credentialKey: string;
 }
 

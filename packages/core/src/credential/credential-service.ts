@@ -1,33 +1,33 @@
 import { type AuthConfig, type AuthCredential, toPublicAuthConfig, readCredential } from './auth-config.ts';
 
-/** Names a user's credential. Ids and keys are data: any text without NUL, at most 256 bytes. */
+/** Identifies a user's credential. Ids and keys are any non-empty text without NUL, at most 256 bytes. */
 export interface CredentialKey {
   readonly appName: string;
   readonly userId: string;
   readonly credentialKey: string;
 }
 
-/** Keeps a credential. */
+/** Parameters of `saveCredential`. */
 export interface SaveCredentialRequest extends CredentialKey {
   readonly credential: AuthCredential;
 }
 
 /**
- * Keeps users' credentials: what clients send when a tool asks, and what tools make of it. The one place where they are; no event,
- * state or log has them. A credential belongs to the user and is shared by all of their sessions.
+ * Stores users' credentials: those that clients send at the request of a tool, and those that tools derive from them. No event, state
+ * or log contains them. A credential belongs to the user and is shared by all of their sessions.
  *
- * What is given and taken is a copy. No method writes a credential to a log, or into the message of an error. Each rejects with an
- * InvalidRequestError for a key that cannot be one, which changes nothing, and with a StorageError when the storage cannot be used: it is
- * locked, full or cannot be reached. What was acknowledged is so for every process that shares the storage.
+ * Arguments and results are copies. No method writes a credential to a log or into an error message. Each method rejects with
+ * InvalidRequestError for an invalid key, and changes nothing then, and with StorageError if the storage is locked, full or cannot be
+ * reached. A change that a method has resolved for is visible to every process that shares the storage.
  */
 export abstract class BaseCredentialService {
-  /** The credential, or undefined when there is none. */
+  /** Returns the credential; undefined if there is none. */
   abstract loadCredential(key: CredentialKey): Promise<AuthCredential | undefined>;
 
-  /** Keeps the credential in place of the one that was there. @throws InvalidRequestError also for what is no JSON */
+  /** Saves the credential and replaces an earlier one. @throws InvalidRequestError for an invalid key and for a credential that is not JSON */
   abstract saveCredential(request: SaveCredentialRequest): Promise<void>;
 
-  /** Forgets the credential. Absent: a no-op. */
+  /** Deletes the credential. A no-op if there is none. */
   abstract deleteCredential(key: CredentialKey): Promise<void>;
 
   /**
@@ -41,8 +41,8 @@ export abstract class BaseCredentialService {
   }
 
   /**
-   * The credential in a client's answer: the `exchangedAuthCredential` of an auth config, or the answer itself, keys in either
-   * spelling. Undefined when there is none, which is a refusal.
+   * Returns the credential in a client's answer: the `exchangedAuthCredential` of an auth config, or the answer itself, in camelCase or
+   * snake_case. Undefined if it contains none, which means that the client refused.
    */
   readAnswer(answer: Readonly<Record<string, unknown>>): AuthCredential | undefined {
     return readCredential(answer);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from './branch.ts';
 
-test('a branch below another one has its name behind a dot', () => {
+test('branchBelow appends a name after a dot', () => {
   expect(branchBelow(undefined, 'par')).toBe('par');
   expect(branchBelow('par', 'a')).toBe('par.a');
 });
 
-test('an enclosed branch is one segment, whatever the call is called', () => {
+test('enclosedBranch appends one segment for any call id', () => {
   expect(enclosedBranch('par.a', 'helper', 'call_1')).toBe('par.a.helper@call_1');
   expect(enclosedBranch(undefined, 'helper', 'a.b@c')).toBe('helper@a%2Eb%40c');
 });

@@ -1,17 +1,17 @@
-/** A branch below another: `parent.name`. */
+/** Returns the name of a branch below another one: `parent.name`. */
 export function branchBelow(branch: string | undefined, name: string): string {
   return branch ? `${branch}.${name}` : name;
 }
 
 /**
- * The branch of an agent that is called as a tool: a segment `agent@callId`, which encloses all below it. The id is escaped, so
- * that it is one segment whatever a model calls its calls.
+ * Returns the branch of an agent that is called as a tool: one more segment `agent@callId`, which encloses the branches below it.
+ * Dots in the call id are escaped, so that it is one segment.
  */
 export function enclosedBranch(branch: string | undefined, agentName: string, callId: string): string {
   return branchBelow(branch, `${agentName}@${encodeURIComponent(callId).replaceAll('.', '%2E')}`);
 }
 
-/** The enclosure that a branch is in: the branch up to its last segment with an `@`; empty for a branch that is in none. */
+/** Returns the enclosure of a branch: the branch up to its last segment with an `@`. Empty if the branch is in no enclosure. */
 export function enclosureOf(branch: string | undefined): string {
   const at = branch?.lastIndexOf('@') ?? -1;
   if (branch === undefined || at < 0) return '';
@@ -20,9 +20,9 @@ export function enclosureOf(branch: string | undefined): string {
 }
 
 /**
- * True when an event of one branch is seen from another. Both must be in the same enclosure: what an agent does that is called as
- * a tool is seen by nobody else, and it sees nothing else. Within it: equal, an ancestor by whole segments, or either side at
- * the top.
+ * True if an agent on one branch sees the events of another branch. Both must be in the same enclosure, because an agent that is
+ * called as a tool sees only its own events, and no other agent sees them. Within an enclosure the event's branch must be the
+ * same or an ancestor by whole segments, or one of both must be the top.
  */
 export function isVisibleOn(eventBranch: string | undefined, branch: string | undefined): boolean {
   if (eventBranch === branch) return true;

@@ -3,7 +3,7 @@ import { createErrorEvent, createEvent } from './create-event.ts';
 import { getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
 
 describe('createEvent', () => {
-  test('leaves to the runner what it was not given', () => {
+  test('leaves a missing id, author and timestamp empty for the runner', () => {
     expect(createEvent()).toEqual({
       id: '',
       invocationId: '',
@@ -13,7 +13,7 @@ describe('createEvent', () => {
     });
   });
 
-  test('keeps what it was given and completes the actions', () => {
+  test('keeps the given fields and adds missing deltas', () => {
     const event = createEvent({
       id: 'id',
       invocationId: 'e-1',
@@ -37,7 +37,7 @@ describe('createEvent', () => {
   });
 });
 
-test('an error event says its error in the fields of the ADK and in full', () => {
+test('createErrorEvent sets the error fields of the ADK and event.error', () => {
   expect(createErrorEvent({ author: 'agent' }, 'TIMEOUT', 'took too long')).toMatchObject({
     author: 'agent',
     object: 'error',
@@ -47,7 +47,7 @@ test('an error event says its error in the fields of the ADK and in full', () =>
   });
 });
 
-test('structured output goes with neither JSON nor structuredClone', () => {
+test('JSON and structuredClone leave out the structured output', () => {
   const event = createEvent({ [STRUCTURED_OUTPUT]: { typed: true } });
   expect(getStructuredOutput(structuredClone(event))).toBeUndefined();
   expect(JSON.stringify(event)).not.toContain('typed');

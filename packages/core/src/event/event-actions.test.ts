@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createEventActions, type EventActions, isEmptyActions, mergeEventActions } from './event-actions.ts';
 
-test('new actions have both deltas, which nobody else has', () => {
+test('createEventActions returns new deltas with each call', () => {
   expect(createEventActions()).toEqual({ stateDelta: {}, artifactDelta: {} });
   expect(createEventActions().stateDelta).not.toBe(createEventActions().stateDelta);
   expect(createEventActions({ escalate: true, stateDelta: { a: 1 } })).toEqual({
@@ -53,7 +53,7 @@ describe('mergeEventActions', () => {
     });
   });
 
-  test('keeps what every tool asked for', () => {
+  test('keeps the requests of all tools', () => {
     const merged = mergeEventActions([
       { requestedToolConfirmations: { c1: { hint: 'sure?' } }, requestedAuthConfigs: { c1: { key: 1 } } },
       { requestedToolConfirmations: { c2: { hint: 'really?' } }, requestedAuthConfigs: { c2: { key: 2 } } },
@@ -88,7 +88,7 @@ describe('mergeEventActions', () => {
     });
   });
 
-  test('a signal that is not there overrides nothing', () => {
+  test('an undefined signal does not override an earlier one', () => {
     const absent = { transferToAgent: undefined, escalate: null } as unknown as Partial<EventActions>;
     expect(mergeEventActions([{ transferToAgent: 'b', escalate: true }, absent])).toMatchObject({
       transferToAgent: 'b',
@@ -102,7 +102,7 @@ describe('mergeEventActions', () => {
     expect(first).toEqual({ stateDelta: { a: 1 }, artifactDelta: {}, removedState: ['b'] });
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const source = JSON.parse('{"stateDelta":{"__proto__":{"x":1}},"__proto__":{"escalate":true}}') as EventActions;
     const merged = mergeEventActions([source]);
     expect(JSON.stringify(merged)).toBe(

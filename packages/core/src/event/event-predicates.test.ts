@@ -22,14 +22,14 @@ function eventOf(parts: Part[], params: EventParams = {}): Event {
 }
 
 describe('getFunctionCalls and getFunctionResponses', () => {
-  test('give the calls and the responses in order, and nothing else', () => {
+  test('return the calls and the responses in order', () => {
     const other: Part = { functionCall: { id: 'c2', name: 'other' } };
     const event = eventOf([CALL, TEXT, RESPONSE, other]);
     expect(getFunctionCalls(event)).toEqual([CALL.functionCall, other.functionCall]);
     expect(getFunctionResponses(event)).toEqual([RESPONSE.functionResponse]);
   });
 
-  test('give none for an event without content or parts', () => {
+  test('return an empty list for an event without content or parts', () => {
     for (const event of [createEvent(), createEvent({ content: { role: 'model' } })]) {
       expect(getFunctionCalls(event)).toEqual([]);
       expect(getFunctionResponses(event)).toEqual([]);
@@ -83,13 +83,13 @@ describe('isFinalResponse', () => {
     expect(isFinalResponse(event)).toBe(false);
   });
 
-  test('text with skipSummarization is final for its text', () => {
+  test('is true for text with skipSummarization', () => {
     expect(isFinalResponse(eventOf([TEXT], { actions: { skipSummarization: true } }))).toBe(true);
     expect(isFinalResponse(eventOf([CALL], { actions: { skipSummarization: true } }))).toBe(false);
   });
 });
 
-test('only the completion event completes a run', () => {
+test('isRunnerCompletion is true only for the completion event', () => {
   expect(isRunnerCompletion(createEvent({ object: 'runner.completion' }))).toBe(true);
   expect(isRunnerCompletion(eventOf([TEXT], { object: 'chat.completion' }))).toBe(false);
   expect(isRunnerCompletion(createEvent({ turnComplete: true }))).toBe(false);
@@ -102,7 +102,7 @@ describe('isDoneResponse', () => {
     expect(isDoneResponse(createEvent({ errorCode: 'SAFETY' }))).toBe(true);
   });
 
-  test('is false for chunks, calls and events that say nothing', () => {
+  test('is false for chunks, calls and events without content', () => {
     expect(isDoneResponse(eventOf([TEXT], { partial: true }))).toBe(false);
     expect(isDoneResponse(eventOf([TEXT, CALL]))).toBe(false);
     expect(isDoneResponse(eventOf([]))).toBe(false);

@@ -144,7 +144,7 @@ function mapUnder(key: string, value: unknown): unknown {
 
 const events = Array.from({ length: 300 }, (_, seed) => new EventMaker(seed + 1).event());
 
-test('an event comes back from the wire as it went', () => {
+test('parseEvent restores a serialised event', () => {
   for (const event of events) {
     expect(parseEvent(serializeEvent(event))).toEqual(event);
     expect(serializeEvent(parseEvent(serializeEvent(event)))).toBe(serializeEvent(event));
@@ -159,7 +159,7 @@ test('an event survives structuredClone', () => {
   for (const event of events) expect(structuredClone(event)).toEqual(event);
 });
 
-test('the strict view and the execution view lose nothing on the way', () => {
+test('the strict view and the execution view can be converted back without loss', () => {
   for (const event of events) {
     expect(fromStrictAdk(parseEvent(serializeEvent(toStrictAdk(event))))).toEqual(event);
     expect(fromExecutionView(toExecutionView(event))).toEqual(event);

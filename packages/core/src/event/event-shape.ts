@@ -166,7 +166,7 @@ const RESUMPTION = alsoReading(
   { lastConsumedClientMessageIndex: ANY },
 );
 
-/** An event once it is stored: what `parseEvent` and the runner fill in is there. */
+/** A stored event: has all fields that `parseEvent` and the runner fill in. */
 export const EVENT: Field<Event, false> = alsoReading(
   shape<Event>(
     {

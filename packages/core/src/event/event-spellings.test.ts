@@ -15,7 +15,7 @@ describe('parseEvent and spellings', () => {
     });
   });
 
-  test('a losing spelling is not looked at', () => {
+  test('does not check the spelling that loses', () => {
     expect(parseEvent('{"invocationId":"camel","invocation_id":5}').invocationId).toBe('camel');
   });
 
@@ -83,7 +83,7 @@ describe('parseEvent and spellings', () => {
     });
   });
 
-  test('keys it does not know are kept as they are, except nulls', () => {
+  test('keeps unknown keys unchanged, except nulls', () => {
     const event = parseEvent({
       turn_complete_reason: 'X',
       someday: { a_b: 1 },
@@ -98,7 +98,7 @@ describe('parseEvent and spellings', () => {
     });
   });
 
-  test('__proto__ and inherited names are keys like any other', () => {
+  test('treats __proto__ and inherited names as ordinary keys', () => {
     const text =
       '{"__proto__":{"partial":true},"constructor":1,"actions":{"stateDelta":{"__proto__":1},"artifactDelta":{"__proto__":2}}}';
     const event = parseEvent(text);

@@ -8,7 +8,7 @@ function tagged(...tags: string[]): Event {
 }
 
 describe('withTag', () => {
-  test('puts the tag behind the ones that are there, in a new event', () => {
+  test('returns a new event with the tag after the existing ones', () => {
     const event = tagged('transfer');
     expect(withTag(event, 'mine').tags).toEqual(['transfer', 'mine']);
     expect(event.tags).toEqual(['transfer']);
@@ -19,7 +19,7 @@ describe('withTag', () => {
     expect(withTag(tagged('a'), ' b ; ;c;').tags).toEqual(['a', 'b', 'c']);
   });
 
-  test('gives the same event when it has the tag or there is none', () => {
+  test('returns the same event if it has the tag already or the tag is empty', () => {
     const event = tagged('a', 'b');
     expect(withTag(event, 'b')).toBe(event);
     expect(withTag(event, ' a;b')).toBe(event);

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { createErrorEvent, createEvent } from './create-event.ts';
 import { objectTypeOf, stringifyContent } from './event.ts';
 
-test('an event that says its kind is of that kind', () => {
+test('objectTypeOf returns the object of an event that has one', () => {
   expect(objectTypeOf(createEvent({ object: 'preprocessing.planning', errorCode: 'x' }))).toBe(
     'preprocessing.planning',
   );
 });
 
-test('the kind of any other follows from what it carries', () => {
+test('objectTypeOf derives the kind from the content if the event has no object', () => {
   const text = { role: 'model', parts: [{ text: 'a' }] };
   const response = { role: 'user', parts: [{ functionResponse: { name: 'f' } }] };
   expect(objectTypeOf(createErrorEvent({}, 'SAFETY', 'no'))).toBe('error');

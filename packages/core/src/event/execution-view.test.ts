@@ -28,7 +28,7 @@ function drawAll(events: readonly Event[]): string[] {
 }
 
 describe('toExecutionView', () => {
-  test('gives the ids their other names', () => {
+  test('renames the ids', () => {
     const event = createEvent({
       invocationId: 'e-1',
       executionId: 'e-2',
@@ -43,7 +43,7 @@ describe('toExecutionView', () => {
     });
   });
 
-  test('the request of an event that names none is its invocation', () => {
+  test('uses the invocation id as request id of an event without one', () => {
     const view = toExecutionView(createEvent({ invocationId: 'e-1' }));
     expect(view).toMatchObject({ requestId: 'e-1', invocationId: 'e-1', rootInvocationId: 'e-1' });
     expect(view).not.toHaveProperty('parentInvocationId');
@@ -67,7 +67,7 @@ describe('toExecutionView', () => {
 });
 
 describe('groupByExecution', () => {
-  test('gives requests in order, and below each the executions as a tree', () => {
+  test('returns requests in order, each with its tree of executions', () => {
     const events = [
       eventOf('user', 'e-1'),
       eventOf('call', 'e-1'),
@@ -98,7 +98,7 @@ describe('groupByExecution', () => {
     expect(drawAll([eventOf('orphan', 'e-2', 'e-7')])).toEqual(['e-1: e-2[orphan]']);
   });
 
-  test('the requests of one id are told apart by invocation', () => {
+  test('separates requests with the same id by invocation', () => {
     const first = createEvent({ id: 'a', invocationId: 'e-1', requestId: 'mine' });
     const second = createEvent({ id: 'b', invocationId: 'e-2', requestId: 'mine' });
     expect(drawAll([first, second])).toEqual(['mine: e-1[a]', 'mine: e-2[b]']);

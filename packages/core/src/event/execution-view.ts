@@ -1,8 +1,8 @@
 import type { Event } from './event.ts';
 
 /**
- * An event under trpc-agent-go's names: `invocationId` is the agent execution, `requestId` the whole request. The ADK's id is
- * kept as `rootInvocationId`, so that nothing is lost.
+ * An event with the names of trpc-agent-go: `invocationId` is the id of the agent execution, `requestId` that of the whole
+ * request. The ADK's invocation id is `rootInvocationId`.
  */
 export interface ExecutionView extends Event {
   readonly requestId: string;
@@ -12,7 +12,7 @@ export interface ExecutionView extends Event {
   readonly ownRequestId?: string;
 }
 
-/** The event in that view; `fromExecutionView` undoes it. */
+/** Converts an event to the execution view. `fromExecutionView` is the inverse. */
 export function toExecutionView(event: Event): ExecutionView {
   return {
     ...event,
@@ -24,21 +24,21 @@ export function toExecutionView(event: Event): ExecutionView {
   };
 }
 
-/** The event that a view was made of. */
+/** Converts an execution view back to the event. */
 export function fromExecutionView(view: ExecutionView): Event {
   const { requestId, parentInvocationId: _parent, rootInvocationId, ownRequestId, ...event } = view;
   const isNamed = requestId !== rootInvocationId || ownRequestId !== undefined;
   return { ...event, invocationId: rootInvocationId, ...(isNamed ? { requestId } : {}) };
 }
 
-/** One agent execution: its own events in order, and the executions it started. */
+/** One agent execution: its own events in order, and the executions that it started. */
 export interface ExecutionNode {
   readonly executionId: string;
   readonly events: Event[];
   readonly children: ExecutionNode[];
 }
 
-/** One request and the executions at its root. */
+/** One request and its root executions. */
 export interface RequestNode {
   readonly requestId: string;
   readonly invocationId: string;
@@ -55,9 +55,9 @@ interface Entry {
 }
 
 /**
- * The call tree of a list of events: requests in order of appearance, in each the executions that nobody in the list started,
- * below each the ones that it started. Every event is in exactly one node, also where events contradict each other: an
- * execution that would be its own ancestor is at the root.
+ * Groups events into call trees: requests in order of appearance, each with its root executions, each with the executions that it
+ * started. An execution whose parent is not in the list is a root. Every event is in exactly one node, even if events contradict
+ * each other: an execution that would be its own ancestor is a root.
  */
 export function groupByExecution(events: Iterable<Event>): RequestNode[] {
   const requests = new Map<string, { readonly root: RequestNode; readonly entries: Map<string, Entry> }>();

@@ -3,14 +3,14 @@ import type { VendorValue } from '../content/content.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 
 /**
- * The kind of a value that has no described members. `data` is an object whose keys belong to the user; `vendor` is an object of
- * somebody else's API, whose keys arrive in camelCase or snake_case.
+ * The kind of a value without described members. `data` is an object with keys of the user; `vendor` is an object of a model
+ * vendor's API, whose keys may be in camelCase or snake_case.
  */
 export type LeafKind = 'text' | 'base64' | 'flag' | 'number' | 'integer' | 'seconds' | 'data' | 'vendor' | 'any';
 
 declare const TYPE: unique symbol;
 
-/** The description of one value of type `T`: what it must be, how it is read, copied, and written down as JSON Schema. */
+/** Description of one value of type `T`, for checking, reading, copying and the JSON Schema. */
 export interface Field<out T = unknown, out Required extends boolean = boolean> {
   readonly kind: LeafKind | 'list' | 'map' | 'shape';
   /** The field of each item of a list or a map. */
@@ -53,7 +53,7 @@ export interface Limits {
   readonly types?: readonly string[];
 }
 
-/** The names that a type spells out: no index signature, no symbols. */
+/** The declared names of a type, without index signatures and symbols. */
 type KnownKeys<T> = keyof {
   [K in keyof T as string extends K ? never : number extends K ? never : K extends symbol ? never : K]: T[K];
 };
@@ -65,7 +65,7 @@ export type FieldsOf<T> = {
     : Field<NonNullable<T[K]>, true>;
 };
 
-/** Seconds since the epoch at the begin of year 1 and at the end of year 9999: what is outside was not meant as seconds. */
+/** Start of year 1 and end of year 9999, in seconds since the epoch. A number outside is not a time in seconds. */
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799.999;
 
@@ -103,7 +103,7 @@ export function listOf<T>(item: Field<T>): Field<T[], false> {
   return field('list', { item });
 }
 
-/** An object whose keys are data. */
+/** Describes an object whose keys are data. */
 export function mapOf<T>(item: Field<T>): Field<Record<string, T>, false> {
   return field('map', { item });
 }
@@ -145,7 +145,7 @@ export function limited<T>(base: Field<T, false>, limits: Limits): Field<T, fals
   return { ...base, limits };
 }
 
-/** Text that is one of some values. */
+/** Describes a string that is one of some values. */
 export function oneOf<T extends string>(...values: readonly T[]): Field<T, false> {
   return field('text', { limits: { values } });
 }

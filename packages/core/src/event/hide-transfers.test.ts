@@ -13,7 +13,7 @@ function eventOf(id: string, parts: Part[], params: EventParams = {}): Event {
   return createEvent({ id, author: 'a', content: { role: 'model', parts }, ...params });
 }
 
-test('a hand-off disappears: its call, its response and its announcement', () => {
+test('hideTransfers removes the call, the response and the announcement of a transfer', () => {
   const before = eventOf('before', [{ text: 'hi' }]);
   const after = eventOf('after', [{ text: 'I am b' }]);
   const shown = hideTransfers([
@@ -35,7 +35,7 @@ test('a parallel call of another tool stays, with its response', () => {
   ]);
 });
 
-test('everything else is handed on as it is, and nothing is changed', () => {
+test('hideTransfers returns other events unchanged and modifies none', () => {
   const events = [
     eventOf('call', [OTHER_CALL, TRANSFER_CALL]),
     eventOf('empty', []),

@@ -1,14 +1,14 @@
 import type { Part } from '../content/content.ts';
 import { type Event, ObjectType } from './event.ts';
 
-/** The tool by which a model hands the conversation to another agent. */
+/** Name of the tool with which a model transfers the conversation to another agent. */
 export const TRANSFER_TO_AGENT = 'transfer_to_agent';
-/** The tag of everything that belongs to a hand-off: its call, its response, its announcement. */
+/** Tag of the events of a transfer: its call, its response, its announcement. */
 export const TRANSFER_TAG = 'transfer';
 
 /**
- * A view for display without the machinery of hand-offs: the transfer call, its response and the announcement are gone, calls
- * of other tools in the same event stay. The stored history keeps every call paired with its result.
+ * Removes transfers from events for display: the transfer call, its response and its announcement. Keeps calls of other tools in
+ * the same event. Does not modify the given events.
  */
 export function hideTransfers(events: Iterable<Event>): Event[] {
   const shown: Event[] = [];
@@ -26,7 +26,7 @@ function isTransferPart(part: Part): boolean {
   return isTransfer(part.functionCall ?? part.functionResponse);
 }
 
-/** True for a call by which a model hands the conversation over, and for the response to it. */
+/** True for a call that transfers the conversation, and for its response. */
 export function isTransfer(call: { readonly name?: string | undefined } | undefined): boolean {
   return call?.name === TRANSFER_TO_AGENT;
 }

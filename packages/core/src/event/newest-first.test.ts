@@ -11,16 +11,16 @@ const event = (id: string, rewindBeforeInvocationId?: string): Event =>
   });
 const ids = (...events: Event[]): string => Array.from(newestFirst(events), ({ id }) => id).join(' ');
 
-test('events come from the newest back', () => {
+test('newestFirst yields events from newest to oldest', () => {
   expect(ids(event('a1'), event('a2'), event('b1'))).toBe('b1 a2 a1');
   expect(ids()).toBe('');
 });
 
-test('what was rewound is left out, and what counts in it does not', () => {
+test('newestFirst leaves out rewound events and ignores rewinds among them', () => {
   expect(ids(event('a1'), event('b1'), event('b2'), event('c1'), event('r', 'b'), event('d1'))).toBe('d1 a1');
   expect(ids(event('a1'), event('b1'), event('r', 'b'), event('c1'), event('s', 'a'))).toBe('');
 });
 
-test('a rewind to what is not there takes nothing back', () => {
+test('a rewind to an unknown invocation undoes nothing', () => {
   expect(ids(event('a1'), event('r', 'x'))).toBe('a1');
 });

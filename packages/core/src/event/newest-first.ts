@@ -1,6 +1,6 @@
 import type { Event } from './event.ts';
 
-/** The events from the newest back, without what was rewound and the rewinds themselves. */
+/** Yields the events from newest to oldest, without rewound events and rewinds. */
 export function* newestFirst(events: readonly Event[]): Generator<Event, void, void> {
   for (const [, event] of newestEntries(events)) yield event;
 }
@@ -19,7 +19,7 @@ export function* newestEntries(events: readonly Event[]): Generator<readonly [nu
   }
 }
 
-/** The position of the first event of each invocation. */
+/** Returns the position of the first event of each invocation. */
 export function firstPositions(events: readonly Event[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const [position, { invocationId }] of events.entries())

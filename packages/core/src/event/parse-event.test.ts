@@ -150,14 +150,14 @@ describe('parseEvent names the path at fault', () => {
     expect(fault?.path).toBe(message.slice(0, message.indexOf(': ')));
   });
 
-  test('text that is no JSON', () => {
+  test('for text that is not JSON', () => {
     const fault = faultOf(() => parseEvent('{"id": '));
     expect(fault?.message).toMatch(/^event: is not JSON: /);
     expect(fault?.cause).toBeInstanceOf(SyntaxError);
   });
 });
 
-test('JSON nested too deep for a reader on its way is refused, not crashed on', () => {
+test('throws InvalidEventError for JSON that is nested too deep, without a stack overflow', () => {
   const state = (levels: number): string => `{"actions":{"stateDelta":{"a":${nested(levels)}}}}`;
   const lists = (levels: number): string => `{"someday":${'['.repeat(levels)}${']'.repeat(levels)}}`;
   for (const text of [state(200), nested(250), lists(249)]) expect(faultOf(() => parseEvent(text))).toBeNull();
@@ -181,7 +181,7 @@ describe('parseContent', () => {
     });
   });
 
-  test('starts the path at fault with what it is told', () => {
+  test('starts the path of a fault with the given prefix', () => {
     expect(faultOf(() => parseContent({ parts: [{ text: 1 }] }))?.path).toBe('content.parts[0].text');
     expect(faultOf(() => parseContent({ role: 1 }, 'newMessage'))?.message).toBe(
       'newMessage.role: must be a string, is the number 1',
@@ -189,7 +189,7 @@ describe('parseContent', () => {
   });
 });
 
-test('what it was given is not changed', () => {
+test('does not change its argument', () => {
   const given: unknown = JSON.parse(PYTHON_DUMP);
   const before = structuredClone(given);
   parseEvent(given);

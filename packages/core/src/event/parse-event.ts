@@ -6,26 +6,27 @@ import { CONTENT, EVENT } from './event-shape.ts';
 import { mergeTags } from './event-tags.ts';
 import { ANY, faultOf, type Field, limitFaultOf } from './field.ts';
 
-/** Maximum nesting of an event: the 200 levels that a state value may have, and the levels around it. */
+/** Maximum nesting of an event: the 200 levels of a state value and the levels around it. */
 const MAX_DEPTH = 250;
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 /** Members of vendors' objects whose own keys are somebody's data: OAuth scopes, HTTP headers, a tool's arguments and answer. */
 const DATA_KEYS = new Set(['scopes', 'additionalHeaders', 'args', 'response']);
 
 /**
- * An event from JSON text or from what `JSON.parse` gave. Accepts camelCase and snake_case (camelCase wins), RFC 3339
- * timestamps, nulls (left out) and keys it does not know (kept). What the user owns (keys in `stateDelta`, `agentState`,
- * `customMetadata`, `args`, `response`) is never renamed.
+ * Parses an event from JSON text or from a value of `JSON.parse`. Accepts camelCase and snake_case (camelCase wins), RFC 3339
+ * timestamps, nulls (left out) and unknown keys (kept). Keys of the user (in `stateDelta`, `agentState`, `customMetadata`, `args`
+ * and `response`) are never renamed.
  *
- * @throws InvalidEventError that names the path at fault.
+ * @throws InvalidEventError that names the invalid path
  */
 export function parseEvent(json: unknown): Event {
   return readJson(EVENT, typeof json === 'string' ? parseJson(json) : json, 'event');
 }
 
 /**
- * A content from JSON, in either spelling.
- * @throws InvalidEventError that names the path at fault; `path` is what that path starts with.
+ * Parses a content from parsed JSON, in camelCase or snake_case.
+ * @param path prefix of the path in errors
+ * @throws InvalidEventError that names the invalid path
  */
 export function parseContent(json: unknown, path = 'content'): Content {
   return readJson(CONTENT, json, path);
@@ -40,7 +41,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Reads parsed JSON as a field says.
+ * Reads parsed JSON by the description of a field.
  *
  * @param path what the path at fault starts with; empty for a body, whose faults begin with the names of its members
  * @param faults takes all faults, a line each, also those against limits and missing members, which only request bodies must not have.
@@ -133,13 +134,13 @@ function readObject(
   return read;
 }
 
-/** Another ADK writes the tags of an event as one text. */
+/** Splits tags: trpc-agent-go writes the tags of an event as one string. */
 function withTags({ tag, ...event }: Record<string, unknown>): Record<string, unknown> {
   const tags = mergeTags(event['tags'] as Event['tags'], tag as string);
   return tags.length > 0 ? { ...event, tags } : event;
 }
 
-/** Checks the known members of a vendor's object, as it was read. */
+/** Checks the known members of a vendor's object after it was read. */
 function checkVendor({ vendorFields }: Field, read: Record<string, unknown>, path: string, faults: string[]): void {
   for (const name in vendorFields) {
     const field = vendorFields[name];

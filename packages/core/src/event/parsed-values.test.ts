@@ -19,13 +19,16 @@ describe('parseEvent and time', () => {
     });
   });
 
-  test.each([1_763_705_520_123, 253_402_300_800, 1e300])('refuses %d, which was meant as milliseconds', (timestamp) => {
-    expect(faultOf(() => parseEvent({ timestamp }))?.message).toBe(
-      `event.timestamp: ${timestamp} is past the year 9999; timestamps are in seconds, was this milliseconds?`,
-    );
-  });
+  test.each([1_763_705_520_123, 253_402_300_800, 1e300])(
+    'throws for %d, which is a time in milliseconds',
+    (timestamp) => {
+      expect(faultOf(() => parseEvent({ timestamp }))?.message).toBe(
+        `event.timestamp: ${timestamp} is past the year 9999; timestamps are in seconds, was this milliseconds?`,
+      );
+    },
+  );
 
-  test('refuses what is before the year 1', () => {
+  test('throws for a time before the year 1', () => {
     expect(parseEvent({ timestamp: -62_135_596_800 }).timestamp).toBe(-62_135_596_800);
     expect(faultOf(() => parseEvent({ timestamp: -62_135_596_801 }))?.path).toBe('event.timestamp');
   });
@@ -45,7 +48,7 @@ describe('parseEvent and time', () => {
 });
 
 describe('parseEvent and bytes', () => {
-  test.each(['', '+/8=', '+/8', '-_8=', '-_8', 'AAAA'])('leaves the base64 text %j as it came', (data) => {
+  test.each(['', '+/8=', '+/8', '-_8=', '-_8', 'AAAA'])('keeps the base64 text %j unchanged', (data) => {
     expect(parseEvent({ content: { parts: [{ inline_data: { data } }] } }).content?.parts).toEqual([
       { inlineData: { data } },
     ]);

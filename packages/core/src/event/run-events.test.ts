@@ -11,7 +11,7 @@ const call = (run: string, id: string): Event => event(run, 'agent', { functionC
 const answer = (run: string, id: string, state?: Record<string, unknown>): Event =>
   event(run, 'user', { functionResponse: { id, name: 'ask', response: {} } }, state);
 
-test('a run begins with what the user says, and not with what its agents do', () => {
+test('a run begins with the message of the user, not with an event of an agent', () => {
   expect(hasBeginOfRun([says('one'), call('one', 'a')], 'one')).toBe(true);
   expect(hasBeginOfRun([call('one', 'a')], 'one')).toBe(false);
   expect(hasBeginOfRun([says('one')], 'two')).toBe(false);
@@ -22,7 +22,7 @@ test('an answer with which a run goes on is not its begin, whatever calls there 
   expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { resumesCalls: true })], 'one')).toBe(false);
 });
 
-test('what an agent within a run is told is not the begin of the run', () => {
+test('the message to an agent in a sub-invocation does not begin a run', () => {
   expect(hasBeginOfRun([{ ...says('one'), branch: 'caller.called@a' }], 'one')).toBe(false);
   expect(hasBeginOfRun([{ ...says('one'), branch: 'caller.called' }], 'one')).toBe(true);
 });

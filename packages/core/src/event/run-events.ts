@@ -7,8 +7,8 @@ import type { RunOutcome } from '../session/open-run.ts';
 export const RUN_ABANDONED = 'RUN_ABANDONED';
 
 /**
- * True for the message event that began a resumable run. The run is open until one of its events has the object `runner.end`. False for an
- * imported event.
+ * True for the message event that began a resumable run. The run is open until it has an event with the object `runner.end`. False
+ * for an imported event.
  */
 export function beginsResumableRun(event: Event): boolean {
   const { author, actions } = event;
@@ -25,7 +25,7 @@ export function hasBeginOfRun(events: readonly Event[], invocationId: string): b
   return first?.author === 'user' && enclosureOf(first.branch) === '' && !first.actions.agentState?.['resumesCalls'];
 }
 
-/** Codes of runs that did not come to their end, and did not fail. */
+/** Codes of runs that were interrupted, which is neither a success nor a failure. */
 const INTERRUPTED: readonly string[] = ['RUN_ABORTED', RUN_ABANDONED, 'SHUTTING_DOWN'];
 
 /** Creates the outcome of a run that ended with an error of this code. */
@@ -34,8 +34,8 @@ export function errorOutcome(code: string): RunOutcome {
 }
 
 /**
- * Returns how a run ended, as its last event says, for a run whose record does not. A reply that the model ended early, with its own finish
- * reason, is no failure.
+ * Returns the outcome of a run from its last event, for a run without a recorded outcome. A reply that the model ended early, with
+ * its own finish reason, is not a failure.
  */
 export function outcomeOfEvent(last: Event | undefined): RunOutcome {
   if (last?.object !== ObjectType.error || last.finishReason !== undefined) return { state: 'completed' };

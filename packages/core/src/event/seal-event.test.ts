@@ -23,7 +23,7 @@ test('a sealed event cannot be written to at any depth', () => {
   expect(() => Object.assign(event.actions.stateDelta, { a: 1 })).toThrow(TypeError);
 });
 
-test('sealing keeps what an event says, and its structured output as it is', () => {
+test('sealing keeps all fields, and the structured output by identity', () => {
   const output = { when: new Map([['a', 1]]) };
   const event = { ...eventWith({ nothing: null, missing: undefined, n: 1.5 }), [STRUCTURED_OUTPUT]: output };
   const sealed = sealEvent(event);
@@ -36,7 +36,7 @@ test('sealing keeps what an event says, and its structured output as it is', () 
   ]);
 });
 
-test('sealing makes -0 to 0, which is all that JSON can say', () => {
+test('sealing turns -0 into 0, as JSON does', () => {
   expect(sealEvent(eventWith({ list: [-0] })).customMetadata).toEqual({ list: [0] });
 });
 
@@ -57,7 +57,7 @@ describe('what is not JSON', () => {
   });
 });
 
-test('what is frozen on the outside only is copied and checked like anything else', () => {
+test('copies and checks an object that is frozen only on the outside', () => {
   const part = { text: 'fine' };
   const content = Object.freeze({ role: 'model', parts: Object.freeze([part]) as never });
   const sealed = sealEvent(createEvent({ id: '1', content }));
@@ -224,7 +224,7 @@ describe('usual events are sealed as the walk by fields seals them', () => {
     expect(count).toBeGreaterThan(200);
   });
 
-  test('a fault leaves no trace in the next one', () => {
+  test('the message of a fault does not contain parts of an earlier one', () => {
     const at = (response: object): Event => ({
       ...createEvent({ ...base }),
       content: { role: 'user', parts: [{ functionResponse: { id: 'c', name: 'f', response: { ...response } } }] },

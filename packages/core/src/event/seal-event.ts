@@ -15,12 +15,11 @@ export interface SealEventOptions {
 }
 
 /**
- * The event as it is stored: a copy that is JSON, whose every known field is what its type says, and that nobody can change,
- * because every object in it is frozen. A known field that is null is left out, as in `parseEvent`; unknown fields are kept. The given
- * event stays its owner's. What `sealContent` and `sealJson` returned is shared and not copied again. The structured output, which is
- * not JSON, is carried over as it is.
+ * Returns the stored form of an event: a deeply frozen JSON copy, with the types of all known fields checked. Leaves out known
+ * fields that are null, like `parseEvent`, and keeps unknown fields. Does not change the given event. Values of `sealContent` and
+ * `sealJson` are not copied again. The structured output, which need not be JSON, is kept as it is.
  *
- * @throws InvalidEventError that names the path of what is not JSON, of another type than it must be, or missing
+ * @throws InvalidEventError that names the path of a value that is not JSON, has the wrong type, or is missing
  */
 export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions = {}): Event {
   const copy = (checkBytes ? undefined : sealUsualEvent(event)) ?? sealByField(EVENT, event, 'event', 0, checkBytes);
@@ -29,8 +28,8 @@ export function sealEvent(event: Event, { checkBytes = false }: SealEventOptions
 }
 
 /**
- * A message as it is stored: a frozen copy that events share.
- * @throws InvalidEventError that names the path at fault
+ * Returns the stored form of a content: a deeply frozen copy that events share.
+ * @throws InvalidEventError that names the invalid path
  */
 export function sealContent(content: Content): Content {
   const copy = sealUsualContent(content) ?? sealByField(CONTENT, content, 'content', 1, false);
@@ -55,7 +54,7 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
  * the walk decides, and words the fault. A test compares the two.
  */
 
-/** The walk of what is inside of a usual event. Nobody reads its fault. */
+/** The copy of the inner values of a usual event. Its fault is not used. */
 const inner = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
 
 const NO_ACTIONS: EventActions = Object.freeze({ stateDelta: NOTHING, artifactDelta: NOTHING });
@@ -150,7 +149,7 @@ function sealData(data: Record<string, unknown> | undefined): Record<string, unk
   return copyValue(data, inner, 5, DATA) as Record<string, unknown> | undefined;
 }
 
-/** True for an object with no keys but these. */
+/** True for an object without other keys than these. */
 function hasOnly(value: object, one?: string, two?: string, three?: string): boolean {
   for (const key in value) if (key !== one && key !== two && key !== three) return false;
   return true;

@@ -24,7 +24,7 @@ describe('serializeEvent', () => {
     );
   });
 
-  test('omits nulls and empty optionals, and keeps what says something', () => {
+  test('omits null and empty optional fields and keeps all others', () => {
     const event = {
       ...EVENT,
       branch: null,
@@ -57,7 +57,7 @@ describe('serializeEvent', () => {
     });
   });
 
-  test('omits them wherever one stands alone', () => {
+  test('omits a single null or empty field in any place', () => {
     for (const empty of [null, [], {}]) {
       expect(written({ ...EVENT, customMetadata: empty } as unknown as Event)).toEqual(EVENT);
       const actions = { ...EVENT.actions, agentState: empty };
@@ -65,7 +65,7 @@ describe('serializeEvent', () => {
     }
   });
 
-  test('completes the actions of an event that came without', () => {
+  test('adds actions to an event without them', () => {
     for (const actions of [undefined, null, {}, { stateDelta: null }]) {
       const event = { ...EVENT, actions } as unknown as Event;
       expect(written(event)).toMatchObject({ actions: { stateDelta: {}, artifactDelta: {} } });
@@ -83,7 +83,7 @@ describe('serializeEvent', () => {
     expect(event).toEqual(before);
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const event = createEvent({ tags: [], ...(JSON.parse('{"__proto__":{"a":1}}') as object) });
     expect(serializeEvent(event)).toContain('"__proto__":{"a":1}');
     expect(serializeEvent(event, { include: ['__proto__.a'] })).toBe('{"__proto__":{"a":1}}');
@@ -92,14 +92,14 @@ describe('serializeEvent', () => {
 });
 
 describe('include and exclude', () => {
-  test('include keeps the paths and what leads to them, through lists', () => {
+  test('include keeps the paths and their parents, through lists', () => {
     expect(written(EVENT, { include: ['id', 'content.parts.text'] })).toEqual({
       id: 'id',
       content: { parts: [{ text: 'hi' }, {}] },
     });
   });
 
-  test('exclude takes the paths out, through lists', () => {
+  test('exclude removes the paths, through lists', () => {
     expect(written(EVENT, { exclude: ['content.parts.inlineData', 'actions', 'timestamp'] })).toEqual({
       id: 'id',
       invocationId: 'e-1',
@@ -108,13 +108,13 @@ describe('include and exclude', () => {
     });
   });
 
-  test('exclude works on what include left', () => {
+  test('exclude applies after include', () => {
     expect(written(EVENT, { include: ['content'], exclude: ['content.parts.inlineData.data'] })).toEqual({
       content: { role: 'model', parts: [{ text: 'hi' }, { inlineData: { mimeType: 'a/b' } }] },
     });
   });
 
-  test('of two paths of which one holds the other, the wider one counts, in either order', () => {
+  test('the wider of two nested paths wins, in either order', () => {
     for (const paths of [
       ['content', 'content.parts.text'],
       ['content.parts.text', 'content'],
@@ -124,14 +124,14 @@ describe('include and exclude', () => {
     }
   });
 
-  test('paths that lead nowhere change nothing', () => {
+  test('ignores paths to absent fields', () => {
     expect(written(EVENT, { exclude: ['branch', 'id.deeper', 'content.nothing'] })).toEqual(EVENT);
     expect(written(EVENT, { include: ['branch'] })).toEqual({});
     expect(written(EVENT, { include: ['id.deeper'] })).toEqual({ id: 'id' });
     expect(written(EVENT, { include: [], exclude: [] })).toEqual(EVENT);
   });
 
-  test.each(['', '.', 'content..text', 'content.'])('refuses %j, which is no path', (path) => {
+  test.each(['', '.', 'content..text', 'content.'])('throws for the invalid path %j', (path) => {
     expect(() => serializeEvent(EVENT, { include: [path] })).toThrow(InvalidRequestError);
     expect(() => serializeEvent(EVENT, { exclude: [path] })).toThrow(/^exclude: /);
   });

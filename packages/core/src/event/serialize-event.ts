@@ -11,7 +11,7 @@ export interface SerializeEventOptions {
   readonly indent?: number;
 }
 
-/** An event as JSON text: null and empty optionals are omitted, both deltas of `actions` always written. */
+/** Returns an event as JSON text. Omits optional fields that are null or empty; always writes `stateDelta` and `artifactDelta`. */
 export function serializeEvent(event: Event, options: SerializeEventOptions = {}): string {
   const { include, exclude, indent } = options;
   let value: unknown = isTidy(event) ? event : tidy(event);
@@ -20,7 +20,7 @@ export function serializeEvent(event: Event, options: SerializeEventOptions = {}
   return JSON.stringify(value, null, indent);
 }
 
-/** True when `JSON.stringify` of the event is its wire form already, which is so for nearly every event the runtime makes. */
+/** True if `JSON.stringify` of the event is its wire form, which holds for nearly every event of the runtime. */
 function isTidy(event: Event): boolean {
   const { actions } = event;
   if (!actions?.stateDelta || !actions.artifactDelta) return false;
@@ -47,7 +47,7 @@ function withoutBlanks(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined && !isBlank(item)));
 }
 
-/** Null, an empty list or an empty object: as an optional it says no more than its absence. */
+/** True for null, an empty list and an empty object, which as optional fields mean the same as an absent field. */
 function isBlank(value: unknown): boolean {
   if (typeof value !== 'object') return false;
   if (Array.isArray(value)) return value.length === 0;
@@ -55,7 +55,7 @@ function isBlank(value: unknown): boolean {
   return true;
 }
 
-/** Paths as a tree; a path ends at a leaf, and what is below a leaf goes with it. */
+/** Paths as a tree. A leaf stands for everything below it. */
 type PathTree = Map<string, PathTree>;
 
 function pathTree(paths: readonly string[], option: string): PathTree {

@@ -33,12 +33,12 @@ const FULL: Event = {
   actions: { ...PLAIN.actions, removedState: ['b'], history: { seq: 2, rewoundFrom: 1 } },
 };
 
-test('an event of the ADK alone is handed on as it is', () => {
+test('toStrictAdk returns an event with only ADK fields unchanged', () => {
   expect(toStrictAdk(PLAIN)).toEqual(PLAIN);
   expect(fromStrictAdk(PLAIN)).toBe(PLAIN);
 });
 
-test('our fields move under customMetadata.eventloom, those inside usage and actions too', () => {
+test('toStrictAdk moves additional fields to customMetadata.eventloom, including those in usage and actions', () => {
   expect(toStrictAdk(FULL)).toEqual({
     ...PLAIN,
     customMetadata: {
@@ -75,7 +75,7 @@ test.each([
   expect(fromStrictAdk(parseEvent(serializeEvent(strict)))).toEqual(event);
 });
 
-test('neither changes what it was given', () => {
+test('toStrictAdk and fromStrictAdk do not change their arguments', () => {
   const before = structuredClone(FULL);
   const strict = toStrictAdk(FULL);
   const strictBefore = structuredClone(strict);

@@ -1,10 +1,10 @@
 import { setOwn } from '../content/json.ts';
 import type { Event } from './event.ts';
 
-/** The key of `customMetadata` that holds our additional fields in an ADK event. */
+/** Key of `customMetadata` for Eventloom's additional fields in an ADK event. */
 const CARRIER = 'eventloom';
 
-/** The fields that every adk-python `Event` since 1.21 has; everything else is an addition. */
+/** Fields of adk-python's `Event` since 1.21. All other fields are additions. */
 const ADK_FIELDS = new Set([
   'id',
   'invocationId',
@@ -34,8 +34,8 @@ const ADK_FIELDS = new Set([
 ]);
 
 /**
- * The event with only the ADK's fields: ours move under `customMetadata.eventloom`. `fromStrictAdk` undoes it, also when the
- * event's own metadata has such a key.
+ * Returns the event with only the ADK's fields; Eventloom's fields move to `customMetadata.eventloom`. `fromStrictAdk` is the
+ * inverse, even if the event's own metadata has that key.
  */
 export function toStrictAdk(event: Event): Event {
   const strict: Record<string, unknown> = {};
@@ -58,7 +58,7 @@ export function toStrictAdk(event: Event): Event {
   return strict as unknown as Event;
 }
 
-/** The event that `toStrictAdk` was given. */
+/** Restores the event that was given to `toStrictAdk`. */
 export function fromStrictAdk(strict: Event): Event {
   const carried: unknown = strict.customMetadata?.[CARRIER];
   if (typeof carried !== 'object' || carried === null) return strict;

@@ -7,13 +7,13 @@ import { type Platform, reportTo } from '../platform/platform.ts';
 
 /** A part of a run that has a beginning and an end. */
 export type Operation =
-  /** A whole run, once its session is locked. `resumed` is true for a run that goes on. */
+  /** A whole run, once its session is locked. `resumed` is true for a resumed run. */
   | { readonly kind: 'run'; readonly context: InvocationContext; readonly resumed: boolean }
   /** One execution of an agent. */
   | { readonly kind: 'agent'; readonly context: InvocationContext }
   /** One request to a model. */
   | { readonly kind: 'model'; readonly context: InvocationContext; readonly request: LlmRequest }
-  /** One tool call with its callbacks; also the call of a tool that does not exist. */
+  /** One tool call with its callbacks, including calls of a tool that does not exist. */
   | {
       readonly kind: 'tool';
       readonly context: ToolContext;
@@ -21,12 +21,12 @@ export type Operation =
       readonly args: Readonly<Record<string, unknown>>;
     };
 
-/** The outcome of an operation. `left`: it was closed before its end, because its reader stopped reading or the run was aborted. */
+/** The outcome of an operation. `left`: it was closed early, because its reader stopped reading or the run was aborted. */
 export type OperationEnd = { readonly status: 'ok' | 'left' } | { readonly status: 'error'; readonly error: Error };
 
 /**
- * Observes runs, agents, model calls and tool calls: for traces, metrics and logs. Plugins decide, instrumentation observes: nothing that
- * it does changes a run. Given to a runner as `instrumentation`; a run without any pays nothing for it.
+ * Observes runs, agents, model calls and tool calls, for traces, metrics and logs. Set as `instrumentation` of a runner. It cannot change
+ * a run; plugins can. A run without instrumentation has no overhead.
  */
 export interface Instrumentation {
   /**
@@ -36,7 +36,7 @@ export interface Instrumentation {
   start(operation: Operation): ActiveOperation | undefined;
 }
 
-/** An operation that is observed. */
+/** An operation that is being observed. */
 export interface ActiveOperation {
   /**
    * Runs one step of the operation, as `context.with` of OpenTelemetry does, and returns what the step returns. Called for each step of a
@@ -45,11 +45,11 @@ export interface ActiveOperation {
   run<T>(step: () => T): T;
   /** Called for each response of a model, chunks included. Errors are reported to the platform. */
   response?(response: LlmResponse): void;
-  /** Called exactly once, whatever happens, also when the reader left. Errors are reported to the platform. */
+  /** Called exactly once, also after an error and after the reader stopped reading. Errors are reported to the platform. */
   end(end: OperationEnd): void;
 }
 
-/** Starts an operation; undefined when nothing observes it. */
+/** Starts an operation. Returns undefined if it is not observed. */
 export function startOperation(
   {
     instrumentation,
@@ -67,7 +67,7 @@ export function startOperation(
   }
 }
 
-/** An operation under way. Ends once, and keeps the errors of instrumentation away from the run. */
+/** An operation in progress. Ends once, and keeps errors of the instrumentation away from the run. */
 export class ObservedOperation {
   readonly #active: ActiveOperation;
   readonly #platform: Platform;
@@ -94,17 +94,17 @@ export class ObservedOperation {
     this.end({ status: 'ok' });
   }
 
-  /** Ends the operation when it was not ended: its reader left. */
+  /** Ends the operation as `left`, unless it has ended. */
   leave(): void {
     this.end({ status: 'left' });
   }
 
-  /** Ends the operation with what it threw. */
+  /** Ends the operation with the error that it threw; as `left` if that is a RunAbortedError. */
   fail(thrown: unknown): void {
     this.end(RunAbortedError.isInstance(thrown) ? { status: 'left' } : { status: 'error', error: toError(thrown) });
   }
 
-  /** Makes `around` end the operation as failed, although its function returns: a tool's error becomes its answer to the model. */
+  /** Makes `around` end the operation as failed even though its function returns, for a tool's error that becomes a response. */
   failWith(thrown: unknown): void {
     this.#failure = { thrown };
   }
@@ -141,7 +141,7 @@ export class ObservedOperation {
 /**
  * Runs the steps of a generator inside an operation, which ends with it.
  *
- * @param abortSignal ends the operation when it fires: neither the generator nor its reader need listen to it
+ * @param abortSignal ends the operation when it fires, even if the generator and its reader ignore it
  * @param onValue called with each value before its reader gets it
  */
 export function observeGenerator<T>(
@@ -172,14 +172,14 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     operation.onEnd = () => abortSignal.removeEventListener('abort', this.#onAbort);
   }
 
-  // Also while it waits at a yield: its reader may be stuck in a callback, and never come back.
+  // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
   readonly #onAbort = (): void => this.#operation.leave();
 
   next(): Promise<IteratorResult<T, void>> {
     return this.#step(() => this.#inner.next());
   }
 
-  /** The reader leaves. */
+  /** Closes the generator because its reader stopped reading. */
   async return(): Promise<IteratorResult<T, void>> {
     // The generator returns when its current step is done, which may be never.
     if (this.#isWorking) this.#operation.leave();
@@ -220,7 +220,7 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
 
 /**
  * Combines several instrumentations: each operation is nested in all of them, the first one outermost. An error of one is reported to the
- * platform, and the others go on. Undefined for none.
+ * platform and does not affect the others. Returns undefined for an empty list.
  */
 export function combineInstrumentation(
   all: readonly Instrumentation[],

@@ -11,7 +11,7 @@ function fifoOf(count: number): Fifo<Item> {
   return fifo;
 }
 
-test('what was pushed comes out in order, also after many were taken', () => {
+test('returns items in the order in which they were pushed, also after many were taken', () => {
   const fifo = fifoOf(3000);
   const taken: (number | undefined)[] = [];
   for (let at = 0; at < 2500; at++) taken.push(fifo.shift()?.at);
@@ -20,7 +20,7 @@ test('what was pushed comes out in order, also after many were taken', () => {
   expect(taken).toEqual(Array.from({ length: 3001 }, (_, at) => at));
 });
 
-test('the oldest stays until it is taken out', async () => {
+test('peek leaves the oldest item in the queue until shift', async () => {
   const fifo = fifoOf(2);
   expect(await fifo.peek()).toEqual({ at: 0 });
   expect(await fifo.peek()).toEqual({ at: 0 });
@@ -28,14 +28,14 @@ test('the oldest stays until it is taken out', async () => {
   expect(await fifo.peek()).toEqual({ at: 1 });
 });
 
-test('a reader who waits gets what is pushed', async () => {
+test('a waiting reader gets the next item that is pushed', async () => {
   const fifo = fifoOf(0);
   const waiting = fifo.peek();
   fifo.push({ at: 1 });
   expect(await waiting).toEqual({ at: 1 });
 });
 
-test('a reader who waits is told of the end, and one who comes later gets first what is left', async () => {
+test('end resolves a waiting reader, and a later reader gets the remaining items first', async () => {
   const fifo = fifoOf(0);
   const waiting = fifo.peek();
   fifo.end();
@@ -46,7 +46,7 @@ test('a reader who waits is told of the end, and one who comes later gets first 
   expect(await fifo.peek()).toBeUndefined();
 });
 
-test("a reader's signal ends its wait, and what comes is for the next", async () => {
+test("the signal ends a reader's wait, and the next reader gets the next item", async () => {
   const fifo = fifoOf(0);
   const controller = new AbortController();
   const waiting = fifo.peek(controller.signal);
@@ -57,7 +57,7 @@ test("a reader's signal ends its wait, and what comes is for the next", async ()
   expect(await fifo.peek()).toEqual({ at: 1 });
 });
 
-test('what is dropped does not come, wherever it waits', () => {
+test('drop removes items from any position', () => {
   const fifo = fifoOf(5);
   fifo.shift();
   fifo.drop(({ at }) => at % 2 === 1);

@@ -26,7 +26,8 @@ export class Fifo<T extends object> {
   }
 
   /**
-   * The oldest, which stays until `shift`, as soon as there is one; undefined at the end, when there is none left. For one reader at a time.
+   * Resolves to the oldest item as soon as there is one; the item stays until `shift`. Resolves to undefined once the queue has ended and
+   * is empty. For one reader at a time.
    * @throws the signal's reason when it fires before there is one
    */
   async peek(abortSignal?: AbortSignal): Promise<T | undefined> {
@@ -43,7 +44,7 @@ export class Fifo<T extends object> {
     }
   }
 
-  /** Takes the oldest out; undefined when there is none. */
+  /** Removes and returns the oldest item; undefined if the queue is empty. */
   shift(): T | undefined {
     const oldest = this.#waiting[this.#first];
     if (oldest) this.#first++;

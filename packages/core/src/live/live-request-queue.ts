@@ -20,13 +20,13 @@ export type LiveRequest =
  * Iterating takes out one request after the other until the queue is closed and empty. For one reader at a time, in place of `peek`.
  */
 export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
-  /** The most that may wait, in characters of base64 and text. */
+  /** Capacity of the queue, in characters of base64 and text. */
   readonly maxChars: number;
-  /** The characters that wait to be read. */
+  /** Number of characters that wait to be read. */
   readonly chars: number;
   /** True once `close` was called: every further send throws. */
   readonly isClosed: boolean;
-  /** True while contents or tool responses wait, and not only media and signs of activity. */
+  /** True while contents or tool responses wait; media and activity signals do not count. */
   readonly holdsWritten: boolean;
 
   /** Sends a whole turn of the user. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the content has no parts */
@@ -44,15 +44,15 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   /** Sends responses to calls that wait. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or without a response */
   sendToolResponse(...toolResponses: FunctionResponse[]): void;
 
-  /** Ends the run when everything that was sent before is read. A second call is a no-op. The run closes its queue as well when it ends. */
+  /** Closes the queue: the run ends after it has read all earlier requests. A second call is a no-op. A run that ends closes its queue. */
   close(): void;
 
-  /** Resolves when the queue is closed. */
+  /** Resolves once the queue is closed. */
   whenClosed(): Promise<void>;
 
   /**
-   * Resolves when the queue is less than half full or closed. A send of at most half of `maxChars` then fits, of which 64 are counted for
-   * each request beside its text and data. Reserves nothing: with several producers, a send of another one may come first.
+   * Resolves when the queue is less than half full, or closed. A send of at most half of `maxChars` then fits; each request counts 64
+   * characters in addition to its text and data. Nothing is reserved: with several producers, another one may send first.
    */
   ready(): Promise<void>;
 
@@ -63,6 +63,6 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
    */
   peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
 
-  /** Takes the oldest request out. */
+  /** Removes the oldest request. */
   shift(): void;
 }

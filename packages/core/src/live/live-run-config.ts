@@ -4,34 +4,35 @@ import { checkOptions, type Checks, ofType, record } from '../agent/options.ts';
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
 export type Modality = (typeof Modality)[keyof typeof Modality];
 
-/** Options of live runs; other runs ignore them. Objects are those of the service and passed through. */
+/** Options of live runs; other runs ignore them. Objects are passed to the model's service unchanged. Undefined: the service's default. */
 export interface LiveRunConfig {
-  /** One of the two: live models answer in one modality. Default `['AUDIO']`. */
+  /** Modality of the answers: `['AUDIO']` or `['TEXT']`, not both. Default `['AUDIO']`. */
   readonly responseModalities?: readonly Modality[] | undefined;
   /** The voice and the language. */
   readonly speechConfig?: object | undefined;
-  /** Turns what the user says to text. Default: on when agents can hand over, because the next one gets to read what was said. */
+  /** Transcribes the user's speech. Default: on if agents can transfer to each other, because the next agent reads the transcription. */
   readonly inputAudioTranscription?: object | undefined;
-  /** Turns what the model says to text. Default as for the input. */
+  /** Transcribes the model's speech. Default: as for `inputAudioTranscription`. */
   readonly outputAudioTranscription?: object | undefined;
   /** Options of the service for detecting the user's speech. */
   readonly realtimeInputConfig?: object | undefined;
   /**
-   * `{}`: asks for handles, by which lost connections go on where they were. They also come to the reader, as `liveSessionResumptionUpdate`. With
-   * a `handle` in it the first connection of the run goes on with that one; agents that get the call later are told the history.
+   * `{}` requests handles, with which a new connection resumes a lost one. The reader of the run gets them as
+   * `liveSessionResumptionUpdate`. With `handle`, the first connection of the run resumes that session; agents that take over later
+   * get the history instead. Default: no handles.
    */
   readonly sessionResumption?: object | undefined;
-  /** Lets the service drop what is old, so that a session is not ended for its length. */
+  /** Lets the service drop old content, so that it does not end a session for its length. */
   readonly contextWindowCompression?: object | undefined;
   readonly proactivity?: object | undefined;
   readonly enableAffectiveDialog?: boolean | undefined;
   /**
-   * Saves the audio of both sides as artifacts, WAV where it is raw, and stores events that refer to them: the model's when it is cut
-   * off or has said all, the user's when the turn is complete. What cannot be saved is told by an event with the code `AUDIO_NOT_SAVED`. Needs an
-   * artifact service. Default false.
+   * True saves the audio of both sides as artifacts, raw audio as WAV, and stores events that refer to them: the model's after its
+   * reply is complete or interrupted, the user's after the turn is complete. An event with the code `AUDIO_NOT_SAVED` reports audio
+   * that cannot be saved. Needs an artifact service. Default false.
    */
   readonly saveLiveBlob?: boolean | undefined;
-  /** True re-establishes a connection that ends. Default true. */
+  /** True opens a new connection when one ends. Default true. */
   readonly liveReconnect?: boolean | undefined;
 }
 

@@ -12,18 +12,18 @@ export interface RunLiveParams {
   readonly appName?: string | undefined;
   readonly userId: string;
   readonly sessionId: string;
-  /** The client's input, before and during the run. For this run alone; closing it ends the run. */
+  /** The client's input, before and during the run. A queue serves one run; closing it ends the run. */
   readonly liveRequestQueue: BaseLiveRequestQueue;
   readonly runConfig?: RunConfig | undefined;
   /** Applied over `runConfig` and the runner's defaults. */
   readonly bounds?: RunBounds | undefined;
-  /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
+  /** Added to `customMetadata` of every event of the run. Wins over `runConfig.customMetadata`; keys that an event sets itself win over both. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Aborts the run, which then throws RunAbortedError. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** The runner of a live run: what the parameters of the run are checked against. */
+/** The part of a runner that the check of a live run's parameters needs. */
 export interface LiveRunHost {
   readonly appName: string;
   readonly artifactService: BaseArtifactService | undefined;
@@ -33,23 +33,23 @@ export interface LiveRunHost {
 export interface LiveSupport {
   /**
    * Checks the parameters of a live run, and takes its queue. A queue that is refused can serve another run.
-   * @throws ConfigurationError for a parameter that live runs do not have, for one that the runner cannot serve, and for a queue that serves
-   * another run
+   * @throws ConfigurationError for an unknown parameter, for one that the runner does not support, and for a queue that serves another
+   * run
    */
   startRun(params: RunLiveParams, host: LiveRunHost): LiveRun;
 }
 
-/** The live side of one run: runs agents live, decides how long the run waits for a client that left, and which events are stored. */
+/** The live part of one run: runs agents live, limits the wait after the client has disconnected, and decides which events are stored. */
 export interface LiveRun {
   readonly queue: BaseLiveRequestQueue;
 
-  /** True once the client left and the run stopped waiting for something that did not settle. Such a run ends without an error. */
+  /** True once the client has disconnected and the run gave up waiting for unfinished work. Such a run ends without an error. */
   readonly clientDisconnected: boolean;
 
   /**
    * Checks that an agent, and every agent that it may transfer to, can run live.
    *
-   * @param root the top of the tree that is run
+   * @param root root of the tree that runs
    * @throws ConfigurationError
    */
   checkAgent(agent: BaseAgent, root: BaseAgent): void;
@@ -64,21 +64,21 @@ export interface LiveRun {
   /** The media that the client sends while a tool with `inputStream` runs; undefined before and after the call, and for other tools. */
   inputStream(functionCallId: string): BaseLiveRequestQueue | undefined;
 
-  /** Waits for the session. Gives up when the client leaves meanwhile and has sent nothing. */
+  /** Waits for the session. Stops waiting if the client disconnects and has sent nothing. */
   whileWaiting<T>(
     wait: (signal: AbortSignal | undefined) => Promise<T>,
     abortSignal: AbortSignal | undefined,
   ): Promise<T>;
 
-  /** Waits for application code as `context.untilAborted` does, and for a minute at most once the client has left. */
+  /** Waits for application code like `context.untilAborted`; at most one minute after the client has disconnected. */
   until<T>(work: Promise<T>, context: InvocationContext): Promise<T>;
 
   /** True for an event that is streamed and never stored: raw media, and resumption handles of the model service. */
   isOnlyStreamed(event: Event): boolean;
 
-  /** Resolves when the words that were said so far are stored, or after two seconds, because another run takes the session. */
+  /** Prepares for another run that takes the session: resolves once the speech so far is stored, or after two seconds. */
   yieldSession(platform: Platform): Promise<void>;
 
-  /** Tells the client that nobody listens any more. Called once, when the run has ended. */
+  /** Closes the client's queue. Called once, after the run has ended. */
   close(): void;
 }

@@ -2,13 +2,13 @@ import type { Content } from '../content/content.ts';
 import type { Event } from '../event/event.ts';
 import type { Session, SessionKey } from '../session/session.ts';
 
-/** Something remembered. */
+/** One memory of a user. */
 export interface MemoryEntry {
   /** The remembered text, without thoughts, calls and files. */
   readonly content: Content;
-  /** Names the memory among those of its user; opaque. */
+  /** Opaque id, unique among the memories of the user. */
   readonly id?: string;
-  /** The session it was said in. */
+  /** Id of the session that the remembered event belongs to. */
   readonly sessionId?: string;
   /** `user`, or the agent's name. */
   readonly author?: string;
@@ -18,20 +18,20 @@ export interface MemoryEntry {
   readonly customMetadata?: Readonly<Record<string, unknown>>;
 }
 
-/** Adds some events of a session to memory. */
+/** Parameters of `addEventsToMemory`. */
 export interface AddEventsToMemoryRequest extends SessionKey {
   readonly events: readonly Event[];
 }
 
-/** Looks for memories of one user. */
+/** Parameters of `searchMemory`. */
 export interface SearchMemoryRequest {
   readonly appName: string;
   readonly userId: string;
-  /** Words in any language. Of a long query the first 64 different words count. */
+  /** Words in any language. Only the first 64 different words are used. */
   readonly query: string;
-  /** At most so many; default 10, maximum 100. */
+  /** Maximum number of memories. Default 10, upper limit 100. */
   readonly limit?: number | undefined;
-  /** Leaves out what was said in this session. */
+  /** Leaves out memories of this session. */
   readonly exceptSessionId?: string | undefined;
 }
 
@@ -40,51 +40,51 @@ export interface SearchMemoryResponse {
   readonly memories: MemoryEntry[];
 }
 
-/** Names one memory. */
+/** Parameters of `deleteMemory`. */
 export interface DeleteMemoryRequest {
   readonly appName: string;
   readonly userId: string;
-  /** The `id` that a search gave. */
+  /** `id` of a memory that a search returned. */
   readonly memoryId: string;
 }
 
-/** Names the memories of a user, or those of one of their sessions. */
+/** Parameters of `deleteMemories`. */
 export interface DeleteMemoriesRequest {
   readonly appName: string;
   readonly userId: string;
-  /** All of the user's memories when absent. */
+  /** Deletes only the memories of this session. Default: all memories of the user. */
   readonly sessionId?: string | undefined;
 }
 
 /**
- * Remembers across the sessions of a user: what every back end promises, and what the conformance suite in
- * `@eventloom/memory/conformance` checks.
+ * Stores memories across the sessions of a user. This class documents the behaviour of every back end; the suite in
+ * `@eventloom/memory/conformance` checks it.
  *
- * **Whose.** A memory belongs to one user of one app. No other user and no other app ever finds it.
+ * **Owner.** A memory belongs to one user of one app. No other user and no other app can find it.
  *
- * **What.** An event is remembered when it holds text, or a whole transcription, with at least one word in it. Its text parts are
- * kept and nothing else: no thoughts, calls, results, files or metadata. Not remembered are partial events, errors, what was
- * rewound, and what the framework or a graph node says of its work: hand-off announcements, `preprocessing.*`,
- * `postprocessing.*`, summaries, and what an agent says inside while it serves another as a tool. Of a longer text the first
- * 10,000 characters are kept.
+ * **Content.** An event is remembered if it has text, or a complete transcription, with at least one word. Only its text parts are
+ * kept, without thoughts, calls, results, files and metadata, and at most 10,000 characters of them. Not remembered are partial
+ * events, errors, rewound events, and events of the framework or of graph nodes: transfer announcements, `preprocessing.*`,
+ * `postprocessing.*`, summaries, and events of agents that are called as tools.
  *
- * **Once.** An event is told by its session and its id: adding it again changes nothing, so a session may be added after every
- * turn. All of a call is added, or nothing of it.
+ * **Idempotence.** An event is identified by its session and its id. Adding it again changes nothing, so a session may be added
+ * after every turn. A call adds all of its events or none.
  *
- * **Found.** Words are runs of Unicode letters, marks and numbers, any script, and single emoji, in any colour; a run of more than 64
+ * **Search.** Words are runs of Unicode letters, marks and numbers, any script, and single emoji, in any colour; a run of more than 64
  * is several. Case, width, accents and vowel points make no difference, nor does what Arabic and Hebrew join to the front of a word
  * (the article, "and", prepositions). In scripts that put no spaces between words, or join endings to them (Han, Hiragana,
- * Katakana, Bopomofo, Hangul, Thai, Lao, Khmer, Myanmar), each pair of neighbours is a word, and so is a single one. A memory is found when it has a word of the query. A word counts more the fewer
- * of the user's memories have it; the memory with the highest sum is first, of equal ones the later said, then the later added.
+ * Katakana, Bopomofo, Hangul, Thai, Lao, Khmer, Myanmar), each pair of neighbours is a word, and so is a single one. A memory is found when it has a word of the query. A word has the more weight,
+ * the fewer of the user's memories contain it. The memory with the highest sum of weights is first; among equal ones the one with the
+ * later event, then the one that was added later.
  *
- * What is given and what is found are copies: changing them changes nothing stored. Every method throws InvalidRequestError for a
+ * Arguments and results are copies: changing them changes nothing stored. Every method throws InvalidRequestError for a
  * malformed, empty or over-long (256 bytes) name, which changes nothing, and StorageError when the storage cannot be used: it is locked,
  * full or cannot be reached.
  */
 export abstract class BaseMemoryService {
   /**
-   * Remembers the events that this session object holds, which may be a window of all. What a rewind among them covers is
-   * forgotten, also where it was added earlier.
+   * Adds the events of this session object, which may be a part of the session. Events that a rewind among them undoes are
+   * forgotten, even if they were added earlier.
    * @throws InvalidRequestError for an event without an id or a time
    */
   abstract addSessionToMemory(session: Session): Promise<void>;
@@ -96,17 +96,17 @@ export abstract class BaseMemoryService {
   abstract addEventsToMemory(request: AddEventsToMemoryRequest): Promise<void>;
 
   /**
-   * The user's memories that fit the query best. A query without words finds nothing.
-   * @throws InvalidRequestError for a query that is no text, or a limit that is no positive integer
+   * Returns the user's memories that match the query, best match first; empty for a query without words.
+   * @throws InvalidRequestError for a query that is not a string, or a limit that is not a positive integer
    */
   abstract searchMemory(request: SearchMemoryRequest): Promise<SearchMemoryResponse>;
 
-  /** Forgets one memory: adding its session again does not bring it back. Absent: a no-op. */
+  /** Deletes one memory for good: adding its session again does not restore it. A no-op if it does not exist. */
   abstract deleteMemory(request: DeleteMemoryRequest): Promise<void>;
 
   /**
-   * Forgets all of a user or of one of their sessions, and keeps nothing of it, not even which events they were: a session that
-   * is added again is remembered again. Delete the session as well when it is to be gone. Absent: a no-op.
+   * Deletes all memories of a user or of one of their sessions, including the ids of their events: a session that is added again is
+   * remembered again. Delete the session as well to prevent that. A no-op if there are none.
    */
   abstract deleteMemories(request: DeleteMemoriesRequest): Promise<void>;
 }

@@ -3,9 +3,9 @@ import type { LlmResponse } from './llm-response.ts';
 
 /** A response of a live connection: output of the model, or news about the connection from the service. */
 export interface LiveLlmResponse extends LlmResponse {
-  /** The model has said all of its reply; audio of it may still be played. `turnComplete` follows. */
+  /** True once the reply is complete; its audio may still be playing. `turnComplete` follows. */
   generationComplete?: boolean;
-  /** Calls that the model takes back, because the user cut in. */
+  /** Calls that the model cancels because the user interrupted it. */
   toolCallCancellation?: { ids: string[] };
   /** The service will end the connection after this time. */
   goAway?: { timeLeftMs?: number };
@@ -17,15 +17,15 @@ export interface LiveLlmResponse extends LlmResponse {
 }
 
 /**
- * A live connection to a model: both sides speak when they like. Sends are kept in the order in which they are called, and resolve
- * when the connection has taken what they send.
+ * A live connection to a model, on which both sides send at any time. Sends keep the order of their calls, and resolve once the
+ * connection has accepted the data.
  */
 export interface BaseLlmConnection {
-  /** True when a call that does not keep the model from speaking can be answered in several responses (`willContinue`). */
+  /** True if a non-blocking call can be answered with several responses (`willContinue`). */
   readonly takesInterimResponses?: boolean | undefined;
-  /** True when the service takes responses only to calls that have an id, and what comes of others is to be told in words. */
+  /** True if the service accepts responses only to calls with an id. Results of other calls are sent as text. */
   readonly needsCallIds?: boolean | undefined;
-  /** True when the service tells with its handles what of the sends it consumed (`consumedSends`). */
+  /** True if the service reports `consumedSends` with its handles. */
   readonly tellsConsumed?: boolean | undefined;
   /**
    * Sends the history, once, at the start. The model answers a history that ends with the user's words or with
@@ -33,11 +33,11 @@ export interface BaseLlmConnection {
    * @param isWaiting true if the calls at its end have no responses yet, so that the model does not answer
    */
   sendHistory(history: readonly Content[], isWaiting?: boolean): Promise<void>;
-  /** A whole turn of the user's. */
+  /** Sends a whole turn of the user. */
   sendContent(content: Content): Promise<void>;
-  /** Answers to the model's calls. With `willContinue` more of the same call follow. */
+  /** Sends responses to the model's calls. With `willContinue` more responses of the same call follow. */
   sendToolResponses(responses: readonly FunctionResponse[]): Promise<void>;
-  /** A piece of audio or video. */
+  /** Sends a piece of audio or video. */
   sendRealtime(blob: Blob): Promise<void>;
   sendActivityStart(): Promise<void>;
   sendActivityEnd(): Promise<void>;
@@ -48,6 +48,6 @@ export interface BaseLlmConnection {
    * @throws LiveConnectionError if the connection ends in another way
    */
   receive(): AsyncGenerator<LiveLlmResponse, void, void>;
-  /** Ends the connection. What was sent before is on its way. A second call is a no-op. */
+  /** Closes the connection after the earlier sends. A second call is a no-op. */
   close(): Promise<void>;
 }

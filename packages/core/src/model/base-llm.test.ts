@@ -8,7 +8,7 @@ class Mute extends BaseLlm {
   }
 }
 
-test('isBaseLlm knows the models of another loaded copy of this package, and nothing else', async () => {
+test('isBaseLlm is true for models of another loaded copy of this package, and false for other values', async () => {
   vi.resetModules();
   const copy = await import('./base-llm.ts');
   expect(copy.BaseLlm).not.toBe(BaseLlm);

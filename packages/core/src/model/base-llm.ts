@@ -4,10 +4,19 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
-/** Finds the model that a name stands for, or undefined when it knows none. */
+/** Returns the model of a name; undefined for an unknown name. */
 export type ModelResolver = (model: string) => BaseLlm | undefined;
 
-/** A language model behind one method. An object serves any number of calls at once. */
+/**
+ * Base of language models. A model object serves any number of calls at the same time.
+ *
+ * @example
+ * class Echo extends BaseLlm {
+ *   override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+ *     yield { content: { role: 'model', parts: request.contents.at(-1)?.parts ?? [] } };
+ *   }
+ * }
+ */
 export abstract class BaseLlm {
   /** The model's name at its service. */
   readonly model: string;
@@ -21,12 +30,13 @@ export abstract class BaseLlm {
   }
 
   /**
-   * Asks the model. Without `stream` one response is yielded. With it, chunks are yielded as they come, each `partial` and with
-   * only what is new, and then one response without `partial` that holds all of it; a model that leaves the last one out has it
-   * made from its chunks by the caller.
+   * Calls the model. Yields one response without `stream`. With `stream` it yields chunks as they come, each `partial` and with
+   * only the new content, then one response without `partial` and with the whole content. If a model leaves out the last one,
+   * the caller merges the chunks.
    *
-   * A failed call throws ModelError; an answer that the service cut short is a response with `errorCode`. When `abortSignal`
-   * fires the call ends, down to its socket.
+   * An answer that the service cut short is a response with `errorCode`. The call and its connection end when `abortSignal`
+   * fires.
+   * @throws ModelError for a failed call
    */
   abstract generateContentAsync(
     request: LlmRequest,
@@ -34,19 +44,19 @@ export abstract class BaseLlm {
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void>;
 
-  /** True when a reply can both call functions and follow `responseJsonSchema`; `set_model_response` stands in otherwise. */
+  /** True if a reply can both call functions and follow `responseJsonSchema`. Otherwise agents use the tool `set_model_response`. */
   supportsOutputSchemaWithTools(_model: string): boolean {
     return false;
   }
 
-  /** True when the model takes this media inside a function response. Media that it does not take follows behind the response. */
+  /** True if the model accepts this media inside a function response. Other media is sent after the response. */
   supportsFunctionResponsePart(_model: string, _part: FunctionResponsePart): boolean {
     return false;
   }
 
   /**
-   * Opens a live connection. When the signal fires it stops and rejects; a connection that comes all the same is closed.
-   * @throws ConfigurationError for a model that has none
+   * Opens a live connection. Rejects when the signal fires; a connection that is established later is closed.
+   * @throws ConfigurationError for a model without live connections
    */
   connect(_request: LlmRequest, _abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
     return Promise.reject(
@@ -57,7 +67,7 @@ export abstract class BaseLlm {
   }
 }
 
-/** True for models, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for models, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBaseLlm(value: unknown): value is BaseLlm {
   return typeof value === 'object' && value !== null && '~eventloom.llm' in value;
 }

@@ -1,7 +1,7 @@
 import { checkOptions, type Checks, integer } from '../agent/options.ts';
 import { isRecord } from '../content/json.ts';
 
-/** Options of caches that model services keep of the beginning of requests. (ADK, `ContextCacheConfig`.) */
+/** Options of context caches, which model services keep for the common beginning of requests. (ADK, `ContextCacheConfig`.) */
 export interface ContextCacheConfig {
   /**
    * Number of invocations that use a cache before a new one is made that includes the later conversation: 1 to 100.
@@ -10,7 +10,7 @@ export interface ContextCacheConfig {
   readonly cacheIntervals?: number | undefined;
   /** Lifetime of a cache in seconds; the service charges for it. Default 1800. */
   readonly ttlSeconds?: number | undefined;
-  /** A prompt of fewer tokens is not worth a cache. Default 0. */
+  /** Minimum size of a prompt to be cached, in tokens. Default 0. */
   readonly minTokens?: number | undefined;
 }
 
@@ -27,7 +27,7 @@ const CHECKS: Checks<ContextCacheConfig> = {
   minTokens: integer(0),
 };
 
-/** @throws ConfigurationError for a config that cannot work, and for an option this version does not have */
+/** Checks a cache config. @throws ConfigurationError for an invalid value and for an unknown option */
 export function checkContextCacheConfig(config: ContextCacheConfig): void {
   checkOptions('contextCacheConfig', CHECKS, config);
 }
@@ -37,7 +37,7 @@ export function checkContextCacheConfig(config: ContextCacheConfig): void {
  * request may make one. (ADK, `CacheMetadata`.)
  */
 export interface CacheMetadata {
-  /** Of all that a cache holds, or would hold: the model's name, instruction, tools and the first contents. */
+  /** Fingerprint of the content of the cache: the model's name, instruction, tools and the first contents. */
   readonly fingerprint: string;
   /** Number of contents that the fingerprint covers. */
   readonly contentsCount: number;
@@ -50,7 +50,7 @@ export interface CacheMetadata {
   readonly createdAt?: number;
 }
 
-/** True for metadata as it is on events; those of elsewhere may hold anything. */
+/** True for valid cache metadata. Events of other programs may contain anything. */
 export function isCacheMetadata(value: unknown): value is CacheMetadata {
   if (!isRecord(value)) return false;
   const { fingerprint, contentsCount, cacheName, expireTime, invocationsUsed } = value;

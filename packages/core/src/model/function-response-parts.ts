@@ -4,8 +4,8 @@ import type { Content, FunctionResponsePart, Part } from '../content/content.ts'
 export type TakesResponsePart = (part: FunctionResponsePart) => boolean;
 
 /**
- * Moves the media that a model does not take in function responses behind the responses of their content, in their order. A content without
- * such media is returned as it is; none is modified.
+ * Moves media that a model does not accept in function responses after the responses of the same content, in order. Returns a
+ * content without such media as it is, and modifies none.
  */
 export function moveResponseParts(content: Content, takes: TakesResponsePart): Content {
   const { parts = [] } = content;

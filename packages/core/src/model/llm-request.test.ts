@@ -31,7 +31,7 @@ function requestWith(systemInstruction: unknown): LlmRequest {
 }
 
 describe('appendInstructions', () => {
-  test('joins with a blank line, behind what is there', () => {
+  test('appends after the existing instruction, with a blank line between', () => {
     const request = createLlmRequest();
     appendInstructions(request, ['One.', 'Two.']);
     expect(request.config.systemInstruction).toBe('One.\n\nTwo.');
@@ -39,7 +39,7 @@ describe('appendInstructions', () => {
     expect(request.config.systemInstruction).toBe('One.\n\nTwo.\n\nThree.');
   });
 
-  test('adds nothing for nothing', () => {
+  test('adds nothing for no instructions and for empty ones', () => {
     const request = createLlmRequest();
     appendInstructions(request, []);
     appendInstructions(request, ['', '']);
@@ -54,7 +54,7 @@ describe('appendInstructions', () => {
     expect(request.config.systemInstruction).toBe('One.');
   });
 
-  test('refuses to join text with what is more than text', () => {
+  test('throws if the existing instruction is not a string', () => {
     const request = requestWith({ parts: [{ text: 'One.' }] });
     expect(() => appendInstructions(request, ['Two.'])).toThrow(ConfigurationError);
     expect(() => appendInstructions(request, [''])).not.toThrow();
@@ -76,26 +76,26 @@ describe('appendTools', () => {
     expect(request.config.tools).toEqual([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] }]);
   });
 
-  test('declares beside what the user configured', () => {
+  test('keeps the tools that the user configured', () => {
     const request: LlmRequest = { ...createLlmRequest(), config: { tools: [{ googleSearch: {} }] } };
     appendTools(request, [declared('a')]);
     expect(request.config.tools).toEqual([{ googleSearch: {} }, { functionDeclarations: [{ name: 'a' }] }]);
   });
 
-  test('leaves the declarations alone for a tool that has none', () => {
+  test('adds no declaration for a tool without one', () => {
     const request = createLlmRequest();
     appendTools(request, [new Undeclared({ name: 'a', description: '' })]);
     expect(request.config.tools).toBeUndefined();
     expect(Object.keys(request.toolsDict)).toEqual(['a']);
   });
 
-  test('refuses two tools of one name', () => {
+  test('throws if two tools have the same name', () => {
     const request = createLlmRequest();
     appendTools(request, [declared('a')]);
     expect(() => appendTools(request, [declared('a')])).toThrow(ConfigurationError);
   });
 
-  test('takes inherited names and __proto__ for names like any other', () => {
+  test('accepts inherited names and __proto__ as tool names', () => {
     for (const toolsDict of [createLlmRequest().toolsDict, {}]) {
       const request: LlmRequest = { ...createLlmRequest(), toolsDict };
       const tools = ['constructor', 'toString', '__proto__'].map(declared);
@@ -105,7 +105,7 @@ describe('appendTools', () => {
     }
   });
 
-  test('finds no tool under a name that nobody gave', () => {
+  test('finds no tool under an inherited name', () => {
     expect(createLlmRequest().toolsDict['toString']).toBeUndefined();
   });
 });

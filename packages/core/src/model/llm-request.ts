@@ -4,8 +4,8 @@ import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 
 /**
- * Options of a model's generation: the structural twin of @google/genai's type of the same name (pinned by `gemini`'s
- * type test). Fields that this project does not read are typed loosely and passed through.
+ * Options of a model's generation, with the structure of @google/genai's type of the same name (checked by a type test of
+ * `gemini`). Fields that this project does not read are typed loosely and passed to the model.
  */
 export interface GenerateContentConfig {
   systemInstruction?: unknown;
@@ -19,9 +19,9 @@ export interface GenerateContentConfig {
   frequencyPenalty?: number;
   seed?: number;
   responseMimeType?: string;
-  /** The vendor's own schema dialect. */
+  /** Schema of the answer in the vendor's dialect. */
   responseSchema?: unknown;
-  /** JSON Schema. */
+  /** Schema of the answer as JSON Schema. */
   responseJsonSchema?: unknown;
   tools?: unknown[];
   toolConfig?: object;
@@ -30,37 +30,37 @@ export interface GenerateContentConfig {
   cachedContent?: string;
   responseModalities?: string[];
   thinkingConfig?: object;
-  /** Whatever else the model's service takes. */
+  /** Further options of the model's service. */
   [option: string]: unknown;
 }
 
 /**
- * One request to a model. Processors and callbacks may change it. A model reads it and changes nothing: contents are shared with
- * the session's events, and what is long with the next request.
+ * One request to a model. Processors and callbacks may change it. A model must not: contents are shared with the session's
+ * events, and long values with the next request.
  */
 export interface LlmRequest {
-  /** The model's name, when another than the model object's own is meant. */
+  /** Name of the model to call. Default: the name of the model object. */
   model?: string;
   contents: Content[];
   config: GenerateContentConfig;
-  /** The tools by name, to run what the model calls. May be shared with other requests: replaced, not modified. */
+  /** Tools by name, to run the model's calls. May be shared with other requests: replace it, do not modify it. */
   toolsDict: Readonly<Record<string, BaseTool>>;
-  /** Present when the service is to cache what requests begin with; for models that can. */
+  /** Options of the context cache, for models that support it. Absent: no cache. */
   cacheConfig?: ContextCacheConfig;
   /** Cache metadata of the agent's last reply. */
   cacheMetadata?: CacheMetadata;
-  /** Tokens of the agent's last request, when its model told. */
+  /** Number of tokens of the agent's last request. Absent if the model did not report it. */
   cacheableContentsTokenCount?: number;
 }
 
-/** A request with nothing in it yet. */
+/** Creates an empty request. */
 export function createLlmRequest(): LlmRequest {
   return { contents: [], config: {}, toolsDict: NO_TOOLS };
 }
 
 const NO_TOOLS: Readonly<Record<string, BaseTool>> = Object.freeze(Object.create(null) as Record<string, BaseTool>);
 
-/** Adds to the system instruction, parts joined by a blank line. @throws ConfigurationError when it holds more than text */
+/** Appends instructions to the system instruction, separated by blank lines. @throws ConfigurationError if the system instruction is not a string */
 export function appendInstructions(request: LlmRequest, instructions: readonly string[]): void {
   let text = '';
   for (const instruction of instructions) {
@@ -76,7 +76,7 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
   request.config.systemInstruction = existing === undefined || existing === '' ? text : `${existing}\n\n${text}`;
 }
 
-/** Adds tools with their declarations. @throws ConfigurationError when two tools have one name */
+/** Adds tools and their declarations. @throws ConfigurationError if two tools have the same name */
 export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): void {
   const toolsDict = Object.assign(Object.create(null) as Record<string, BaseTool>, request.toolsDict);
   for (const tool of tools) {
@@ -88,7 +88,7 @@ export function appendTools(request: LlmRequest, tools: readonly BaseTool[]): vo
   request.toolsDict = toolsDict;
 }
 
-/** The list of declarations in the request, made when there is none. */
+/** Returns the request's list of declarations; adds an empty one if there is none. */
 function declarationsOf(request: LlmRequest): FunctionDeclaration[] {
   const tools = (request.config.tools ??= []);
   for (const tool of tools) {

@@ -1,6 +1,6 @@
 import type { Content } from '../content/content.ts';
 
-/** Token counts of one model call, and how long it took. */
+/** Token counts and times of one model call. */
 export interface UsageMetadata {
   promptTokenCount?: number;
   candidatesTokenCount?: number;
@@ -9,26 +9,26 @@ export interface UsageMetadata {
   thoughtsTokenCount?: number;
   toolUsePromptTokenCount?: number;
   timingInfo?: TimingInfo;
-  /** Whatever else the service counts. */
+  /** Further counts of the service. */
   [key: string]: unknown;
 }
 
-/** On the final event of a model reply. */
+/** Times of a model reply, on its final event. */
 export interface TimingInfo {
-  /** From the request to the first chunk that carries text, a thought or a call; milliseconds. */
+  /** Time from the request to the first chunk with text, a thought or a call, in milliseconds. */
   timeToFirstTokenMs?: number;
   /** Time from the first thought chunk to the first other chunk, in milliseconds. Absent without streaming. */
   reasoningDurationMs?: number;
 }
 
-/** Speech turned to text. */
+/** A transcription of speech. */
 export interface Transcription {
   text?: string;
-  /** False while more of it comes. */
+  /** False while more pieces of the transcription follow. */
   finished?: boolean;
 }
 
-/** The error of an event in full; `errorCode` and `errorMessage` hold the same in the ADK's two fields. */
+/** Details of an error event. `type` and `message` equal the ADK's `errorCode` and `errorMessage`. */
 export interface ErrorInfo {
   type: string;
   message: string;
@@ -36,7 +36,7 @@ export interface ErrorInfo {
   param?: string;
 }
 
-/** One more candidate of a reply; the first is the event's own `content`. */
+/** A further candidate of a reply. The first candidate is the event's `content`. */
 export interface AlternativeResponse {
   index: number;
   content?: Content;
@@ -46,11 +46,11 @@ export interface AlternativeResponse {
 /** A response of a model: a chunk (`partial`) or a whole reply. Every field is optional and copied to the event. */
 export interface LlmResponse {
   content?: Content;
-  /** A chunk: only what is new since the one before. */
+  /** True for a chunk, which contains only the content that is new since the previous chunk. */
   partial?: boolean;
   turnComplete?: boolean;
   interrupted?: boolean;
-  /** The reason for which the model stopped, in the service's words: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
+  /** Reason why the model stopped, as reported by the service: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
   finishReason?: string;
   errorCode?: string;
   errorMessage?: string;
@@ -65,7 +65,7 @@ export interface LlmResponse {
   inputTranscription?: Transcription;
   outputTranscription?: Transcription;
   liveSessionResumptionUpdate?: { newHandle?: string; resumable?: boolean };
-  /** Joins the chunks of one reply with the event that merges them. */
+  /** Id that the chunks of one reply share with the event that merges them. */
   responseId?: string;
   alternatives?: AlternativeResponse[];
 }

@@ -32,13 +32,13 @@ test('text of one kind is joined, and thoughts stay apart in front of where they
   });
 });
 
-test('a part with a signature is merged with nothing', () => {
+test('does not merge a part with a signature', () => {
   const signed: Part = { text: ' end.', thoughtSignature: 'sig' };
   const whole = merge(chunkOf({ text: 'The' }), chunkOf(signed), chunkOf({ text: 'More' }));
   expect(whole.content?.parts).toEqual([{ text: 'The' }, signed, { text: 'More' }]);
 });
 
-test('an empty part with a signature is kept, an empty part with nothing is not', () => {
+test('keeps an empty part only if it has a signature', () => {
   const whole = merge(
     chunkOf({ text: 'Hi' }),
     chunkOf({ text: '', thought: true }),
@@ -48,7 +48,7 @@ test('an empty part with a signature is kept, an empty part with nothing is not'
   expect(whole.content?.parts).toEqual([{ text: 'Hi!' }, { text: '', thoughtSignature: 's' }]);
 });
 
-test('parts it does not know are kept as they came', () => {
+test('keeps unknown parts unchanged', () => {
   const odd = { text: 'a', somethingNew: { x: 1 } } as Part;
   expect(merge(chunkOf({ text: 'b' }), chunkOf(odd)).content?.parts).toEqual([{ text: 'b' }, odd]);
 });
@@ -66,7 +66,7 @@ test('calls keep their order among text', () => {
   ]);
 });
 
-test('of everything else the last chunk that has it wins', () => {
+test('takes every other field from the last chunk that has it', () => {
   const whole = merge(
     { ...chunkOf({ text: 'a' }), usageMetadata: { totalTokenCount: 1 }, responseId: 'r' },
     { ...chunkOf({ text: 'b' }), usageMetadata: { totalTokenCount: 2 }, finishReason: 'STOP' },
@@ -81,11 +81,11 @@ test('of everything else the last chunk that has it wins', () => {
   });
 });
 
-test('a reply without content has none', () => {
+test('a reply without content gets no content', () => {
   expect(merge({ usageMetadata: { totalTokenCount: 1 } })).toEqual({ usageMetadata: { totalTokenCount: 1 } });
 });
 
-test('alternatives are merged each by itself', () => {
+test('merges each alternative separately', () => {
   const whole = merge(
     { ...chunkOf({ text: 'A' }), alternatives: [{ index: 1, content: { role: 'model', parts: [{ text: 'B' }] } }] },
     {
@@ -99,7 +99,7 @@ test('alternatives are merged each by itself', () => {
   ]);
 });
 
-test('a chunk is given back as it may be shown: without pieces of a call, with the call once it is whole', () => {
+test('add returns a chunk without pieces of a call, and with the call once it is complete', () => {
   const aggregator = new ResponseAggregator();
   const first = aggregator.add(chunkOf({ text: 'Looking' }, { functionCall: { name: 'f', willContinue: true } }));
   const second = aggregator.add(
@@ -115,18 +115,18 @@ test('a chunk is given back as it may be shown: without pieces of a call, with t
   ]);
 });
 
-test('a chunk in which nothing is unfinished is given back as it is', () => {
+test('add returns a chunk without pieces of a call unchanged', () => {
   const chunk = chunkOf({ text: 'a' }, { functionCall: { name: 'f' } });
   expect(new ResponseAggregator().add(chunk)).toBe(chunk);
 });
 
-test('a call that never became whole is not in the reply', () => {
+test('leaves out a call that was never completed', () => {
   expect(merge(chunkOf({ text: 'a' }, { functionCall: { name: 'f', willContinue: true } })).content?.parts).toEqual([
     { text: 'a' },
   ]);
 });
 
-test('of a reply that broke off everything but calls is kept', () => {
+test('keeps everything but calls of a reply that broke off', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ text: 'a' }, { functionCall: { name: 'f' } }));
   aggregator.add({ usageMetadata: { totalTokenCount: 3 } });
@@ -137,7 +137,7 @@ test('of a reply that broke off everything but calls is kept', () => {
   });
 });
 
-test('a reply that broke off with nothing but a call has no content', () => {
+test('a reply that broke off within its only call has no content', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ functionCall: { name: 'f' } }));
   expect(aggregator.finishBroken()).toEqual({});

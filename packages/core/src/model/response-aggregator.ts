@@ -3,9 +3,9 @@ import type { AlternativeResponse, LlmResponse } from './llm-response.ts';
 import { StreamedCalls } from './streamed-calls.ts';
 
 /**
- * Merges the chunks of one streamed reply into the whole: text of the same kind is joined, thoughts stay apart from the answer
- * and in front of where they came, calls keep their order, alternatives are merged each by itself, and of everything else the
- * last chunk that has it wins.
+ * Merges the chunks of one streamed reply into one response. Joins adjacent text of the same kind, keeps thoughts apart from the
+ * answer, keeps the order of calls, and merges each alternative separately. For all other fields the last chunk with the field
+ * wins.
  */
 export class ResponseAggregator {
   readonly #parts: Part[] = [];
@@ -23,8 +23,7 @@ export class ResponseAggregator {
   }
 
   /**
-   * Takes the next chunk and gives it back as it may be shown: pieces of a call are left out, and the call is in the chunk that
-   * made it whole.
+   * Adds the next chunk and returns the chunk to show: without pieces of a call, and with the call in the chunk that completes it.
    */
   add(chunk: LlmResponse): LlmResponse {
     this.#chunks++;
@@ -53,7 +52,7 @@ export class ResponseAggregator {
   }
 
   #addPart(part: Part): void {
-    // A part with a signature goes back to the model as it came, so nothing is merged into it.
+    // The model needs a part with a signature back unchanged, so nothing is merged into it.
     if (part.text === undefined || hasMoreThanText(part)) {
       this.#closeText();
       this.#parts.push(part);
@@ -82,7 +81,7 @@ export class ResponseAggregator {
     this.#text = '';
   }
 
-  /** The whole reply. Calls whose arguments were still being streamed are left out: they are not to be run. */
+  /** Returns the whole reply. Leaves out calls with incomplete arguments, so that they are not run. */
   finish(): LlmResponse {
     this.#closeText();
     const whole: LlmResponse = { ...this.#last };

@@ -10,12 +10,12 @@ function gather(...pieces: (FunctionCall | Part)[]): (Part | undefined)[] {
     .filter((part) => part !== undefined);
 }
 
-test('a call that comes whole is given back as it is', () => {
+test('returns a call that is not streamed unchanged', () => {
   const part: Part = { functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 's' };
   expect(new StreamedCalls().add(part)).toBe(part);
 });
 
-test('pieces of arguments become one call when the last of them is there', () => {
+test('assembles pieces of arguments into one call when the last piece arrives', () => {
   const whole = gather(
     { functionCall: { name: 'weather', id: 'c1', willContinue: true }, thoughtSignature: 'sig' },
     { partialArgs: [{ jsonPath: '$.city', stringValue: 'New', willContinue: true }], willContinue: true },
@@ -38,7 +38,7 @@ test('pieces of arguments become one call when the last of them is there', () =>
   ]);
 });
 
-test('arguments of a call that is one piece are put in place', () => {
+test('sets the arguments of a call that comes in one piece', () => {
   const whole = gather({
     name: 'divide',
     partialArgs: [
@@ -70,7 +70,7 @@ test('a path through __proto__ is data and changes no prototype', () => {
   expect('polluted' in {}).toBe(false);
 });
 
-test('whole arguments may come with a later piece', () => {
+test('takes complete arguments from a later piece', () => {
   const whole = gather({ name: 'f', args: { a: 1 }, willContinue: true }, { args: { b: 2 } });
   expect(whole).toEqual([{ functionCall: { name: 'f', args: { a: 1, b: 2 } } }]);
 });
@@ -97,22 +97,22 @@ test('two calls of one name in a row are two calls', () => {
   ]);
 });
 
-test('a call that was not finished when the next one begins is given up', () => {
+test('drops an incomplete call when the next call begins', () => {
   expect(gather({ name: 'f', willContinue: true }, { name: 'g', args: {} })).toEqual([
     { functionCall: { name: 'g', args: {} } },
   ]);
 });
 
-test('a piece that belongs to no call is dropped', () => {
+test('drops a piece that belongs to no call', () => {
   expect(gather({}, { partialArgs: [{ jsonPath: '$.a', stringValue: 'x' }] })).toEqual([]);
 });
 
-test('a signature that comes with a later piece is kept', () => {
+test('keeps a signature that comes with a later piece', () => {
   const whole = gather({ name: 'f', willContinue: true }, { functionCall: {}, thoughtSignature: 'late' });
   expect(whole).toEqual([{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'late' }]);
 });
 
-test('a piece that names a key of a list is dropped: its length is not the model’s to set', () => {
+test('drops a piece that sets a named key of a list, such as its length', () => {
   const pieces = [
     { jsonPath: '$.a[0]', numberValue: 1 },
     { jsonPath: '$.a.length', numberValue: 4e9 },

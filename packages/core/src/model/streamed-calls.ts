@@ -1,7 +1,7 @@
 import { setOwn } from '../content/json.ts';
 import type { FunctionCall, Part, PartialArg } from '../content/content.ts';
 
-/** Gathers function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`), one call after the other. */
+/** Assembles function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`), one call after the other. */
 export class StreamedCalls {
   #open: { readonly part: Part; readonly call: FunctionCall; readonly args: Record<string, unknown> } | undefined;
 
@@ -34,7 +34,7 @@ export class StreamedCalls {
   }
 }
 
-/** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, anything else is set. One with the name of a list's key is dropped. */
+/** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, other values are set. A piece with a name where a list needs an index is dropped. */
 function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   const keys = parseJsonPath(piece.jsonPath ?? '$');
   let target: object = args;
@@ -56,7 +56,7 @@ function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   }
 }
 
-/** Lists are filled in order: an index past the end is the end, and names (`length`) have no place, so that no piece can make a list of a billion holes. */
+/** Returns the index to write to in a list. An index past the end becomes the end and names such as `length` are refused, so that no piece can create a huge list. */
 function keyWithin(target: object, key: string | number): string | undefined {
   if (!Array.isArray(target)) return String(key);
   return typeof key === 'number' ? String(Math.min(key, target.length)) : undefined;
@@ -66,7 +66,7 @@ function pieceValue(piece: PartialArg): unknown {
   return piece.stringValue ?? piece.numberValue ?? piece.boolValue ?? null;
 }
 
-/** The keys of a JSON path (RFC 9535) of names and indices: `$.a['b c'][0]` gives `a`, `b c`, 0. */
+/** Parses a JSON path (RFC 9535) of names and indices into keys: `$.a['b c'][0]` gives `a`, `b c`, 0. */
 export function parseJsonPath(path: string): (string | number)[] {
   return Array.from(path.matchAll(SEGMENT), ([, name, index, single, double]) => {
     if (index !== undefined) return Number(index);

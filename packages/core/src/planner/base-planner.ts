@@ -4,15 +4,15 @@ import type { ReadonlyContext } from '../context/readonly-context.ts';
 import type { LlmRequest } from '../model/llm-request.ts';
 
 /**
- * Has a model plan before it acts, for an agent that has it as `planner`. A planner serves any number of runs at once. (ADK,
- * `BasePlanner`.)
+ * Base of planners, which make a model plan before it acts; set as `planner` of an agent. A planner serves any number of runs at
+ * the same time. (ADK, `BasePlanner`.)
  */
 export abstract class BasePlanner {
   get '~eventloom.planner'(): true {
     return true;
   }
 
-  /** True when the planner says how the model thinks: the agent's `generateContentConfig` then has no `thinkingConfig`. */
+  /** True if the planner sets `thinkingConfig`. An agent whose `generateContentConfig` sets it as well throws ConfigurationError. */
   get setsThinkingConfig(): boolean {
     return false;
   }
@@ -25,13 +25,13 @@ export abstract class BasePlanner {
   abstract buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined;
 
   /**
-   * The parts of a reply as they go on, calls among them; undefined to leave them. Called for every whole reply, after the
-   * callbacks, and not for chunks: these are shown as the model sends them. State that is written goes into the event of the reply.
+   * Returns the changed parts of a reply, calls included; undefined keeps them. Called for every whole reply, after the callbacks,
+   * and not for chunks. State changes are stored with the event of the reply.
    */
   abstract processPlanningResponse(context: CallbackContext, parts: readonly Part[]): readonly Part[] | undefined;
 }
 
-/** True for planners, also those of another loaded copy of this package, for which `instanceof` is false. */
+/** True for planners, including those of another loaded copy of this package, for which `instanceof` is false. */
 export function isBasePlanner(value: unknown): value is BasePlanner {
   return typeof value === 'object' && value !== null && '~eventloom.planner' in value;
 }

@@ -26,14 +26,14 @@ function count(): unknown {
   return database.prepare('SELECT count(*) AS count FROM numbers').get()?.['count'];
 }
 
-test('work that finds no lock is done at once', () => {
+test('runs work at once if the file is not locked', () => {
   const line = new LockLine('the database', new ManualPlatform());
   expect(line.read(() => 1)).toBe(1);
   expect(line.write(() => 2)).toBe(2);
   expect(() => line.write(() => database.exec('nonsense'))).toThrow('nonsense');
 });
 
-test('every kind of busy is waited for: here that somebody wrote between a read and the write that follows', async () => {
+test('retries after SQLITE_BUSY_SNAPSHOT, when another process wrote between a read and the following write', async () => {
   const platform = new ManualPlatform();
   const line = new LockLine('the database', platform);
   const codes: unknown[] = [];
@@ -60,7 +60,7 @@ test('every kind of busy is waited for: here that somebody wrote between a read 
   expect(count()).toBe(2);
 });
 
-test('what is wrong for another reason fails as soon as the lock is gone, and those behind go on', async () => {
+test('rejects work that fails for another reason once the lock is released, and runs the work behind it', async () => {
   const platform = new ManualPlatform();
   const line = new LockLine('the database', platform);
   stranger.exec('BEGIN IMMEDIATE');

@@ -17,9 +17,9 @@ interface LockAttempt {
 }
 
 /**
- * Work on a database file that other processes lock now and then. What finds it locked is done again later, without blocking the
- * event loop: writes one after the other in the order in which they were asked for, while reads go on. Whatever is given must
- * change nothing when it finds the file locked.
+ * Runs work on a database file that other processes may lock. Work that finds the file locked is retried later without blocking the
+ * event loop: writes one after the other in the order of their calls, while reads continue. Work must change nothing if it finds the
+ * file locked.
  */
 export class LockLine {
   readonly #storage: string;

@@ -10,7 +10,7 @@ test('event ids begin with the time of the clock', () => {
   expect(systemPlatform.now()).toBeGreaterThanOrEqual(before);
 });
 
-test('background work that fails is reported, and harms nothing', async () => {
+test('background logs a rejection and does not throw', async () => {
   const report = vi.spyOn(console, 'error').mockReturnValue(undefined);
   try {
     const failure = new TypeError('broken');
@@ -24,7 +24,7 @@ test('background work that fails is reported, and harms nothing', async () => {
   }
 });
 
-test('a timer calls back once, and not when it was called off', async () => {
+test('schedule calls back once, and never after it was cancelled', async () => {
   const calls: string[] = [];
   const callOff = systemPlatform.schedule(0, () => calls.push('called off'));
   callOff();

@@ -2,22 +2,22 @@ import { uuidV4, uuidV7 } from './uuid.ts';
 import { RunAbortedError, toError } from '../errors.ts';
 
 /**
- * Access to the clock, ids, timers and work that outlives a request. It is passed to the runner and to services, which
- * never read these from globals; so a test can fix them, and a Worker can pass its own.
+ * Access to the clock, ids, timers and background work. The runner and the services use it in place of globals, so that a test can
+ * control them and a Worker can pass its own.
  */
 export interface Platform {
   /** Milliseconds since the epoch, fractional where the clock is finer. */
   now(): number;
-  /** A unique event id: UUID version 7. `nowMs` is what `now()` has just said, so that the clock need not be asked again. */
+  /** A unique event id: UUID version 7. `nowMs` is the current time if the caller knows it already. Default: `now()`. */
   newEventId(nowMs?: number): string;
   /** A unique id without order: UUID version 4. */
   newUuid(): string;
   /**
-   * Calls back once after `delayMs`. The returned function calls it off. A pending timer keeps the process alive, because
-   * somebody waits for it; one that is `idle` (upkeep that nobody waits for) does not.
+   * Calls `callback` once after `delayMs` milliseconds. The returned function cancels the timer. A pending timer keeps the process
+   * alive, unless it is `idle` (for maintenance work). Default: not idle.
    */
   schedule(delayMs: number, callback: () => void, options?: { readonly idle?: boolean }): () => void;
-  /** Work that goes on after the answer was sent. Its rejection is the platform's to report. */
+  /** Keeps work running after the response was sent. The platform reports a rejection. */
   background(work: Promise<unknown>): void;
 }
 

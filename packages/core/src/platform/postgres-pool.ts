@@ -3,7 +3,7 @@ export interface PostgresQuery {
   text: string;
   values?: unknown[];
   name?: string;
-  /** After so many milliseconds without an answer, the pool closes the connection. `pg` does; another client may ignore it. */
+  /** Time without an answer after which the pool closes the connection, in milliseconds. Clients other than `pg` may ignore it. */
   query_timeout?: number;
 }
 

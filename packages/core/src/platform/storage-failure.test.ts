@@ -29,7 +29,7 @@ test.each([
   expect(storageFailure('the store', thrown)).toBe(thrown);
 });
 
-test('the public message leaves out what the driver says', () => {
+test('the public message leaves out the text of the driver', () => {
   const refused = new AggregateError([new Error('connect ECONNREFUSED 10.0.0.7:5432'), new Error('no route')], '');
   const error = StorageError.of('the session database', refused);
   expect(error.message).toBe('the session database is not available: connect ECONNREFUSED 10.0.0.7:5432; no route');

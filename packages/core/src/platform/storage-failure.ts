@@ -17,11 +17,11 @@ export function storageFailure(storage: string, thrown: unknown): unknown {
 
 /** The primary result code of an error of SQLite in Node; undefined for another error. */
 export function sqliteResult(thrown: unknown): number | undefined {
-  // The low byte: the rest says which kind of this result it was.
+  // The low byte is the primary code; the rest is the extended code.
   return thrown instanceof Error && 'errcode' in thrown ? Number(thrown.errcode) & 0xff : undefined;
 }
 
-/** Also true for what Node says of a call that cannot be, such as one on a database that was closed. */
+/** True for errors of the program, including Node's errors for invalid calls, such as one on a closed database. */
 function isProgramError(thrown: unknown): boolean {
   if (PROGRAM_ERRORS.some((type) => thrown instanceof type)) return true;
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';

@@ -12,10 +12,10 @@ function waitFor(options: string): { status: number | null; printed: string } {
   return { status, printed: stdout.trim() };
 }
 
-test('a timer that somebody waits for keeps the process alive until it calls back', () => {
+test('a timer that is not idle keeps the process alive until it calls back', () => {
   expect(waitFor('{}')).toEqual({ status: 0, printed: 'called back' });
 });
 
-test('an idle timer keeps no process alive', () => {
+test('an idle timer does not keep the process alive', () => {
   expect(waitFor('{ idle: true }')).toMatchObject({ printed: '' });
 });

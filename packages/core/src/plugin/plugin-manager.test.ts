@@ -37,7 +37,7 @@ class Asked extends BasePlugin {
 class Silent extends BasePlugin {}
 
 describe('first', () => {
-  test('asks in the order of registration, and nobody after the first value', async () => {
+  test('calls plugins in registration order until one returns a value', async () => {
     const log: string[] = [];
     const manager = new PluginManager([
       new Asked('a', log),
@@ -48,21 +48,21 @@ describe('first', () => {
     expect(log).toEqual(['a', 'b']);
   });
 
-  test('takes null for no value', async () => {
+  test('treats null as no value', async () => {
     const log: string[] = [];
     const nothing = new Asked('a', log, () => JSON.parse('null') as undefined);
     const manager = new PluginManager([nothing, new Asked('b', log, () => say('from b'))]);
     expect(await manager.first('onUserMessageCallback', params)).toEqual(say('from b'));
   });
 
-  test('is undefined when nobody answers, or nobody has the hook', async () => {
+  test('returns undefined if no plugin returns a value or overrides the hook', async () => {
     const manager = new PluginManager([new Asked('a', []), new Silent('b')]);
     expect(await manager.first('onUserMessageCallback', params)).toBeUndefined();
     expect(await manager.first('beforeRunCallback', params)).toBeUndefined();
     expect(await new PluginManager().first('beforeRunCallback', params)).toBeUndefined();
   });
 
-  test('fails with what a plugin throws, and asks nobody after it', async () => {
+  test('rejects with the error of a plugin and calls no later plugin', async () => {
     const log: string[] = [];
     const failure = new TypeError('broken');
     const broken = new Asked('a', log, () => {
@@ -75,7 +75,7 @@ describe('first', () => {
 });
 
 describe('all', () => {
-  test('tells every plugin that has the hook, one after the other', async () => {
+  test('calls every plugin that overrides the hook, one after the other', async () => {
     const log: string[] = [];
     const manager = new PluginManager([new Asked('a', log), new Silent('b'), new Asked('c', log, () => say('c'))]);
     await manager.all('afterRunCallback', params);
@@ -96,13 +96,13 @@ describe('has', () => {
     expect(new PluginManager().has('onUserMessageCallback')).toBe(false);
   });
 
-  test('knows a hook that is set on the object', () => {
+  test('is true for a hook that is set on the object', () => {
     const plugin = Object.assign(new Silent('a'), { beforeToolCallback: () => ({ result: 1 }) });
     expect(new PluginManager([plugin]).has('beforeToolCallback')).toBe(true);
   });
 });
 
-test('a plugin that overrides nothing is never asked', async () => {
+test('a plugin that overrides no hook is never called', async () => {
   const asked: PropertyKey[] = [];
   const silent = new Silent('a');
   const manager = new PluginManager([silent]);
@@ -113,11 +113,11 @@ test('a plugin that overrides nothing is never asked', async () => {
   expect(asked).toEqual([]);
 });
 
-test('two plugins of one name are refused', () => {
+test('throws ConfigurationError if two plugins have the same name', () => {
   expect(() => new PluginManager([new Silent('a'), new Silent('a')])).toThrow(ConfigurationError);
 });
 
-test('a list of plugins that changes later changes nothing', () => {
+test('copies the list of plugins', () => {
   const plugins = [new Silent('a')];
   const manager = new PluginManager(plugins);
   plugins.push(new Asked('b', []));

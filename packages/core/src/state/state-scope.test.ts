@@ -49,11 +49,11 @@ describe('toStateWrites', () => {
     ]);
   });
 
-  test('is empty for nothing', () => {
+  test('returns an empty list for an empty delta', () => {
     expect(toStateWrites({})).toEqual([]);
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const delta = JSON.parse('{"__proto__":1,"user:__proto__":2}') as Record<string, unknown>;
     expect(toStateWrites(delta)).toEqual([
       { scope: 'session', key: '__proto__', value: 1 },
@@ -75,7 +75,7 @@ describe('applyStateDelta', () => {
     expect(state).toEqual({ a: 2, b: null });
   });
 
-  test('sets and removes __proto__ as a key like any other', () => {
+  test('sets and removes __proto__ as an ordinary key', () => {
     const state: Record<string, unknown> = {};
     applyStateDelta(state, JSON.parse('{"__proto__":{"admin":true}}') as Record<string, unknown>);
     expect(Object.keys(state)).toEqual(['__proto__']);

@@ -14,7 +14,7 @@ function stateOf(view: Record<string, unknown> = {}): {
 }
 
 describe('reading', () => {
-  test('gives a value, a default for a key that is not there, and null for null', () => {
+  test('returns the value, the default for an absent key, and null for null', () => {
     const { state } = stateOf({ a: 1, nothing: null });
     expect(state.get('a')).toBe(1);
     expect(state.get('a', 2)).toBe(1);
@@ -23,13 +23,13 @@ describe('reading', () => {
     expect(state.get('absent', 'default')).toBe('default');
   });
 
-  test('has says whether a key is there, also with null', () => {
+  test('has is true for a present key, even with null', () => {
     const { state } = stateOf({ nothing: null });
     expect(state.has('nothing')).toBe(true);
     expect(state.has('absent')).toBe(false);
   });
 
-  test('finds nothing that an object only inherits', () => {
+  test('does not find inherited names', () => {
     const { state } = stateOf();
     for (const key of ['toString', '__proto__', 'constructor']) {
       expect(state.get(key)).toBeUndefined();
@@ -37,7 +37,7 @@ describe('reading', () => {
     }
   });
 
-  test('hands out copies', () => {
+  test('returns copies', () => {
     const { state, actions } = stateOf({ list: [{ a: 1 }] });
     const list = state.get<{ a: number }[]>('list');
     list?.push({ a: 2 });
@@ -46,7 +46,7 @@ describe('reading', () => {
     expect(actions.stateDelta).toEqual({});
   });
 
-  test('toRecord gives all keys with their prefixes', () => {
+  test('toRecord returns all keys with their prefixes', () => {
     const { state } = stateOf({ 'app:a': 1, b: 2 });
     state.set('temp:c', 3);
     expect(state.toRecord()).toEqual({ 'app:a': 1, b: 2, 'temp:c': 3 });
@@ -54,7 +54,7 @@ describe('reading', () => {
 });
 
 describe('writing', () => {
-  test('shows at once, and goes into the delta of the next event', () => {
+  test('is visible at once and recorded in the delta of the next event', () => {
     const { state, view, actions } = stateOf({ a: 1 });
     state.set('a', 2);
     state.set('user:b', { c: null });
@@ -64,7 +64,7 @@ describe('writing', () => {
     expect(actions).toEqual({ stateDelta: { a: 2, 'user:b': { c: null }, 'temp:d': 'now' }, artifactDelta: {} });
   });
 
-  test('is seen by whoever else looks at the same session, before it is committed', () => {
+  test('is visible to other contexts of the same session before it is committed', () => {
     const view = {};
     const writer = new State(view, createEventActions());
     const reader = new State(view, createEventActions());
@@ -74,7 +74,7 @@ describe('writing', () => {
     expect(reader.has('draft')).toBe(false);
   });
 
-  test('copies what it is given', () => {
+  test('copies the given value', () => {
     const { state, actions } = stateOf();
     const value = { list: [1] };
     state.set('a', value);
@@ -83,14 +83,14 @@ describe('writing', () => {
     expect(actions.stateDelta).toEqual({ a: { list: [1] } });
   });
 
-  test('replaces objects whole', () => {
+  test('replaces objects as a whole', () => {
     const { state, actions } = stateOf({ a: { b: 1, c: 1 } });
     state.set('a', { b: 2 });
     expect(state.get('a')).toEqual({ b: 2 });
     expect(actions.stateDelta).toEqual({ a: { b: 2 } });
   });
 
-  test('takes __proto__ for a key like any other', () => {
+  test('treats __proto__ as an ordinary key', () => {
     const { state, actions } = stateOf();
     state.set('__proto__', { admin: true });
     expect(state.get('__proto__')).toEqual({ admin: true });
@@ -111,7 +111,7 @@ describe('writing', () => {
     expect(actions.stateDelta).toEqual({});
   });
 
-  test.each(['', 'user:', 'a\0', 'x'.repeat(257)])('refuses the key %j, and changes nothing', (key) => {
+  test.each(['', 'user:', 'a\0', 'x'.repeat(257)])('throws StateKeyError for the key %j and changes nothing', (key) => {
     const { state, view, actions } = stateOf();
     expect(() => state.set(key, 1)).toThrow(StateKeyError);
     expect(() => state.remove(key)).toThrow(StateKeyError);
@@ -121,7 +121,7 @@ describe('writing', () => {
 });
 
 describe('remove', () => {
-  test('takes the key away and says so to the next event, once', () => {
+  test('removes the key and records it once in the next event', () => {
     const { state, view, actions } = stateOf({ a: 1 });
     state.remove('a');
     state.remove('a');
@@ -129,13 +129,13 @@ describe('remove', () => {
     expect(actions).toEqual({ stateDelta: {}, artifactDelta: {}, removedState: ['a'] });
   });
 
-  test('says so also of a key that is not there, which a concurrent writer may have set', () => {
+  test('records the removal of an absent key, which a concurrent writer may have set', () => {
     const { state, actions } = stateOf();
     state.remove('a');
     expect(actions.removedState).toEqual(['a']);
   });
 
-  test('takes back a write of the same event, and a later write takes back the removal', () => {
+  test('cancels a write of the same event, and a later write cancels the removal', () => {
     const { state, actions } = stateOf();
     state.set('a', 1);
     state.remove('a');
@@ -168,14 +168,14 @@ describe('update', () => {
 });
 
 describe('checkStateDelta', () => {
-  test('gives a copy', () => {
+  test('returns a copy', () => {
     const delta = { a: { b: 1 } };
     const checked = checkStateDelta(delta);
     expect(checked).toEqual(delta);
     expect(checked['a']).not.toBe(delta.a);
   });
 
-  test('names the key and the place at fault', () => {
+  test('names the key and the path of the fault', () => {
     expect(() => checkStateDelta({ 'user:a': { b: [() => 1] } })).toThrow(
       'state key "user:a": the value at b.0 is a function; state holds JSON',
     );
@@ -183,6 +183,6 @@ describe('checkStateDelta', () => {
   });
 });
 
-test('the prefixes are there under their ADK names', () => {
+test('State has the prefixes under their ADK names', () => {
   expect([State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX]).toEqual(['app:', 'user:', 'temp:']);
 });

@@ -28,7 +28,7 @@ test.each(['', '1a', '-a', '.a', 'a b', 'a\n', 'ä', 'a/b', 'x'.repeat(129), und
   },
 );
 
-test('a tool is long-running only when it says so', () => {
+test('a tool is long-running only with isLongRunning', () => {
   expect(new Lookup({ name: 'a', description: 'd' }).isLongRunning).toBe(false);
   expect(new Lookup({ name: 'a', description: 'd', isLongRunning: true }).isLongRunning).toBe(true);
 });
@@ -43,7 +43,7 @@ test('a tool adds itself to a model request', async () => {
   ]);
 });
 
-test('isBaseTool knows the tools of another loaded copy of this package, and nothing else', async () => {
+test('isBaseTool is true for tools of another loaded copy of this package, and false for other values', async () => {
   vi.resetModules();
   const copy = await import('./base-tool.ts');
   expect(copy.BaseTool).not.toBe(BaseTool);

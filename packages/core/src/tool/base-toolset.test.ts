@@ -25,7 +25,7 @@ async function namesOf(toolset: BaseToolset): Promise<string[]> {
   return tools.map((tool) => tool.name);
 }
 
-test('an empty filter lets every tool pass, a list those it names, a predicate those it picks', async () => {
+test('toolFilter selects all tools if empty, those named by a list, or those picked by a predicate', async () => {
   expect(await namesOf(new Three())).toEqual(['a', 'b', 'c']);
   expect(await namesOf(new Three([]))).toEqual(['a', 'b', 'c']);
   expect(await namesOf(new Three(['c', 'a', 'z']))).toEqual(['a', 'c']);
@@ -33,18 +33,18 @@ test('an empty filter lets every tool pass, a list those it names, a predicate t
   expect(await namesOf(new Three(() => false))).toEqual([]);
 });
 
-test('without a context nothing is filtered', async () => {
+test('isToolSelected is true for every tool without a context', async () => {
   expect(await new Three(() => false).getTools()).toHaveLength(3);
   expect(await new Three(['c']).getTools()).toHaveLength(3);
 });
 
-test('a toolset names its tools with its prefix, and the filter sees the names that the tools have', async () => {
+test('prefixed adds the prefix, and toolFilter compares names with the prefix', async () => {
   expect(await namesOf(new Three([], 'my'))).toEqual(['my_a', 'my_b', 'my_c']);
   expect(await namesOf(new Three([], ''))).toEqual(['a', 'b', 'c']);
   expect(await namesOf(new Three(['my_a', 'b'], 'my'))).toEqual(['my_a']);
 });
 
-test('isBaseToolset knows the toolsets of another loaded copy of this package, and nothing else', async () => {
+test('isBaseToolset is true for toolsets of another loaded copy of this package, and false for other values', async () => {
   vi.resetModules();
   const copy = await import('./base-toolset.ts');
   expect(copy.BaseToolset).not.toBe(BaseToolset);
@@ -63,7 +63,7 @@ test('isBaseToolset knows the toolsets of another loaded copy of this package, a
     expect(isBaseToolset(value)).toBe(false);
 });
 
-test('a toolset is named by its options or after its class, and its options are checked', () => {
+test('a toolset has the name of its options or of its class, and checks its options', () => {
   expect(new Three().name).toBe('Three');
   expect(new Three([], undefined, { name: 'letters' }).name).toBe('letters');
   expect(new Three().onUnavailable).toBe('fail');

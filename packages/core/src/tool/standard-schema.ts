@@ -1,6 +1,6 @@
 import { ConfigurationError, toError } from '../errors.ts';
 
-/** The part of a Standard Schema that says it as JSON Schema. */
+/** The part of a Standard Schema that converts it to JSON Schema. */
 interface JsonSchemaSource {
   readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
 }

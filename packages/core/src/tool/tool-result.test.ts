@@ -39,7 +39,7 @@ test('a result has at most 16 parts and 10 MiB of base64', () => {
   expect(large).toThrow('toolResult: parts have 10485764 characters of base64; at most 10485760 are allowed');
 });
 
-test('results of another loaded copy are known, and objects that only look like results are none', async () => {
+test('isToolResult is true for results of another loaded copy, and false for objects of the same shape', async () => {
   vi.resetModules();
   const copy = await import('./tool-result.ts');
   expect(copy.toolResult).not.toBe(toolResult);

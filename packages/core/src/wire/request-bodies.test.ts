@@ -13,7 +13,7 @@ const RUN = { appName: 'app', userId: 'u', sessionId: 's', newMessage: { role: '
 const deep = (levels: number): unknown => (levels === 0 ? 0 : [deep(levels - 1)]);
 
 describe('the body of a run', () => {
-  test('needs an app, a user and a session; a run that is resumed needs no message', () => {
+  test('needs an app, a user and a session, and a message unless a run is resumed', () => {
     expect(readRunRequest(RUN)).toEqual(RUN);
     const { newMessage: _, ...resumed } = { ...RUN, invocationId: 'e-1' };
     expect(readRunRequest(resumed)).toEqual(resumed);
@@ -37,7 +37,7 @@ describe('the body of a run', () => {
     expect(readRunRequest(body)).toEqual(RUN);
   });
 
-  test('takes every option', () => {
+  test('accepts every option', () => {
     const options = {
       streaming: true,
       stateDelta: { snake_key: 1, nothing: null },
@@ -50,7 +50,7 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, ...options })).toEqual({ ...RUN, ...options });
   });
 
-  test('ignores what it does not know', () => {
+  test('ignores unknown members', () => {
     expect(readRunRequest({ ...RUN, functionCallEventId: 'x', someday: {} })).toEqual(RUN);
   });
 
@@ -72,7 +72,7 @@ describe('the body of a run', () => {
     },
   );
 
-  test('says what a client writes instead', () => {
+  test('names the member to write instead', () => {
     expect(() => readRunRequest({ ...RUN, streaming_mode: 'sse' })).toThrow(/a client writes streaming at \/run_sse$/);
   });
 
@@ -125,7 +125,7 @@ describe('the body of a run', () => {
     expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: must be an object, is ${kind}`));
   });
 
-  test('is refused with three faults and the number of the others', () => {
+  test('throws with the first three faults and the number of the others', () => {
     expect(() => readRunRequest({ streaming: 1 })).toThrow(
       new InvalidRequestError(
         'streaming: must be true or false, is the number 1; appName: must be a string, is missing; userId: must be a string, is missing; and 1 more',
@@ -156,7 +156,7 @@ describe('the content in a body', () => {
     });
   });
 
-  test('keeps __proto__ among the keys of the user', () => {
+  test('keeps __proto__ as a key of the user', () => {
     const json = '{"parts":[{"functionCall":{"args":{"__proto__":{"admin":true}}}}]}';
     expect(JSON.stringify(readRunRequest({ ...RUN, newMessage: JSON.parse(json) }).newMessage)).toBe(json);
   });

@@ -14,10 +14,10 @@ import {
   type RunBody,
 } from './wire-shapes.ts';
 
-/** Faults that a message names; a body can have any number of them. */
+/** Maximum number of faults in an error message. */
 const MAX_FAULTS = 3;
 
-/** Reads the body of a run. @throws InvalidRequestError, also for a field that is an option of the run config which a client cannot set */
+/** Reads the body of a run. @throws InvalidRequestError, also for a field that is an option of the run config that clients cannot set */
 export function readRunRequest(body: unknown): RunBody {
   if (isRecord(body)) checkNoRunConfig(body, RUN_BODY.fields ?? {});
   return readBody(RUN_BODY, body);
@@ -37,10 +37,10 @@ const OPTION_NAMES: ReadonlySet<string> = /* @__PURE__ */ new Set(
 );
 
 /**
- * Refuses names of options of the run config in a request, in either spelling: a client that sends one would take its value to be in force.
- * Null is the same as leaving a name out.
+ * Refuses options of the run config in a request, in camelCase or snake_case, because a client that sends one would assume that it
+ * takes effect. Null counts as absent.
  *
- * @param fields what the request may have, by its names in camel case
+ * @param fields allowed fields of the request, by their names in camelCase
  * @throws InvalidRequestError that says how a server sets the option
  */
 export function checkNoRunConfig(

@@ -8,7 +8,7 @@ test('the schemas refer to each other, and only to each other', () => {
   );
 });
 
-test('a schema says what the shape says: types, limits, what is required, what else there may be', () => {
+test('a schema has the types, limits, required members and additional members of its shape', () => {
   const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
   expect(wireSchemas()).toMatchObject({
     Part: {
@@ -48,7 +48,7 @@ test('a schema says what the shape says: types, limits, what is required, what e
   expect(wireSchemas().RunBody).not.toHaveProperty('additionalProperties');
 });
 
-test('what is read for the sake of other ADKs is not shown', () => {
+test('leaves out members that are read only for other ADKs', () => {
   const { Event } = wireSchemas();
   expect(Event.properties).not.toHaveProperty('tag');
   expect(Object.keys(Event.properties?.['inputTranscription']?.properties ?? {})).toEqual(['text', 'finished']);

@@ -1,7 +1,7 @@
 import type { Field } from '../event/field.ts';
 import { type OpenApiSchemaName, WIRE_SHAPES } from './wire-shapes.ts';
 
-/** JSON Schema as far as the wire schemas use it. */
+/** The part of JSON Schema that the wire schemas use. */
 export interface WireSchema {
   /** `#/components/schemas/` and the name of another one; then there is nothing else. */
   readonly $ref?: string;
