@@ -27,7 +27,7 @@ async function ask(options: Partial<GeminiOptions>, stream = false): Promise<Llm
 
 const busy = errorReply({ code: 503, status: 'UNAVAILABLE' });
 
-test('another model of the service answers when the first keeps failing', async () => {
+test('the fallback model is called when all attempts of the first model fail', async () => {
   await server.enqueue(busy, cutReply(), jsonReply(wireResponse('from the other')));
   expect(await ask({ fallbackModel: 'gemini-2.5-flash' })).toMatchObject([
     { content: { parts: [{ text: 'from the other' }] } },
@@ -39,7 +39,7 @@ test('another model of the service answers when the first keeps failing', async 
   ]);
 });
 
-test('it streams as the first would have', async () => {
+test('the fallback model streams if the call does', async () => {
   await server.enqueue(busy, busy, sseReply(wireChunks(['a', 'b'])));
   expect(await ask({ fallbackModel: 'gemini-2.5-flash' }, true)).toMatchObject([
     { partial: true },
@@ -48,7 +48,7 @@ test('it streams as the first would have', async () => {
   ]);
 });
 
-test('a model of another kind may stand in, under its own name', async () => {
+test('the fallback may be a model object of another kind, with its own name', async () => {
   const other = new ScriptedModel(
     [{ text: 'from elsewhere', expect: { matches: ({ model }) => model === 'elsewhere' } }],
     { model: 'elsewhere' },
@@ -58,7 +58,7 @@ test('a model of another kind may stand in, under its own name', async () => {
   other.assertConsumed();
 });
 
-test('a used-up quota goes to the fallback at once', async () => {
+test('an exhausted quota calls the fallback model without a retry', async () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel' }];
   await server.enqueue(
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details: [{ violations }] }),

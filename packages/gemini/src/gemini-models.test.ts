@@ -24,13 +24,13 @@ test.each(['gpt-5', 'gemini', 'my-gemini-2.5', 'models/gemma-3', 'gemini-2.5-fla
   },
 );
 
-test('a missing key is reported when a model is asked for', () => {
+test('geminiModels throws for a missing key when a name is resolved', () => {
   const models = geminiModels({});
   expect(models('gpt-5')).toBeUndefined();
   expect(() => models('gemini-2.5-flash')).toThrow(ConfigurationError);
 });
 
-test('a client that cannot be made is reported with its reason once', async () => {
+test('geminiModels includes the reason once in the error for a client that cannot be created', async () => {
   const httpOptions = {
     get fetch(): never {
       throw new TypeError('no network');
@@ -41,7 +41,7 @@ test('a client that cannot be made is reported with its reason once', async () =
   await expect(answer?.next()).rejects.toThrow(/^gemini: the client cannot be made: no network$/);
 });
 
-test('the models of a resolver share a client that knows what the service says', async () => {
+test('models of one resolver share a client', async () => {
   const server = await DistantGemini.start();
   await server.enqueue(
     jsonReply(wireResponse('x')),

@@ -25,7 +25,7 @@ test.each([
   expect(atVertex.supportsFunctionResponsePart(model, part)).toBe(vertex);
 });
 
-test('a fallback model that takes no media in function responses receives it behind them', async () => {
+test('a fallback model without media in function responses gets the media after them', async () => {
   const server = await DistantGemini.start();
   await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), jsonReply(wireResponse('I see.')));
   const model = new Gemini({

@@ -39,14 +39,14 @@ afterEach(() => {
   expect(platform.pendingTimers).toBe(0);
 });
 
-test('an overloaded service is asked again, after waits that double', async () => {
+test('calls to an overloaded service are retried with doubling delays', async () => {
   await server.enqueue(busy, busy, busy, hello);
   const asked = responsesTo(gemini());
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 2000, 4000]);
   expect(await asked).toMatchObject([{ content: { parts: [{ text: 'Hello' }] } }]);
 });
 
-test('when it stays so the last error is thrown', async () => {
+test('the last error is thrown when all attempts fail', async () => {
   await server.enqueue(busy, busy);
   const asked = responsesTo(gemini({ retry: { attempts: 2, initialDelayMs: 10, random: () => 0 } }));
   const failed = expect(asked).rejects.toMatchObject({
@@ -60,7 +60,7 @@ test('when it stays so the last error is thrown', async () => {
   await failed;
 });
 
-test('the delay that the service names in its error is kept', async () => {
+test('a retry waits for the delay that the service names', async () => {
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '34.4s' }), hello);
   const asked = responsesTo(gemini());
   expect(await passWait()).toBe(34_400);
@@ -80,7 +80,7 @@ test.each([
   await asked;
 });
 
-test('a delay longer than any wait allowed is not waited for, and is in the error', async () => {
+test('a delay above maxDelayMs is not waited for and is in the error', async () => {
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
   await expect(responsesTo(gemini())).rejects.toMatchObject({
     errorCode: 'RESOURCE_EXHAUSTED',
@@ -89,7 +89,7 @@ test('a delay longer than any wait allowed is not waited for, and is in the erro
   });
 });
 
-test('a quota of a day that is used up is not waited for', async () => {
+test('an exhausted daily quota is not retried', async () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }];
   const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', details, retryDelay: '20s' }));
@@ -100,21 +100,21 @@ test('a quota of a day that is used up is not waited for', async () => {
   });
 });
 
-test('waits are shortened by chance, and what the service asks for is only lengthened', async () => {
+test('jitter shortens computed delays and only lengthens delays that the service names', async () => {
   await server.enqueue(busy, errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '5s' }), hello);
   const asked = responsesTo(gemini({ retry: { random: () => 0.5, jitter: 1 } }));
   expect([await passWait(), await passWait()]).toEqual([500, 5500]);
   await asked;
 });
 
-test('no wait of its own is longer than the longest', async () => {
+test('computed delays do not exceed maxDelayMs', async () => {
   await server.enqueue(busy, busy, busy, hello);
   const asked = responsesTo(gemini({ retry: { initialDelayMs: 1000, maxDelayMs: 1500, random: () => 0 } }));
   expect([await passWait(), await passWait(), await passWait()]).toEqual([1000, 1500, 1500]);
   await asked;
 });
 
-test('a connection that is lost before anything came is tried again, streamed or not', async () => {
+test('a connection that is lost before the reply is retried, streamed or not', async () => {
   await server.enqueue(
     cutReply(),
     hello,
@@ -130,7 +130,7 @@ test('a connection that is lost before anything came is tried again, streamed or
   expect(await streamed).toHaveLength(2);
 });
 
-test('an error in the first frame of a stream is tried again', async () => {
+test('an error in the first frame of a stream is retried', async () => {
   await server.enqueue(sseReply([errorBody({ code: 503, status: 'UNAVAILABLE' })]), sseReply([wireResponse('Hello')]));
   const asked = responsesTo(gemini(), true);
   await passWait();

@@ -10,7 +10,7 @@ const server = DistantGemini.forEachTest();
 
 const gemini = modelsOf(server, { retry: { attempts: 1 } });
 
-test('a text is asked and answered, with the key in its header', async () => {
+test('Gemini sends a text with the key in a header and returns the reply', async () => {
   await server.enqueue(
     jsonReply(wireResponse({ text: 'Hello!', responseId: 'r1', modelVersion: 'gemini-2.5-flash-001' })),
   );
@@ -35,7 +35,7 @@ test('a text is asked and answered, with the key in its header', async () => {
   });
 });
 
-test('a client made elsewhere is used as it is', async () => {
+test('Gemini uses a given client unchanged', async () => {
   await server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
   const client = new GoogleGenAI({ apiKey: 'other-key', httpOptions: { baseUrl: server.url, apiVersion: 'v9' } });
   await ask(new Gemini({ model: 'gemini-2.5-flash', client }), requestOf('Hi'));
@@ -46,7 +46,7 @@ test('a client made elsewhere is used as it is', async () => {
   ]);
 });
 
-test('connections are used again', async () => {
+test('Gemini reuses connections', async () => {
   const replies = Array.from({ length: 6 }, () => jsonReply(wireResponse('x')));
   await server.enqueue(...replies);
   const model = gemini();
@@ -59,7 +59,7 @@ test('connections are used again', async () => {
   expect(new Set((await server.requests()).map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
 });
 
-test('without a key, and without a project on Vertex AI, there is no model', () => {
+test('Gemini throws without a key, and on Vertex AI without a project or key', () => {
   expect(() => new Gemini({ model: 'm' })).toThrow(ConfigurationError);
   expect(() => new Gemini({ model: 'm' })).toThrow('apiKey is missing');
   expect(() => new Gemini({ model: 'm', vertexai: true })).toThrow('vertexai: true needs a project');
@@ -69,7 +69,7 @@ test('without a key, and without a project on Vertex AI, there is no model', () 
   );
 });
 
-test('a client that cannot be made is a configuration error, and is tried again', async () => {
+test('a client that cannot be created throws a ConfigurationError, and the next call tries again', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   let tries = 0;
   const client = async () => {
@@ -81,7 +81,7 @@ test('a client that cannot be made is a configuration error, and is tried again'
   await ask(model, requestOf('Hi'));
 });
 
-test('tools and an output schema go together on Vertex AI from Gemini 3 on', () => {
+test('supportsOutputSchemaWithTools is true for Gemini 3 and later on Vertex AI', () => {
   const vertex = gemini({ vertexai: true, project: 'p' });
   const known = (model: Gemini) =>
     [

@@ -3,7 +3,7 @@ import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { wait } from './retry.ts';
 
-test('a wait ends when its time has come', async () => {
+test('wait resolves after its delay', async () => {
   const platform = fixedPlatform();
   let over = false;
   const waiting = wait(100, platform, undefined).then(() => (over = true));
@@ -14,7 +14,7 @@ test('a wait ends when its time has come', async () => {
   await waiting;
 });
 
-test('a signal that has fired ends a wait before it began', async () => {
+test('wait rejects immediately for an aborted signal', async () => {
   const platform = fixedPlatform();
   await expect(wait(100, platform, AbortSignal.abort())).rejects.toBeInstanceOf(RunAbortedError);
   expect(platform.pendingTimers).toBe(0);

@@ -18,7 +18,7 @@ function told({ author, content, turnComplete, errorCode, outputTranscription }:
   return `${author}: ${turnComplete ? 'end' : (said ?? '')}`;
 }
 
-test('plugins are asked about what a client writes, and what they make of it is stored and sent', async () => {
+test('plugins may change a client message before it is stored and sent', async () => {
   const asked: unknown[] = [];
   class Rewriter extends BasePlugin {
     override onUserMessageCallback({ userMessage }: { userMessage: Content }): Content | undefined {
@@ -62,7 +62,7 @@ test('plugins are asked about what a client writes, and what they make of it is 
   ]);
 });
 
-test('what a plugin throws about a message ends the run with an event and the error, and the message is not stored', async () => {
+test('a plugin that throws on a message ends the run with an error event, and the message is not stored', async () => {
   class Guard extends BasePlugin {
     override onUserMessageCallback(): never {
       throw new TypeError('not this');
@@ -74,7 +74,7 @@ test('what a plugin throws about a message ends the run with an event and the er
   expect((await stored()).map(({ author }) => author)).toEqual(['bot']);
 });
 
-test('before each connection callbacks may change what it is set up with, and their state is stored', async () => {
+test('beforeModelCallback may change the setup of each connection, and its state changes are stored', async () => {
   const contexts: number[] = [];
   const beforeModelCallback = ({ context, request }: { context: CallbackContext; request: LlmRequest }): undefined => {
     request.config.systemInstruction = `Call ${contexts.push(request.contents.length)}.`;
@@ -94,7 +94,7 @@ test('before each connection callbacks may change what it is set up with, and th
   expect((await session()).state['connections']).toBe(2);
 });
 
-test('a callback that answers in place of the model ends its part before a connection is made', async () => {
+test("a callback that replies instead of the model ends the agent's part before a connection is opened", async () => {
   class Closed extends BasePlugin {
     override beforeModelCallback(): LlmResponse {
       return { content: { role: 'model', parts: [{ text: 'We are closed.' }] } };
@@ -155,7 +155,7 @@ test.each([
   expect((await session()).state['answer']).toBe(kept);
 });
 
-test('a callback that ends the invocation before the model is asked ends the run, and no connection is made', async () => {
+test('a callback that ends the invocation before the model call ends the run without a connection', async () => {
   const { model, stream, stored } = await liveScenario({
     agent: {
       beforeModelCallback: ({ context }) => {

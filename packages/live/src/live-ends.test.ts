@@ -78,7 +78,7 @@ test('a tool that ends the invocation is answered, and so is what runs beside it
   expect(second.attempts).toBe(0);
 });
 
-test('a tool that listens to the client does not keep an ended invocation going', async () => {
+test('a tool that listens to the client does not prolong an ended invocation', async () => {
   const listen = new FunctionTool({
     name: 'listen',
     description: '',
@@ -94,7 +94,7 @@ test('a tool that listens to the client does not keep an ended invocation going'
   expect((await stored()).at(-1)).toMatchObject({ content: { parts: [{ functionResponse: { name: 'hang_up' } }] } });
 });
 
-test('a plugin that ends the invocation ends the run after the event', async () => {
+test('a plugin that ends the invocation ends the run after the current event', async () => {
   class Ender extends BasePlugin {
     override onEventCallback({
       invocationContext,

@@ -70,7 +70,7 @@ test('what was said so far is stored before a rewind takes the session over', as
   ]);
 });
 
-test('a run that stores nothing any more is taken over after a while', async () => {
+test('a run that stores no events is taken over after a timeout', async () => {
   const { clock, queue, stream, startLive } = await liveScenario({ model: [['Hello'], []] });
   await stream.next();
   const other = new LiveRequestQueue();

@@ -14,7 +14,7 @@ async function readAll(queue: LiveRequestQueue): Promise<LiveRequest[]> {
   return read;
 }
 
-test('gives what was sent, in order, and ends when it is closed', async () => {
+test('LiveRequestQueue yields requests in order and ends when it is closed', async () => {
   const queue = new LiveRequestQueue();
   queue.sendActivityStart();
   queue.sendRealtime(audio('AAAA'));
@@ -31,7 +31,7 @@ test('gives what was sent, in order, and ends when it is closed', async () => {
   ]);
 });
 
-test('a request stays in the queue until it is taken out', async () => {
+test('peek leaves the request in the queue until shift removes it', async () => {
   const queue = new LiveRequestQueue();
   queue.sendActivityStart();
   queue.sendActivityEnd();
@@ -41,7 +41,7 @@ test('a request stays in the queue until it is taken out', async () => {
   expect(await queue.peek(NEVER)).toEqual({ activityEnd: true });
 });
 
-test('a reader that waits is woken by a send and by the close', async () => {
+test('a waiting peek resolves on a send and on close', async () => {
   const queue = new LiveRequestQueue();
   const first = queue.peek(NEVER);
   queue.sendActivityStart();
@@ -52,7 +52,7 @@ test('a reader that waits is woken by a send and by the close', async () => {
   expect(await second).toBeUndefined();
 });
 
-test('a reader that gives up throws its reason, and the next one reads on', async () => {
+test("an aborted peek rejects with the signal's reason, and the next peek gets the request", async () => {
   const queue = new LiveRequestQueue();
   const abort = new AbortController();
   const waiting = queue.peek(abort.signal);
@@ -63,7 +63,7 @@ test('a reader that gives up throws its reason, and the next one reads on', asyn
   expect(await queue.peek(NEVER)).toEqual({ activityStart: true });
 });
 
-test('a send that does not fit throws and is not taken, and ready says when one is', async () => {
+test('a send that does not fit throws LiveQueueFullError, and ready resolves when there is space', async () => {
   const queue = new LiveRequestQueue({ maxChars: 1000 });
   queue.sendRealtime(audio('A'.repeat(400)));
   queue.sendRealtime(audio('B'.repeat(400)));
@@ -79,7 +79,7 @@ test('a send that does not fit throws and is not taken, and ready says when one 
   expect((await readAll(queue)).map((request) => 'blob' in request && request.blob.data?.[0])).toEqual(['B', 'C']);
 });
 
-test('half of the bound fits when the queue is ready, and more than that is told to come in pieces', async () => {
+test('a request of half of maxChars fits when the queue is ready, and the error for a larger one advises smaller pieces', async () => {
   const queue = new LiveRequestQueue({ maxChars: 1000 });
   queue.sendRealtime(audio('A'.repeat(435)));
   await queue.ready();
@@ -88,7 +88,7 @@ test('half of the bound fits when the queue is ready, and more than that is told
   expect(() => queue.sendRealtime(audio('D'.repeat(10)))).toThrow(/: wait for ready/);
 });
 
-test('tells what was written from what is live, as long as it waits', () => {
+test('holdsWritten is true while contents or tool responses are queued', () => {
   const queue = new LiveRequestQueue();
   queue.sendRealtime(audio('AAAA'));
   queue.sendActivityEnd();
@@ -99,13 +99,13 @@ test('tells what was written from what is live, as long as it waits', () => {
   expect(queue.holdsWritten).toBe(false);
 });
 
-test('what could never fit is refused in words of its own', () => {
+test('a request larger than maxChars throws an error that says so', () => {
   const queue = new LiveRequestQueue({ maxChars: 100 });
   expect(() => queue.sendRealtime(audio('A'.repeat(200)))).toThrow(/smaller pieces/);
   expect(queue.chars).toBe(0);
 });
 
-test('a closed queue takes nothing more, lets producers go, and is closed twice without harm', async () => {
+test('a closed queue rejects sends, resolves ready, and can be closed again', async () => {
   const queue = new LiveRequestQueue({ maxChars: 200 });
   queue.sendRealtime(audio('A'.repeat(120)));
   const ready = queue.ready();
@@ -116,7 +116,7 @@ test('a closed queue takes nothing more, lets producers go, and is closed twice 
   expect(await readAll(queue)).toHaveLength(1);
 });
 
-test('what says nothing is refused', () => {
+test('sends without parts, data or responses throw InvalidMessageError', () => {
   const queue = new LiveRequestQueue();
   expect(() => queue.sendContent({ role: 'user', parts: [] })).toThrow(InvalidMessageError);
   expect(() => queue.sendRealtime({ mimeType: 'audio/pcm' })).toThrow(InvalidMessageError);
@@ -124,7 +124,7 @@ test('what says nothing is refused', () => {
   expect(() => new LiveRequestQueue({ maxChars: 0 })).toThrow(ConfigurationError);
 });
 
-test('many thousand requests pass in order through a queue that is never empty', async () => {
+test('LiveRequestQueue keeps the order of many thousand requests', async () => {
   const queue = new LiveRequestQueue();
   const seen: string[] = [];
   for (let index = 0; index < 10_000; index++) {
@@ -138,7 +138,7 @@ test('many thousand requests pass in order through a queue that is never empty',
   expect(queue.chars).toBe(10 * (64 + 4));
 });
 
-test('what is latest takes the place of what is oldest where there is no room', async () => {
+test('sendLatest drops the oldest requests when the queue is full', async () => {
   const queue = new LiveRequestQueue({ maxChars: 500 });
   for (const piece of ['A', 'B', 'C', 'D']) queue.sendLatest(audio(piece.repeat(100)));
   queue.close();

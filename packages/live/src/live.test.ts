@@ -27,18 +27,18 @@ test.each([
   expect(() => start(queue, {})).toThrow('the liveRequestQueue serves another run');
 });
 
-test('a queue that serves a run is refused by every runner', () => {
+test('runLive of any runner throws for a queue that serves a run', () => {
   const queue = new LiveRequestQueue();
   start(queue, {});
   expect(() => start(queue, {})).toThrow(ConfigurationError);
 });
 
-test('a live run refuses a queue that is none', () => {
+test('runLive throws for a value that is not a queue', () => {
   const queue: object = {};
   expect(() => start(queue as LiveRequestQueue, {})).toThrow('runLive: liveRequestQueue must be a LiveRequestQueue');
 });
 
-test('a live run takes the defaults of its runner, except that it can be resumed, and what it is given before them', async () => {
+test("a live run uses its own run config before the runner's defaults, and ignores a resumable default", async () => {
   const speechConfig = { languageCode: 'de' };
   const runConfig = { speechConfig, responseModalities: ['TEXT'] } as const;
   const { model, queue, startLive } = await liveScenario({ model: [['Hallo', END]], runConfig, resumable: true });

@@ -78,7 +78,7 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
   },
 );
 
-test('an ended invocation goes on without a connection until its calls are over', async () => {
+test('an ended invocation continues without a connection until its calls are done', async () => {
   const model: ScriptedLiveModel = new ScriptedLiveModel([
     [handle('h'), call('slow', 'c1'), call('hang_up', 'c2'), { heard: /bye/ }, { ends: 1006 }],
   ]);

@@ -70,21 +70,21 @@ test.each([
   expect(delays).toEqual([250, 500, 1000, 2000]);
 });
 
-test('a service that takes leave at once is connected to five times more', async () => {
+test('a service that ends connections immediately is connected to five more times', async () => {
   const { model, stream, delays } = await setup(() => [{ goAway: { timeLeftMs: 0 } }], RESUMED);
   await expect(readAll(stream)).rejects.toMatchObject({ code: 'LIVE_CONNECTION' });
   expect(model.attempts).toBe(6);
   expect(delays).toEqual([250, 500, 1000, 2000]);
 });
 
-test('a service that says a word and closes is connected to again and again, with a wait before each but the first', async () => {
+test('a service that replies and closes is reconnected with a delay before each connection but the first', async () => {
   const { queue, stream, delays } = await setup((index) => [`${index}`, END, { ends: 1011 }], RESUMED);
   let turns = 0;
   for await (const event of stream) if (event.turnComplete && ++turns === 10) queue.close();
   expect(delays).toEqual(Array.from({ length: 8 }, () => 250));
 });
 
-test('connections that last are good, also when nobody says anything, and each is made at once', async () => {
+test('connections that last count as successful without a reply, and the next is opened immediately', async () => {
   const { model, queue, stream, delays, advance } = await setup(
     (index) => [
       () => {
@@ -100,7 +100,7 @@ test('connections that last are good, also when nobody says anything, and each i
   expect(delays).toEqual([]);
 });
 
-test('a turn that a connection took with it ends there, and what the next one says is another turn', async () => {
+test('a turn ends with its lost connection, and the next connection begins another turn', async () => {
   const { queue, stream, stored, model } = await setup(
     [
       [{ heard: 'content' }, handle('h'), { outputTranscription: { text: 'I was say' } }, { ends: 1006 }],
@@ -116,7 +116,7 @@ test('a turn that a connection took with it ends there, and what the next one sa
   expect((await stored()).map(told)).toEqual(['user: hi', 'bot: I was say …', 'user: go on', 'bot: Sure.', 'end']);
 });
 
-test('what the service calls the end of its connections is the code of the error event', async () => {
+test('the error event has the code that the service gave for the end of its connections', async () => {
   const error = new LiveConnectionError('quota', { isRetryable: false, errorCode: 'RESOURCE_EXHAUSTED' });
   const { stream, stored } = await setup([error]);
   await expect(readAll(stream)).rejects.toBe(error);

@@ -5,7 +5,7 @@ import { END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { reconnecting, textOf } from './fixtures/reconnecting.ts';
 
-test('a response whose connection died between the call and it is sent to the next one', async () => {
+test('a response whose connection was lost after the call is sent to the next connection', async () => {
   const gate = new Gate();
   const slow = new FunctionTool({
     name: 'slow',
@@ -38,7 +38,7 @@ test('a response whose connection died between the call and it is sent to the ne
   ]);
 });
 
-test('what is sent while there is no connection is kept, in order', async () => {
+test('requests that are sent without a connection are kept in order', async () => {
   const gate = new Gate();
   const { model, queue, stream } = await reconnecting(
     [

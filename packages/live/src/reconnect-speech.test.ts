@@ -95,7 +95,7 @@ test('a turn that is open in the handle and was being answered is ended, and not
   expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[STOP]]);
 });
 
-test('a turn that was being answered is not spoken again', async () => {
+test('audio of a turn that was being answered is not sent again', async () => {
   const lost: ScriptedLiveScript = [HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
   expect(await speak([lost, ['Yes', END]], [[], [START, A, STOP]], RESUMED)).toEqual([[]]);
 });
@@ -120,7 +120,7 @@ test('of a turn whose words a history has in part, the rest is spoken again', as
   expect(await speak([lost, ANSWER], said)).toEqual([[START, B, STOP]]);
 });
 
-test('a turn whose words the history has is not spoken again', async () => {
+test('audio of a turn whose transcription is in the history is not sent again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, heard('Are you open?'), LOST];
   expect(await speak([lost, ['Yes', END]], [[START, A, STOP]])).toEqual([[]]);
 });

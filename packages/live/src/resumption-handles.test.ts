@@ -40,7 +40,7 @@ test.each(['hands over', 'is done'])(
   },
 );
 
-test('a given handle that is refused is not asked for again', async () => {
+test('a resumption handle that the service refused is not sent again', async () => {
   const refused = new LiveConnectionError('unknown', { isRetryable: false, isHandleRefused: true });
   const { model, agent } = speaker('bot', [refused, ['Hello', END]]);
   const { queue, stream } = await liveScenario({ agent, runConfig: GIVEN });
@@ -48,7 +48,7 @@ test('a given handle that is refused is not asked for again', async () => {
   expect(asked(model)).toEqual([[{}, false]]);
 });
 
-test('a given handle that is refused is not asked for by the next agent either', async () => {
+test('a resumption handle that the service refused is not sent by the next agent either', async () => {
   const refused = new LiveConnectionError('unknown', { isRetryable: false, isHandleRefused: true });
   const model = new ScriptedLiveModel([refused]);
   const first = new LlmAgent({

@@ -11,7 +11,7 @@ function audio(data: string) {
   return { content: { role: 'model', parts: [{ inlineData: { data, mimeType: 'audio/pcm;rate=24000' } }] } };
 }
 
-test('a text turn: what the user typed, each piece, the merged text, and the end of the turn by itself', async () => {
+test('a text turn yields the typed message, the chunks, the merged text and the end of the turn', async () => {
   const { model, queue, stream, stored } = await liveScenario({
     model: [[{ heard: 'content' }, 'Hel', 'lo', END]],
     runConfig: { responseModalities: ['TEXT'] },
@@ -28,7 +28,7 @@ test('a text turn: what the user typed, each piece, the merged text, and the end
   model.assertConsumed();
 });
 
-test('an audio turn: audio and pieces of speech are streamed, the words of both sides are stored', async () => {
+test('an audio turn streams audio and transcription chunks, and stores both transcriptions', async () => {
   const { model, queue, stream, stored } = await liveScenario({
     model: [
       [
@@ -66,7 +66,7 @@ test('an audio turn: audio and pieces of speech are streamed, the words of both 
   expect(model.connections[0]?.request.config.responseModalities).toEqual(['AUDIO']);
 });
 
-test('text that the user cut off is stored as far as it was said, and marked', async () => {
+test('a text that the user interrupted is stored up to the interruption and marked', async () => {
   const { queue, stream, stored } = await liveScenario({
     model: [
       [{ heard: 'content' }, 'One, two', { interrupted: true }, 'Yes?', { interrupted: true, turnComplete: true }],
@@ -83,7 +83,7 @@ test('text that the user cut off is stored as far as it was said, and marked', a
   ]);
 });
 
-test('closing the queue sends what is in it, flushes what was said, and ends the run', async () => {
+test('closing the queue sends the queued requests, stores the open transcription, and ends the run', async () => {
   const { model, queue, stream, stored } = await liveScenario({ model: [[{ heard: 'content' }, 'Half of']] });
   queue.sendContent(user('hi'));
   const events: Event[] = [];
@@ -96,7 +96,7 @@ test('closing the queue sends what is in it, flushes what was said, and ends the
   expect(model.connections[0]?.isClosed).toBe(true);
 });
 
-test('an error of the model is an event, and the run goes on', async () => {
+test('an error of the model becomes an event, and the run continues', async () => {
   const { queue, stream } = await liveScenario({
     model: [[{ heard: 'content' }, { errorCode: 'UNAVAILABLE', errorMessage: 'busy' }, 'Here', END]],
   });
@@ -105,7 +105,7 @@ test('an error of the model is an event, and the run goes on', async () => {
   expect(events.map(summaryOf)).toEqual(['user: hi', 'bot: UNAVAILABLE', 'bot~ Here', 'bot: Here', 'bot: end']);
 });
 
-test('a queue serves one run, and a live run is not one that can be resumed', async () => {
+test('runLive throws for a queue that served another run, and for a resumable run config', async () => {
   const { runner, queue, stream } = await liveScenario({ model: [[]] });
   queue.close();
   await readTurns(stream, queue);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isPcm, sampleRateOf, toWav } from './to-wav.ts';
 
-test('a file lasts as long as its samples, and holds them in order', () => {
+test('toWav writes a header with the duration, and the samples in order', () => {
   const wav = toWav([new Uint8Array([1, 2, 3]), new Uint8Array([4, 5])], 24_000);
   const view = new DataView(wav.buffer);
   expect(wav.length).toBe(48);

@@ -46,7 +46,7 @@ const metadataOf = ({ cacheMetadata }: LlmResponse): CacheMetadata => cacheMetad
 const made: FakeGeminiReply = jsonReply({ name: 'cachedContents/c1', model: 'models/gemini-2.5-flash' });
 const answer: FakeGeminiReply = jsonReply(wireResponse('Yes.'));
 
-test('the first request makes no cache and says what one would hold', async () => {
+test('the first request creates no cache and returns metadata of what one would hold', async () => {
   await server.enqueue(answer);
   const { ask } = setUp();
   const response = await ask(1);
@@ -54,7 +54,7 @@ test('the first request makes no cache and says what one would hold', async () =
   expect((await server.requests())[0]?.body).toHaveProperty('systemInstruction');
 });
 
-test('the second makes a cache of what it begins with, and is sent with its name and the rest', async () => {
+test("the second request creates a cache of its beginning, and is sent with the cache's name and the rest", async () => {
   await server.enqueue(answer, made, answer);
   const { ask } = setUp();
   const cacheMetadata = metadataOf(await ask(1));
@@ -91,7 +91,7 @@ async function withCache(options: Partial<GeminiOptions> = {}) {
   return { ask, platform, cacheMetadata };
 }
 
-test('a cache is used again while it is valid, streamed or not', async () => {
+test('a valid cache is reused, streamed or not', async () => {
   const { ask, cacheMetadata } = await withCache();
   await server.enqueue(sseReply([wireResponse('Yes.')]));
   const used = { ...cacheMetadata, invocationsUsed: 10 };
@@ -102,7 +102,7 @@ test('a cache is used again while it is valid, streamed or not', async () => {
   });
 });
 
-test('a cache that was used often enough is deleted, and made anew with what was said since', async () => {
+test('a cache that reached its number of uses is deleted and created again with the newer contents', async () => {
   const { ask, cacheMetadata } = await withCache();
   // The deletion is not waited for: it may come before the others or after.
   const any = jsonReply({ ...wireResponse('Yes.'), name: 'cachedContents/c2' });
@@ -117,7 +117,7 @@ test('a cache that was used often enough is deleted, and made anew with what was
   expect(deleted.map(({ path }) => path)).toEqual(['/v1beta/cachedContents/c1']);
 });
 
-test('an expired cache is made anew, and not deleted', async () => {
+test('an expired cache is created again without a delete', async () => {
   const { ask, platform, cacheMetadata } = await withCache();
   platform.advance(1_800_000);
   await server.enqueue(made, answer);
@@ -138,7 +138,7 @@ test.each<[string, Partial<LlmRequest>]>([
   await platform.drain();
 });
 
-test('a prompt that is too small, or of a size that nobody knows, is not cached', async () => {
+test('a prompt of too small or unknown size is not cached', async () => {
   await server.enqueue(answer, answer, answer);
   const { ask } = setUp();
   const cacheMetadata = metadataOf(await ask(1));
@@ -150,7 +150,7 @@ test('a prompt that is too small, or of a size that nobody knows, is not cached'
   expect(sized.cacheMetadata).not.toHaveProperty('cacheName');
 });
 
-test('a cache that cannot be made is reported, done without, and not tried again at once', async () => {
+test('a failed cache creation is reported, the request is sent uncached, and the next attempt is delayed', async () => {
   const refused = errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'too small' });
   await server.enqueue(answer, refused, answer, answer, made, answer);
   const { ask, platform } = setUp();
@@ -164,7 +164,7 @@ test('a cache that cannot be made is reported, done without, and not tried again
   expect(await ask(4, { cacheMetadata: third })).toHaveProperty('cacheMetadata.cacheName');
 });
 
-test('a request whose cache is gone is sent without it, and this is reported', async () => {
+test('a request whose cache no longer exists is sent uncached and reported', async () => {
   const { ask, platform, cacheMetadata } = await withCache();
   await server.enqueue(
     errorReply({ code: 403, status: 'PERMISSION_DENIED', message: 'CachedContent not found' }),
@@ -176,7 +176,7 @@ test('a request whose cache is gone is sent without it, and this is reported', a
   await expect(platform.drain()).rejects.toThrow(/CachedContent not found/);
 });
 
-test('attempts of one request share the cache that the first one made', async () => {
+test('attempts of one request share the cache of the first', async () => {
   const busy = errorReply({ code: 503, status: 'UNAVAILABLE' });
   await server.enqueue(answer, made, busy, answer);
   const { ask } = setUp({ retry: { attempts: 2, initialDelayMs: 0 }, platform: undefined });
@@ -185,7 +185,7 @@ test('attempts of one request share the cache that the first one made', async ()
   expect((await server.requests())[3]?.body).toHaveProperty('cachedContent');
 });
 
-test('a fallback model is asked without the cache, which is of one model', async () => {
+test('a fallback model is called without the cache of the first model', async () => {
   const { ask, cacheMetadata } = await withCache({ fallbackModel: 'gemini-2.5-flash-lite' });
   await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), answer);
   expect(await ask(3, { cacheMetadata })).not.toHaveProperty('cacheMetadata');
@@ -193,14 +193,14 @@ test('a fallback model is asked without the cache, which is of one model', async
   expect((await server.requests())[4]?.body).not.toHaveProperty('cachedContent');
 });
 
-test('nothing is cached unless it is asked for, nor where the request says itself what is cached', async () => {
+test('nothing is cached without cacheConfig, or if the request names cached content itself', async () => {
   await server.enqueue(answer, answer);
   const { ask } = setUp();
   expect(await ask(1, { cacheConfig: undefined as never })).not.toHaveProperty('cacheMetadata');
   expect(await ask(1, { config: { cachedContent: 'cachedContents/own' } })).not.toHaveProperty('cacheMetadata');
 });
 
-test("on Vertex AI caches are the project's", async () => {
+test('on Vertex AI caches belong to the project', async () => {
   await server.enqueue(answer, jsonReply({ name: 'projects/p/locations/l/cachedContents/c1' }), answer);
   const { ask } = setUp({ vertexai: true, apiKey: 'a-test-key' });
   const response = await ask(2, { cacheMetadata: metadataOf(await ask(1)) });

@@ -6,7 +6,7 @@ function user(...parts: Part[]): Content {
   return { role: 'user', parts };
 }
 
-test('contents that need no change are passed on as they are', () => {
+test('contents that need no change are passed on unchanged', () => {
   const contents = [
     user({ text: 'a' }),
     { role: 'model', parts: [{ functionCall: { name: 'f' }, thoughtSignature: 's' }] },
@@ -28,7 +28,7 @@ test.each([true, false])('bytes are normalised, also those of a function respons
   ]);
 });
 
-test('the one service’s fields are left out for the other', () => {
+test('fields that the service does not know are left out', () => {
   const parts: Part[] = [
     { text: 'a', partMetadata: { local: 1 } },
     { functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } },
@@ -49,13 +49,13 @@ test('the one service’s fields are left out for the other', () => {
   ]);
 });
 
-test('nothing is added behind a function response', () => {
+test('no content is added after a function response', () => {
   const call: Content = { role: 'model', parts: [{ functionCall: { name: 'f' } }] };
   const contents = [user({ text: 'a' }), call, user({ functionResponse: { name: 'f', response: {} } })];
   expect(toWireContents(contents, false)).toEqual(contents);
 });
 
-test('only a conversation that the model has the last word in is told to go on', () => {
+test("a request to continue is added only if the last content is the model's", () => {
   const model = { role: 'model', parts: [{ text: 'b' }] };
   expect(toWireContents([user({ text: 'a' })], false)).toHaveLength(1);
   expect(toWireContents([{ parts: [{ text: 'a' }] }], false)).toHaveLength(1);
@@ -83,7 +83,7 @@ test.each([
   expect(normaliseBase64(data)).toBe(expected);
 });
 
-test('all bytes survive either alphabet', () => {
+test('bytes survive both base64 alphabets', () => {
   const bytes = Uint8Array.from({ length: 257 }, (_, index) => index);
   const standard = btoa(String.fromCharCode(...bytes));
   const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { toWireTools } from './to-wire-tools.ts';
 
-test('all declarations are in one entry, in the place of the first, and other tools keep their order', () => {
+test('all function declarations are merged into the first entry, and other tools keep their order', () => {
   const search = { googleSearch: {} };
   const [f, g, h] = [{ name: 'f' }, { name: 'g' }, { name: 'h' }];
   const tools = [search, { functionDeclarations: [f] }, { functionDeclarations: [g, h], codeExecution: {} }, undefined];
   expect(toWireTools(tools)).toEqual([search, { functionDeclarations: [f, g, h] }, { codeExecution: {} }]);
 });
 
-test('declarations are copies', () => {
+test('function declarations are copied', () => {
   const declaration = { name: 'f', parameters: { type: 'object' } };
   const [tool] = toWireTools([{ functionDeclarations: [declaration] }]) as [{ functionDeclarations: object[] }];
   expect(tool.functionDeclarations[0]).toEqual(declaration);
