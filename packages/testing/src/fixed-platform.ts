@@ -2,23 +2,23 @@ import { type Platform } from '@eventloom/core';
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /**
- * A platform that stands still: time moves when the test says so, ids count up, timers run in `advance`. One without a delay needs
- * no time to pass: it runs when the event loop has its turn.
+ * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids count up. A timer without a delay runs without
+ * `advance`, in the next turn of the event loop.
  */
 export interface FixedPlatform extends Platform {
-  /** Moves the clock and runs the timers that fall due on the way, in the order they are due. */
+  /** Moves the clock by this number of milliseconds, and runs the timers that become due, in the order of their time. */
   advance(ms: number): void;
-  /** Resolves to the remaining time of the next timer, in milliseconds; waits until the code under test sets one. */
+  /** Waits until a timer is set. Resolves to the remaining time of the next timer, in milliseconds. */
   nextTimer(): Promise<number>;
-  /** The timers that have not run and were not called off. */
+  /** Number of timers that have neither run nor been cancelled. */
   readonly pendingTimers: number;
-  /** Settles when all work handed to `background` has, also what it started meanwhile. @throws the first of its failures */
+  /** Waits for all work that was given to `background`, including work that it starts meanwhile. @throws the first error of this work */
   drain(): Promise<void>;
 }
 
-/** The initial state of a fixed platform. */
+/** Options of `fixedPlatform`. */
 export interface FixedPlatformOptions {
-  /** Milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
+  /** Initial time in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
   readonly now?: number;
 }
 
@@ -29,7 +29,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock, ids, timers and background work under the test's control. */
+/** Creates a platform whose clock, ids, timers and background work the test controls. */
 export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform {
   checkKnown('fixedPlatform', OPTIONS, options);
   let nowMs = options.now ?? Date.UTC(2026, 0, 1);
@@ -62,7 +62,7 @@ export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform
       return () => void timers.delete(timer);
     },
     background(promise) {
-      // Its failure is told by `drain`; here it only must not count as unhandled.
+      // `drain` rethrows the error; this handler only prevents an unhandled rejection.
       promise.catch(() => undefined);
       work.push(promise);
     },

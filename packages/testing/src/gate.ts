@@ -1,13 +1,13 @@
 import { RunAbortedError } from '@eventloom/core';
 
 /**
- * Holds a scripted step until the test lets it go, so that a test can act while something is under way without sleeping.
+ * Holds a scripted step until the test opens the gate, so that a test can act while a call is running, without sleeping.
  *
  * @example
  * const gate = new Gate();
  * const model = new ScriptedModel([{ text: 'late', gate }]);
  * const running = collect(runner.runAsync(…));
- * await gate.reached; // the model was asked and has not answered
+ * await gate.reached; // the model was called and has not replied
  * gate.open();
  * await running;
  */
@@ -15,17 +15,17 @@ export class Gate {
   readonly #arrivals = Promise.withResolvers<void>();
   readonly #opening = Promise.withResolvers<void>();
 
-  /** Settles when something waits at the gate, or went through it. */
+  /** Resolves when the first caller waits at the gate or has passed it. */
   get reached(): Promise<void> {
     return this.#arrivals.promise;
   }
 
-  /** Lets through who waits and who comes later. */
+  /** Opens the gate for all waiting and later callers. */
   open(): void {
     this.#opening.resolve();
   }
 
-  /** Waits until the gate is open. @throws RunAbortedError when the signal fires first */
+  /** Waits until the gate is open. @throws RunAbortedError if the signal is aborted first */
   async pass(signal?: AbortSignal): Promise<void> {
     this.#arrivals.resolve();
     if (!signal) return this.#opening.promise;

@@ -12,20 +12,20 @@ import {
 import { AbortGuard, type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
-/** Options of a test context; all have a default. */
+/** Options of `testContext`. All are optional. */
 export interface TestContextOptions {
-  /** Default: an agent named `agent` that says nothing. */
+  /** The agent of the context. Default: an agent named `agent` that yields no events. */
   readonly agent?: BaseAgent;
-  /** The state of the session, which is `s` of the user `u` in the app `app`. */
+  /** The state of the session, whose id is `s`, of the user `u` in the app `app`. Default: empty. */
   readonly state?: Record<string, unknown>;
-  /** The events of the session. */
+  /** The events of the session. Default: none. */
   readonly events?: Event[];
   readonly userContent?: Content;
   readonly runConfig?: RunConfig;
   readonly plugins?: PluginManager;
   readonly artifactService?: BaseArtifactService;
   readonly memoryService?: BaseMemoryService;
-  /** Default: a new `fixedPlatform()`. */
+  /** Clock, ids and timers. Default: a new `fixedPlatform()`. */
   readonly platform?: Platform;
   /** Values derived from the events so far; see `Invocation.derived`. */
   readonly derived?: Map<unknown, unknown>;
@@ -49,8 +49,11 @@ class SilentAgent extends BaseAgent {
 }
 
 /**
- * Creates the context of an agent at work, for tests of tools, callbacks and instructions without a runner. Nothing is stored, and tool
- * calls are not recorded. A tool gets `new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' })`.
+ * Creates an invocation context for tests of tools, callbacks and instructions without a runner. Nothing is stored, and tool calls are not
+ * recorded.
+ *
+ * @example
+ * const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
  */
 export function testContext(options: TestContextOptions = {}): InvocationContext {
   checkKnown('testContext', OPTIONS, options);

@@ -13,19 +13,19 @@ import { unmetExpectation } from '../scripted-model/request-expectation.ts';
 import { ScriptedLiveConnection } from './scripted-live-connection.ts';
 import type { ScriptedLiveConnectionScript, ScriptedLiveFactory, ScriptedLiveScript } from './scripted-live-step.ts';
 
-/** Options of a scripted live model. */
+/** Options of a `ScriptedLiveModel`. */
 export interface ScriptedLiveModelOptions {
-  /** Default `scripted-live`. */
+  /** Name of the model. Default `scripted-live`. */
   readonly model?: string;
-  /** False leaves `sent` of its connections empty, for tests that send hours of audio. Default true. */
+  /** False to leave `sent` of the connections empty, for tests that send hours of audio. Default true. */
   readonly recordSent?: boolean;
 }
 
 const OPTIONS: OptionNames<ScriptedLiveModelOptions> = { model: true, recordSent: true };
 
 /**
- * A model with live connections that play a script, one script a connection, and that keeps all it is sent. It says so when there
- * are too many connections, or when steps are left over.
+ * A model for tests whose live connections play scripts, one script for each connection, and record the requests sent to them. A connection without a
+ * script throws, and `assertConsumed` throws if scripts or steps are left over.
  *
  * @example
  * const model = new ScriptedLiveModel([
@@ -41,7 +41,7 @@ export class ScriptedLiveModel extends BaseLlm {
   #fault: EventloomError | undefined;
   #arrival = Promise.withResolvers<void>();
 
-  /** @param scripts what each connection plays, or a function that makes a script for each of as many as there come */
+  /** @param scripts the script of each connection, or a function that creates the script of every connection */
   constructor(scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory, options: ScriptedLiveModelOptions = {}) {
     checkKnown('ScriptedLiveModel', OPTIONS, options);
     const { model = 'scripted-live', recordSent = true } = options;
@@ -50,7 +50,7 @@ export class ScriptedLiveModel extends BaseLlm {
     this.#recordSent = recordSent;
   }
 
-  /** The connections so far, in order; a refused one is not among them. */
+  /** The connections so far, in order, without refused ones. */
   get connections(): readonly ScriptedLiveConnection[] {
     return this.#connections;
   }
@@ -60,7 +60,7 @@ export class ScriptedLiveModel extends BaseLlm {
     return this.#attempts;
   }
 
-  /** The connection at this place, as soon as it is there: 0 is the first. */
+  /** Waits for the connection with this index, from 0. */
   async connection(index: number): Promise<ScriptedLiveConnection> {
     for (;;) {
       const connection = this.#connections[index];
@@ -69,17 +69,18 @@ export class ScriptedLiveModel extends BaseLlm {
     }
   }
 
-  /** @throws ConfigurationError always: it speaks only live */
+  /** @throws ConfigurationError always, because the model supports only live connections */
   // oxlint-disable-next-line require-yield -- it never has anything to say
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
     await Promise.reject(new ConfigurationError(`model "${this.model}": speaks only live`));
   }
 
   /**
-   * @throws the error that the script refuses the setup with
-   * @throws UnexpectedModelCallError past the end of the scripts
-   * @throws UnmetExpectationError when the request is not as the script expects
-   * @throws RunAbortedError when the signal fires, also while held at a gate
+   * Opens the next connection.
+   * @throws the error of the script's `refuse`
+   * @throws UnexpectedModelCallError if no script is left
+   * @throws UnmetExpectationError if the request does not match the script's `expect`
+   * @throws RunAbortedError when the signal is aborted, also while the call waits at a gate
    */
   override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<ScriptedLiveConnection> {
     if (abortSignal?.aborted) throw new RunAbortedError('the call was aborted', { cause: abortSignal.reason });
@@ -121,7 +122,7 @@ export class ScriptedLiveModel extends BaseLlm {
     return connection;
   }
 
-  /** @throws the first fault there was, or UnconsumedStepsError when connections or steps of one are left over */
+  /** Checks that all scripts were played. @throws the first error of a connection, or UnconsumedStepsError if scripts or steps are left */
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const missing = typeof this.#scripts === 'function' ? 0 : this.#scripts.length - this.#attempts;

@@ -3,37 +3,37 @@ import type { Gate } from '../gate.ts';
 import type { RequestExpectation } from '../scripted-model/request-expectation.ts';
 
 /**
- * One step of a live connection: a piece of text, a response, a gate that holds what follows, a wait for what the client sends, the
- * end of the connection, or a function that makes responses of what was sent so far.
+ * One step of a live connection: a chunk of text, a response, a gate that delays the following steps, a wait for a request of the client, the end of
+ * the connection, or a function that computes responses from the requests so far.
  */
 export type ScriptedLiveStep = string | LiveLlmResponse | Gate | LiveCue | LiveEnd | ScriptedLiveFunction;
 
-/** Makes what is said at this place of the script. What it throws ends the connection. */
+/** Computes the responses at this step. If it throws, the connection ends with that error. */
 export type ScriptedLiveFunction = (
   sent: readonly LiveSent[],
 ) => readonly (string | LiveLlmResponse)[] | Promise<readonly (string | LiveLlmResponse)[]>;
 
-/** Holds what follows until the client has sent this, after what earlier cues of the script waited for. */
+/** Waits until the client has sent a matching request, after the requests that earlier cues matched. */
 export interface LiveCue {
   readonly heard: LiveSentMatcher;
 }
 
-/** The connection ends: the reader and all later sends get this error. A number is a WebSocket close code, as of a retryable error. */
+/** Ends the connection: the reader and all later sends get the error. A number is the WebSocket close code of a retryable error. */
 export interface LiveEnd {
   readonly ends: number | Error;
 }
 
-/** One connection. A list is its steps, an error refuses the setup. */
+/** The script of one connection: a list of steps, an error that refuses the setup, or a script with all options. */
 export type ScriptedLiveScript = readonly ScriptedLiveStep[] | Error | ScriptedLiveConnectionScript;
 
-/** A connection in full. After its last step it stays open and silent until the client closes it. */
+/** The script of one connection with all options. After its last step the connection stays open until the client closes it. */
 export interface ScriptedLiveConnectionScript {
   readonly steps?: readonly ScriptedLiveStep[];
-  /** Thrown by `connect`: the service refuses the setup, or cannot be reached. */
+  /** An error that `connect` throws, as if the service refused the setup or could not be reached. Default: none. */
   readonly refuse?: Error;
-  /** Expectations about the request. */
+  /** Expectations about the setup request. Default: any request is accepted. */
   readonly expect?: RequestExpectation;
-  /** Holds `connect` until the test opens it. */
+  /** Delays `connect` until the test opens the gate. Default: no delay. */
   readonly gate?: Gate;
   /** Capabilities that the connection reports; see BaseLlmConnection. Default false. */
   readonly takesInterimResponses?: boolean;
@@ -41,19 +41,19 @@ export interface ScriptedLiveConnectionScript {
   readonly needsCallIds?: boolean;
 }
 
-/** Makes the script of a connection; for as many as there come. */
+/** Creates the script of each connection. The number of connections is then unlimited. @param index number of the connection, from 0 */
 export type ScriptedLiveFactory = (request: LlmRequest, index: number) => ScriptedLiveScript;
 
-/** One thing that a live connection was sent: what a client said, or the history at the start. */
+/** One message that was sent to a live connection: a request of the client, or the history at the start. */
 export type LiveSent = LiveRequest | { readonly history: readonly Content[]; readonly isWaiting?: true };
 
-/** The kinds of what is sent, by the field that holds it. */
+/** The kinds of sent messages, named after the field that holds the message. */
 export type LiveSentKind = 'history' | 'content' | 'blob' | 'activityStart' | 'activityEnd' | 'toolResponses';
 
-/** Tells what was sent: its kind, words in a text of it, or anything else. */
+/** Matches a sent message by its kind, by a pattern in its text, or by a function. */
 export type LiveSentMatcher = LiveSentKind | RegExp | ((sent: LiveSent) => boolean);
 
-/** True when this is what is waited for. A pattern looks at the texts of contents and at the responses of tools, as JSON. */
+/** Returns true if the message matches. A pattern is tested against the text of contents and the JSON of tool responses. */
 export function matchesSent(sent: LiveSent, matcher: LiveSentMatcher): boolean {
   if (typeof matcher === 'string') return matcher in sent;
   return typeof matcher === 'function' ? matcher(sent) : matcher.test(textOf(sent));
