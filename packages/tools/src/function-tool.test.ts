@@ -221,14 +221,14 @@ test('isFunctionTool is true for function tools of another loaded copy of this p
     expect(isFunctionTool(value)).toBe(false);
 });
 
-test('it is marked as long-running, which other function tools are only when told so', () => {
+test('is long-running; a FunctionTool is only with isLongRunning', () => {
   const options = { name: 'approve', description: 'Asks for approval.', execute: () => undefined };
   expect(new LongRunningFunctionTool(options).isLongRunning).toBe(true);
   expect(new FunctionTool(options).isLongRunning).toBe(false);
   expect(new FunctionTool({ ...options, isLongRunning: true }).isLongRunning).toBe(true);
 });
 
-test('its description tells the model not to call it again for the same thing', () => {
+test('adds to its description that the model must not call it again for the same thing', () => {
   const tool = new LongRunningFunctionTool({
     name: 'approve',
     description: 'Asks for approval.',

@@ -8,9 +8,9 @@ import type { InvocationContext } from '../context/invocation-context.ts';
 import { publicAuthConfigs } from '../context/recorded-actions.ts';
 
 /**
- * The calls by which people are asked what the actions of these tool calls ask: for credentials, then for confirmations, then for
- * input. Tools can write to actions what they like: what is secret is taken out of them here. For code that runs tools.
- * @throws ConfigurationError when a tool asks for a credential by hand and the runner has no credential service
+ * Creates the function calls that ask people for what the actions of these tool calls request: credentials, then confirmations, then
+ * input. Removes secrets from `actions.requestedAuthConfigs`, which tools may write themselves. For code that runs tools.
+ * @throws ConfigurationError if a tool wrote a request for a credential and the runner has no credential service
  */
 export function personRequests(
   context: InvocationContext,
@@ -41,7 +41,7 @@ export function personRequests(
 
 type Response = Readonly<Record<string, unknown>> | undefined;
 
-/** The person's confirmation in the response to a request call; undefined when they declined, or the call asks for something else. */
+/** Returns the person's confirmation in the response to a request; undefined if they rejected it, or if the call requests something else. */
 export function confirmationOf({ name, args }: FunctionCall, response: Response): ToolConfirmation | undefined {
   if (name !== REQUEST_CONFIRMATION || response?.['confirmed'] !== true) return undefined;
   const told = args?.['toolConfirmation'] as ToolConfirmation | undefined;

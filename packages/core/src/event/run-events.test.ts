@@ -17,7 +17,7 @@ test('a run begins with the message of the user, not with an event of an agent',
   expect(hasBeginOfRun([says('one')], 'two')).toBe(false);
 });
 
-test('an answer with which a run goes on is not its begin, whatever calls there are of its id', () => {
+test('an answer that continues a run does not begin it, whichever calls have its id', () => {
   expect(hasBeginOfRun([answer('one', 'a', { resumesCalls: true }), call('one', 'b')], 'one')).toBe(false);
   expect(hasBeginOfRun([call('two', 'a'), answer('one', 'a', { resumesCalls: true })], 'one')).toBe(false);
 });

@@ -40,7 +40,7 @@ test('sealing turns -0 into 0, as JSON does', () => {
   expect(sealEvent(eventWith({ list: [-0] })).customMetadata).toEqual({ list: [0] });
 });
 
-describe('what is not JSON', () => {
+describe('a value that is not JSON', () => {
   const cycle: Record<string, unknown> = {};
   cycle['itself'] = cycle;
   test.each([
@@ -66,7 +66,7 @@ test('copies and checks an object that is frozen only on the outside', () => {
   expect(() => sealEvent(eventWith(Object.freeze({ at: new Date(0) })))).toThrow(InvalidEventError);
 });
 
-describe('what is no event by its type', () => {
+describe('the type check of sealEvent', () => {
   const whole = createEvent({ id: '1', invocationId: 'e-1', author: 'bot', timestamp: 1 });
   const withActions = (actions: object): object => ({ actions: { ...whole.actions, ...actions } });
 
@@ -110,7 +110,7 @@ describe('what is no event by its type', () => {
     expect(faultPathOf(change)).toBe(path);
   });
 
-  test('is not what has odd keys, or what nobody knows', () => {
+  test('accepts odd and unknown keys', () => {
     const odd = JSON.parse(
       '{"__proto__": 1, "constructor": {"a": null}, "toString": [null], "someday": {"a": null}}',
     ) as object;
@@ -120,7 +120,7 @@ describe('what is no event by its type', () => {
     }
   });
 
-  test('is not a known field that is null: it is left out, but not where null is a value', () => {
+  test('leaves out a known field that is null, except where null is a value', () => {
     const confirmation = { hint: null, payload: null };
     const actions = { compaction: null, stateDelta: { a: null }, requestedToolConfirmations: { c: confirmation } };
     const event = { ...whole, ...withActions(actions), branch: null, content: { role: null, parts: [{ text: null }] } };
@@ -131,12 +131,12 @@ describe('what is no event by its type', () => {
     });
   });
 
-  test('is not what a service counts in its own way', () => {
+  test('accepts usage counts of any type', () => {
     const usageMetadata = { promptTokenCount: 1.5, timingInfo: { timeToFirstTokenMs: 'soon' as never } };
     expect(sealEvent({ ...whole, usageMetadata }).usageMetadata).toEqual(usageMetadata);
   });
 
-  test('is not looked for among bytes, unless asked', () => {
+  test('checks bytes only with checkBytes', () => {
     const bytes = (data: string): Event => ({ ...whole, content: { parts: [{ inlineData: { data } }] } });
     expect(() => sealEvent(bytes('not base64!'))).not.toThrow();
     expect(() => sealEvent(bytes('not base64!'), { checkBytes: true })).toThrow(InvalidEventError);
@@ -237,7 +237,7 @@ describe('usual events are sealed as the walk by fields seals them', () => {
   });
 });
 
-describe('what is sealed already', () => {
+describe('a value that is sealed already', () => {
   const content: Content = { role: 'user', parts: [{ text: 'hi' }] };
   const eventOf = (said: Content): Event => createEvent({ id: '1', author: 'user', content: said });
 
@@ -256,7 +256,7 @@ describe('what is sealed already', () => {
     expect(sealEvent({ ...unusual, customMetadata: response }).customMetadata).toBe(response);
   });
 
-  test('is copied and checked where it was not checked as what it stands for', () => {
+  test('is copied and checked if it was sealed as another type', () => {
     const copied = sealJson({ role: 'user', parts: 'hi' });
     const notContent = 'value' in copied ? copied.value : undefined;
     expect(() => sealEvent(eventOf(notContent as never))).toThrow('event.content.parts: must be a list, is a string');
@@ -264,7 +264,7 @@ describe('what is sealed already', () => {
     expect(() => sealEvent(eventOf(bytes), { checkBytes: true })).toThrow(InvalidEventError);
   });
 
-  test('is not what the caller froze', () => {
+  test('is not an object that the caller froze', () => {
     const part = { text: 'fine' };
     const frozen = Object.freeze({ role: 'user', parts: Object.freeze([part]) as never });
     const sealed = sealContent(frozen);
@@ -272,12 +272,12 @@ describe('what is sealed already', () => {
     expect(sealed.parts).toEqual([{ text: 'fine' }]);
   });
 
-  test('can be copied for who wants to change it', () => {
+  test('can be copied, and the copy can be changed', () => {
     const copied = copyJson(sealContent(content));
     expect('value' in copied && Object.isFrozen(copied.value)).toBe(false);
   });
 
-  test('is refused where it nests too deep for an event', () => {
+  test('throws if it is nested too deep for an event', () => {
     let deep: unknown = 'leaf';
     for (let level = 0; level < 196; level++) deep = { below: deep };
     expect(sealJson(deep)).toMatchObject({ fault: { reason: 'is nested deeper than 200 levels (is it a cycle?)' } });

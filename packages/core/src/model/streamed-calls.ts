@@ -6,7 +6,7 @@ export class StreamedCalls {
   #open: { readonly part: Part; readonly call: FunctionCall; readonly args: Record<string, unknown> } | undefined;
 
   /**
-   * The part with the whole call once it is there; undefined while more of it is to come. A call that came whole is given back
+   * Returns the part with the complete call; undefined while pieces of it are missing. A call that is not streamed is returned
    * as it is. A call that was not finished when the next one begins is given up, and so is a piece that belongs to none.
    */
   add(part: Part): Part | undefined {

@@ -41,7 +41,7 @@ test.each<[string, object]>([
   expect(second?.received).toEqual([turn(user('two'))]);
 });
 
-test('without a handle the history is told, in the words of the model, and a call that still runs after it', async () => {
+test('a new connection without a handle gets the history as text, and then the result of a call that still ran', async () => {
   for (const [model, said] of [
     ['gemini-2.5-flash-live', 'clientContent'],
     ['gemini-3.1-flash-live', 'realtimeInput'],
