@@ -1,14 +1,14 @@
 import { ConfigurationError } from '@eventloom/core';
 import { LEAST_MEMORY_BYTES } from './create-engine.ts';
 
-/** Bounds of one execution. */
+/** Limits of one execution. */
 export interface QuickJsBounds {
-  /** Time for the code itself, milliseconds. Default 1000. */
+  /** Maximum run time of the code in milliseconds. Default 1,000. */
   readonly timeoutMs?: number;
   /**
-   * Maximum number of loop turns in the engine: a statement takes one or a few, a built-in function one per few
-   * characters or items. Counted in steps of 65,536. Default 250 million, which is some seconds. This bound also works
-   * where the clock does not advance while code runs, as on Cloudflare Workers.
+   * Maximum number of loop iterations in the engine: a statement takes one or a few, a built-in function one for every few characters or items.
+   * Counted in steps of 65,536. Default 250 million, which takes some seconds. This limit also works where the clock does not advance while code
+   * runs, as on Cloudflare Workers.
    */
   readonly maxOperations?: number;
   /**
@@ -16,9 +16,9 @@ export interface QuickJsBounds {
    * pieces. At least 16 MiB, which an engine takes from the start. Default 32 MiB.
    */
   readonly memoryBytes?: number;
-  /** Depth of calls, bytes of stack. Default 256 KiB. */
+  /** Maximum size of the call stack in bytes. Default 256 KiB. */
   readonly stackBytes?: number;
-  /** Characters kept of everything that is printed; what comes after them is left out. Default 20,000. */
+  /** Maximum number of printed characters to keep; further output is dropped. Default 20,000. */
   readonly maxOutputChars?: number;
 }
 
@@ -30,10 +30,10 @@ const DEFAULTS: Required<QuickJsBounds> = {
   maxOutputChars: 20_000,
 };
 
-/** Upper limits of the bounds: the engine's address space, and its own stack. */
+/** Maximum values of the limits, given by the engine's address space and its own stack. */
 const MOST: Partial<QuickJsBounds> = { memoryBytes: 1024 * 1024 * 1024, stackBytes: 1024 * 1024 };
 
-/** All bounds. @throws ConfigurationError for one that cannot work */
+/** Applies defaults to the limits. @throws ConfigurationError for a limit out of range */
 export function checkBounds(bounds: QuickJsBounds): Required<QuickJsBounds> {
   const checked: { -readonly [K in keyof QuickJsBounds]-?: number } = { ...DEFAULTS };
   for (const key of Object.keys(DEFAULTS) as (keyof QuickJsBounds)[]) {

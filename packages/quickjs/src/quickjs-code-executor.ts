@@ -11,7 +11,7 @@ import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 
-/** Options of the executor: how code is found in replies, its bounds, and the source of the engine. */
+/** Options of a `QuickJsCodeExecutor`: the delimiters of code in replies, the limits of an execution, and the source of the engine. */
 export interface QuickJsCodeExecutorOptions
   extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
 
@@ -31,7 +31,7 @@ const OPTIONS: OptionNames<QuickJsCodeExecutorOptions> = {
 /** Time that an execution may take in addition to its code: to start a thread and load the engine on a busy machine. */
 const ALLOWANCE_MS = 5_000;
 
-/** `tool_code` is Python by its name: who writes it is told what is run here. */
+/** Blocks marked `tool_code` count as Python: the model that writes them is told which language the executor runs. */
 const DELIMITERS: readonly CodeDelimiters[] = [
   ['```javascript\n', '\n```'],
   ['```js\n', '\n```'],
@@ -59,8 +59,9 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
   readonly #settings: Omit<RunInQuickJsParams, 'code' | 'now'>;
 
   /**
-   * @param maxWaitMs how long an execution of a subclass may wait before it starts: the agent waits for it so much longer
-   * @throws ConfigurationError for a bound that cannot work, for a module that is not this package's, and for an option this version does not have
+   * @param maxWaitMs time in milliseconds that an execution of a subclass may wait before it starts; it is added to the agent's timeout
+   * @throws ConfigurationError for a limit out of range, for a module that is not this package's, and for an option name that this version does not
+   * know
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
     checkKnown(new.target.name, OPTIONS, options);
@@ -78,7 +79,7 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
     this.#settings = { ...bounds, ...(wasmModule && { wasmModule }) };
   }
 
-  /** Makes the parameters of a run, without its clock. */
+  /** Creates the parameters of an execution, without its clock. */
   protected toRunParams({ codeExecutionInput }: ExecuteCodeParams): Omit<RunInQuickJsParams, 'now'> {
     const { code, inputFiles } = codeExecutionInput;
     return { ...this.#settings, code, inputFiles };

@@ -4,18 +4,18 @@ import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { Sandbox } from './sandbox.ts';
 import { Watch } from './watch.ts';
 
-/** Code, what it can read, and what it may use. */
+/** Parameters of `runInQuickJs`: the code, the files that it can read, and its limits. */
 export interface RunInQuickJsParams extends QuickJsEngine, QuickJsBounds {
   readonly code: string;
   readonly inputFiles?: readonly CodeFile[];
-  /** The clock, milliseconds. */
+  /** Returns the current time in milliseconds. */
   readonly now: () => number;
 }
 
 /**
- * Runs JavaScript in an instance of QuickJS of its own and gives what came of it; see QuickJsCodeExecutor for what the code can
- * and cannot do. The engine is loaded without blocking, the code runs on the calling thread and blocks it.
- * @throws ConfigurationError for a bound that cannot work, and for a module that is not this package's
+ * Runs JavaScript in a new QuickJS instance and returns its output. See QuickJsCodeExecutor for the abilities of the code. The engine is loaded
+ * asynchronously; the code runs on the calling thread and blocks it.
+ * @throws ConfigurationError for a limit out of range, and for a module that is not this package's
  */
 export async function runInQuickJs(params: RunInQuickJsParams): Promise<CodeExecutionOutput> {
   const bounds = checkBounds(params);

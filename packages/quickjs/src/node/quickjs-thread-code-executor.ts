@@ -2,13 +2,12 @@ import type { CodeExecutionOutput, ExecuteCodeParams } from '@eventloom/core';
 import { QuickJsCodeExecutor, type QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
 import { QuickJsThreads } from './quickjs-threads.ts';
 
-/** Options of the executor: how code is found in replies, its bounds, and the threads it runs on. */
+/** Options of a `QuickJsThreadCodeExecutor`: those of `QuickJsCodeExecutor`, and the threads that run the code. */
 export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOptions {
-  /** The threads that code runs on. Default: those that all executors of the process share. */
+  /** The threads that run the code. Default: a pool that all executors of the process share. */
   readonly threads?: QuickJsThreads;
   /**
-   * Time that code waits for a thread, in milliseconds; after it the model is told that the code was not run. Default
-   * 30,000.
+   * Maximum time that code waits for a thread, in milliseconds. After that the model is told that the code was not run. Default 30,000.
    */
   readonly maxWaitMs?: number;
 }
@@ -16,14 +15,14 @@ export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOpt
 const sharedThreads = new QuickJsThreads();
 
 /**
- * QuickJsCodeExecutor on a thread of a bounded pool. The calling thread goes on meanwhile, and an abort of the run ends the code at
- * once. Users take turns: one who has a lot of code run does not keep the others waiting for all of it.
+ * Runs code as QuickJsCodeExecutor does, but on a thread of a bounded pool. The calling thread is not blocked, and an abort of the run ends the code
+ * immediately. Users take turns, so that many executions of one user do not delay those of others.
  */
 export class QuickJsThreadCodeExecutor extends QuickJsCodeExecutor {
   readonly #threads: QuickJsThreads;
   readonly #maxWaitMs: number;
 
-  /** @throws ConfigurationError for a bound that cannot work, a module that is not this package's, and an option this version does not have */
+  /** @throws ConfigurationError for a limit out of range, a module that is not this package's, and an option name that this version does not know */
   constructor({ threads = sharedThreads, maxWaitMs = 30_000, ...options }: QuickJsThreadCodeExecutorOptions = {}) {
     super(options, maxWaitMs);
     this.#threads = threads;

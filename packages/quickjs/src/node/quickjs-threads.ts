@@ -8,21 +8,21 @@ import type { RunInQuickJsParams } from '../run-in-quickjs.ts';
 
 /** Options of `QuickJsThreads`. */
 export interface QuickJsThreadsOptions {
-  /** Number of executions that run at once. Default: one fewer than the processors, at least 2 and at most 8. */
+  /** Maximum number of concurrent executions. Default: the number of processors minus one, at least 2 and at most 8. */
   readonly maxThreads?: number;
-  /** Time that an idle thread is kept, in milliseconds. Default 5,000. */
+  /** Time after which an idle thread is ended, in milliseconds. Default 5,000. */
   readonly idleMs?: number;
 }
 
-/** One execution for `QuickJsThreads.run`. */
+/** Parameters of `QuickJsThreads.run`. */
 export interface QuickJsThreadRun {
   /** Parameters of the run. The time of the code is measured on the thread. */
   readonly params: Omit<RunInQuickJsParams, 'now'>;
-  /** The owner of the execution: owners take turns. */
+  /** Owner of the execution, such as a user id. Owners take turns. */
   readonly owner: string;
-  /** Ends the code, or takes the execution out of the queue. */
+  /** Ends the code when it is aborted, or removes the execution from the queue. */
   readonly abortSignal: AbortSignal;
-  /** Time that the execution waits for a thread, in milliseconds. */
+  /** Maximum time that the execution waits for a thread, in milliseconds. */
   readonly maxWaitMs: number;
   readonly platform: Platform;
 }
@@ -59,21 +59,20 @@ const requireHere = createRequire(import.meta.url);
 let sharedEngine: WebAssembly.Module | undefined;
 
 /**
- * A bounded number of threads that run code in QuickJS. A thread runs one execution at a time, each in a new instance of the engine, and
- * ends when it has been idle for `idleMs`: its memory returns. What is more waits in a queue, in which owners take turns and each
- * owner's executions keep their order. A thread whose execution is aborted is ended with it and replaced. Idle threads do not keep
- * the process alive.
+ * A bounded pool of threads that run code in QuickJS. A thread runs one execution at a time, each in a new instance of the engine, and ends after it
+ * has been idle for `idleMs`, which frees its memory. Further executions wait in a queue, in which owners take turns and each owner's executions
+ * keep their order. A thread whose execution is aborted is ended and replaced. Idle threads do not keep the process alive.
  */
 export class QuickJsThreads {
   readonly #maxThreads: number;
   readonly #idleMs: number;
-  /** Executions that wait, by their owner. The owner whose turn is next comes first. */
+  /** Waiting executions by owner. The first entry is the owner whose turn is next. */
   readonly #queues = new Map<string, ThreadRun[]>();
   readonly #threads = new Set<Thread>();
-  /** Those without work. The one that was used last comes last, and is used first: the others end. */
+  /** Idle threads. The most recently used one is last and is used first, so that the others can end. */
   readonly #idle: Thread[] = [];
 
-  /** @throws ConfigurationError for a number that cannot work */
+  /** @throws ConfigurationError for an option out of range */
   constructor({ maxThreads = defaultThreads(), idleMs = 5_000 }: QuickJsThreadsOptions = {}) {
     if (!(Number.isSafeInteger(maxThreads) && maxThreads > 0))
       throw new ConfigurationError(`QuickJsThreads: maxThreads must be a whole number, 1 or more; it is ${maxThreads}`);
@@ -83,14 +82,14 @@ export class QuickJsThreads {
     this.#idleMs = idleMs;
   }
 
-  /** The number of threads that there are. */
+  /** The current number of threads. */
   get size(): number {
     return this.#threads.size;
   }
 
   /**
-   * Runs code as soon as a thread is free. Settles with a failure as output when no thread was free for `maxWaitMs`, when `abortSignal`
-   * fires, and when the thread ends without a result. Rejects when the thread itself fails.
+   * Runs code as soon as a thread is free. Resolves to an output with a failure if no thread was free for `maxWaitMs`, `abortSignal` was aborted, or
+   * the thread ended without a result. Rejects if the thread itself fails.
    */
   async run({ params, owner, abortSignal, maxWaitMs, platform }: QuickJsThreadRun): Promise<CodeExecutionOutput> {
     if (abortSignal.aborted) return failure('The code was not run: it was aborted.');
@@ -135,7 +134,7 @@ export class QuickJsThreads {
     }
   }
 
-  /** The first execution of the owner whose turn it is, who comes last from now on. */
+  /** Removes and returns the first execution of the owner whose turn it is. The owner moves to the end of the order. */
   #takeNext(): ThreadRun | undefined {
     const [next] = this.#queues;
     if (!next) return undefined;
@@ -180,7 +179,7 @@ export class QuickJsThreads {
     if (index >= 0) this.#idle.splice(index, 1);
   }
 
-  /** Takes an execution out of the queue. Its owner keeps the place in the turn. */
+  /** Removes an execution from the queue. Its owner keeps its position. */
   #giveUp(execution: ThreadRun, reason: string): void {
     const queue = this.#queues.get(execution.owner) ?? [];
     const left = queue.filter((waiting) => waiting !== execution);
