@@ -5,8 +5,8 @@ import { InMemoryArtifactDriver } from './in-memory-artifact-driver.ts';
 export type InMemoryArtifactServiceOptions = DriverArtifactServiceOptions;
 
 /**
- * Artifacts in the memory of this process: for tests and tools whose files need not outlive it. Everything the contract promises
- * holds except surviving a restart. Versions stay until they are deleted.
+ * Keeps artifacts in the memory of this process, for tests and tools whose files need not outlive it. Fulfils the whole contract, except that
+ * artifacts do not survive a restart. Versions are kept until they are deleted.
  */
 export class InMemoryArtifactService extends DriverArtifactService {
   constructor(options: InMemoryArtifactServiceOptions = {}) {

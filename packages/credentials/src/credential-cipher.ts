@@ -6,15 +6,15 @@ import { SealedCredentialError } from './errors.ts';
 /** Length of the AES-GCM nonce. Each nonce is used once and stored before the ciphertext. */
 const NONCE_BYTES = 12;
 
-/** A key as WebCrypto has it, and what tells it from others. */
+/** An imported WebCrypto key, and its id. */
 interface NamedKey {
   readonly id: string;
   readonly key: CryptoKey;
 }
 
 /**
- * Seals credentials and opens them, with AES-256 in Galois/Counter Mode. What is sealed for one user, app and name can be opened for
- * these alone: they are authenticated with it.
+ * Encrypts and decrypts credentials with AES-256-GCM. App, user and name are authenticated with the credential, so it can be decrypted only for the
+ * same app, user and name.
  */
 export class CredentialCipher {
   readonly #keys: readonly Uint8Array<ArrayBuffer>[];
@@ -38,7 +38,7 @@ export class CredentialCipher {
     return { keyId: current.id, sealed };
   }
 
-  /** Undefined when it was sealed with a key that is not given any more. @throws SealedCredentialError */
+  /** Decrypts a credential; undefined if its key is not among the given keys. @throws SealedCredentialError if it was altered */
   async open(owner: CredentialKey, { keyId, sealed }: SealedCredential): Promise<AuthCredential | undefined> {
     const found = (await this.#import()).find(({ id }) => id === keyId);
     if (!found) return undefined;
@@ -68,7 +68,7 @@ async function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<NamedKey> {
   return { id: await idOf(bytes), key };
 }
 
-/** Tells keys apart and says nothing of them: they are random, so nobody can guess one from its digest. */
+/** Returns an id of the key, from its digest. The id reveals nothing, because a random key cannot be guessed from its digest. */
 async function idOf(key: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', key));
   return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -79,15 +79,15 @@ function algorithm({ appName, userId, credentialKey }: CredentialKey, iv: Uint8A
   return { name: 'AES-GCM', iv, additionalData };
 }
 
-/** Of a key of AES-256. */
+/** Length of an AES-256 key. */
 const ENCRYPTION_KEY_BYTES = 32;
 
-/** A new key, of random bytes. */
+/** Creates a new key of 32 random bytes. */
 export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(ENCRYPTION_KEY_BYTES));
 }
 
-/** @throws ConfigurationError without a key, or for one that is not of 32 bytes */
+/** @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
 export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
   if (keys.length === 0) throw new ConfigurationError('keys: there must be one to seal credentials with');
   for (const key of keys) {
@@ -97,8 +97,8 @@ export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
 }
 
 /**
- * The key in a text as `openssl rand -base64 32` prints it; space around it does not count.
- * @throws ConfigurationError for what is not the base64 of 32 bytes; the message quotes nothing of it
+ * Parses a key from base64, as `openssl rand -base64 32` prints it. Surrounding white space is ignored.
+ * @throws ConfigurationError if the text is not the base64 of 32 bytes; the message does not quote the text
  */
 export function parseEncryptionKey(text: string): Uint8Array<ArrayBuffer> {
   const trimmed = text.trim();

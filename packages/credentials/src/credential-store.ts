@@ -1,7 +1,7 @@
 import { type AuthCredential, type CredentialKey, InvalidRequestError } from '@eventloom/core';
 import { checkName, copyJson } from '@eventloom/core/internal';
 
-/** A credential as a store sees it. */
+/** An encrypted credential, as a store keeps it. */
 export interface SealedCredential {
   /** Id of the key that sealed the credential. It finds credentials that an earlier key sealed. */
   readonly keyId: string;
@@ -20,15 +20,15 @@ export interface CredentialStore {
    * resolves.
    */
   load(key: CredentialKey): Promise<SealedCredential | undefined>;
-  /** Keeps it in place of what was there: one of several that are saved at once, whole. */
+  /** Replaces the stored credential. Of several concurrent saves, one is kept as a whole. */
   save(key: CredentialKey, credential: SealedCredential): Promise<void>;
-  /** Absent: a no-op. */
+  /** Deletes the credential. Does nothing if there is none. */
   delete(key: CredentialKey): Promise<void>;
 }
 
 /**
- * A credential as it is kept: a copy. Nothing of it is in the message of an error.
- * @throws InvalidRequestError for what is no credential, or holds what is no JSON
+ * Checks and copies a credential. Error messages do not quote it.
+ * @throws InvalidRequestError for a value that is not a credential, or is not JSON
  */
 export function copyCredential(credential: AuthCredential): AuthCredential {
   const copied = copyJson(credential);
@@ -44,7 +44,7 @@ export function readCredential(kept: unknown): AuthCredential | undefined {
   return typeof authType === 'string' ? { ...kept, authType } : undefined;
 }
 
-/** @throws InvalidRequestError that names the field */
+/** @throws InvalidRequestError for an invalid name; the message names the field */
 export function checkCredentialKey({ appName, userId, credentialKey }: CredentialKey): void {
   checkName('appName', appName);
   checkName('userId', userId);

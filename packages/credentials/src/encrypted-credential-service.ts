@@ -11,9 +11,8 @@ import { checkCredentialKey, copyCredential, type CredentialStore } from './cred
 /** The keys that credentials are encrypted with. */
 export interface EncryptionOptions {
   /**
-   * Keys of 32 random bytes; `createEncryptionKey` makes one, `parseEncryptionKey` reads one. The first seals what is saved from
-   * now on, the others open what was sealed with them. What was sealed with a key that is not among them counts as absent, and
-   * users are asked again.
+   * Keys of 32 random bytes; create one with `createEncryptionKey`, or read one with `parseEncryptionKey`. The first key encrypts new credentials; all
+   * keys decrypt stored ones. A credential whose key is missing counts as absent, and the user is asked again.
    */
   readonly keys: readonly Uint8Array[];
 }
@@ -26,12 +25,11 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
 const OPTIONS: OptionNames<EncryptedCredentialServiceOptions> = { store: true, keys: true };
 
 /**
- * Credentials in a store that cannot read them: each is encrypted and authenticated together with the app, the user and the name it
- * is for, so who can write to the store can neither change one nor hand it to another user. Who can read the store learns whose
- * credentials there are, their names and about how long they are. What the store throws becomes the `cause` of a StorageError, unless it is
- * an Eventloom error or a fault of the program, such as a TypeError.
+ * Stores encrypted credentials in a `CredentialStore`. Each is authenticated together with its app, user and name, so a person who can write to the
+ * store can neither alter a credential nor give it to another user. A person who can read the store learns the users, the names and the approximate
+ * lengths. Errors of the store become the `cause` of a StorageError, except Eventloom errors and programming errors such as a TypeError.
  *
- * A key is changed by putting a new one first. Each credential is sealed with it when it is saved next.
+ * To change the key, put a new one first. Each credential is encrypted with the new key the next time it is saved.
  */
 export class EncryptedCredentialService extends BaseCredentialService {
   readonly #store: CredentialStore;
@@ -46,7 +44,7 @@ export class EncryptedCredentialService extends BaseCredentialService {
     this.#cipher = new CredentialCipher(keys);
   }
 
-  /** @throws SealedCredentialError when what is stored was changed, or is another user's */
+  /** @throws SealedCredentialError if the stored credential was altered, or belongs to another user */
   override async loadCredential(key: CredentialKey): Promise<AuthCredential | undefined> {
     checkCredentialKey(key);
     const found = await this.#ask((store) => store.load(key));

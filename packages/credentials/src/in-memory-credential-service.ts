@@ -6,7 +6,7 @@ import {
 } from '@eventloom/core';
 import { checkCredentialKey, copyCredential } from './credential-store.ts';
 
-/** Credentials in the memory of this process: gone when it ends, and then asked for again. */
+/** Keeps credentials in the memory of this process. They are lost when it ends, and users are asked for them again. */
 export class InMemoryCredentialService extends BaseCredentialService {
   readonly #credentials = new Map<string, AuthCredential>();
 

@@ -2,8 +2,8 @@ import { DriverMemoryService } from './driver-memory-service.ts';
 import { InMemoryMemoryDriver } from './in-memory-memory-driver.ts';
 
 /**
- * Memories in the memory of this process: for tests and tools whose memories need not outlive it. Everything the contract
- * promises holds except surviving a restart. Nothing is ever dropped: delete what is not needed.
+ * Keeps memories in the memory of this process, for tests and tools whose memories need not outlive it. Fulfils the whole contract, except that
+ * memories do not survive a restart. Memories are never dropped automatically: delete those that are not needed.
  */
 export class InMemoryMemoryService extends DriverMemoryService {
   constructor() {

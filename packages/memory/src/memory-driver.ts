@@ -11,7 +11,7 @@ export interface MemoryOwner {
 export interface NewMemory {
   readonly eventId: string;
   readonly invocationId: string;
-  /** Seconds since the epoch. */
+  /** Time of the event in seconds since the epoch. */
   readonly timestamp: number;
   readonly author: string;
   readonly content: Content;
@@ -22,7 +22,7 @@ export interface NewMemory {
   readonly words: ReadonlySet<string>;
 }
 
-/** A memory as it is read. The content is the reader's own. */
+/** A memory as a driver returns it. The reader may modify the content. */
 export interface StoredMemory {
   readonly sessionId: string;
   readonly eventId: string;
@@ -38,32 +38,32 @@ export interface MemoryRetreat {
   readonly eventIds: readonly string[];
 }
 
-/** In how many of a user's memories words are. */
+/** The number of a user's memories that have each word. */
 export interface WordCounts {
   /** Number of memories that the user has. */
   readonly memories: number;
-  /** Words that no memory has may be left out. */
+  /** Number of memories by word. Words without a memory may be left out. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
 /** Parameters of a search in a driver. */
 export interface MemorySearch {
-  /** Words with a positive integer each: a memory's rank is the sum of those it has. */
+  /** A positive integer weight for each word. The rank of a memory is the sum of the weights of its words. */
   readonly weights: ReadonlyMap<string, number>;
   readonly limit: number;
-  /** Leaves out what was said in this session. */
+  /** Session whose memories are left out; undefined to search all sessions. */
   readonly exceptSessionId: string | undefined;
 }
 
 /**
- * Storage for memories: all that a back end has to write. `DriverMemoryService` in front of it decides what is remembered, what a
- * word is and what it weighs. What reaches a driver is well-formed.
+ * Storage for memories, to be implemented by a back end. `DriverMemoryService` decides which events are remembered, splits text into words and
+ * computes their weights. It calls the driver with valid arguments only.
  */
 export interface MemoryDriver {
-  /** Of these event ids of a session those that are remembered. Spares the work of adding them again. */
+  /** Returns which of these events of a session are remembered already, so that they need not be added again. */
   rememberedEvents(key: SessionKey, eventIds: readonly string[]): MaybePromise<ReadonlySet<string>>;
 
-  /** Stores memories of a session, all or none. Left out are those whose event is remembered, or was deleted by `delete`. */
+  /** Stores memories of a session, all or none. Skips memories whose event is remembered already or was deleted by `delete`. */
   add(key: SessionKey, memories: readonly NewMemory[]): MaybePromise<void>;
 
   /**
@@ -74,12 +74,12 @@ export interface MemoryDriver {
 
   countWords(owner: MemoryOwner, words: readonly string[]): MaybePromise<WordCounts>;
 
-  /** The memories with one of the words, highest rank first; of one rank the later timestamp, then the later added. */
+  /** Returns the memories with at least one of the words, highest rank first; with equal rank the later timestamp, then the later added first. */
   search(owner: MemoryOwner, search: MemorySearch): MaybePromise<StoredMemory[]>;
 
-  /** Removes a memory and keeps in mind that its event is not to be remembered. Absent: a no-op. */
+  /** Removes a memory, and records that its event must not be remembered again. Does nothing if the memory does not exist. */
   delete(key: SessionKey, eventId: string): MaybePromise<void>;
 
-  /** Removes all of a user, or of one session, also what `delete` keeps in mind. Absent: a no-op. */
+  /** Removes all memories of a user, or of one session, and the records of `delete`. Does nothing if there are none. */
   deleteAll(owner: MemoryOwner, sessionId: string | undefined): MaybePromise<void>;
 }

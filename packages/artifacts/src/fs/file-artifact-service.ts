@@ -6,7 +6,7 @@ import { FileArtifactDriver } from './file-artifact-driver.ts';
 
 /** Options of `FileArtifactService`. */
 export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions {
-  /** The folder that everything is stored below; made with the first save. */
+  /** Folder in which all artifacts are stored. Created at the first save if it does not exist. */
   readonly rootDir: string;
   /**
    * The failures that a saved version survives. `process` (default): any end of this process. `power`: also a power
@@ -23,9 +23,9 @@ const HINTS = {
 };
 
 /**
- * Artifacts in a folder, their bytes as plain files. Several processes may use one folder at the same time: no two saves get the
- * same number, and a version that is not wholly written cannot be seen. A number whose save failed midway is skipped. Folders and
- * files that the service makes have the modes 0700 and 0600; a `rootDir` that is there keeps its own.
+ * Stores artifacts in a folder, their bytes as plain files. Several processes may use the same folder concurrently: no two saves get the same version
+ * number, and an incomplete version is not visible. The number of a failed save is skipped. Folders and files that the service creates have the
+ * modes 0700 and 0600; an existing `rootDir` keeps its mode.
  */
 export class FileArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError without a `rootDir`, and for an option this version does not have */

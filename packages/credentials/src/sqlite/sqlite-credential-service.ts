@@ -9,16 +9,16 @@ import { EncryptedCredentialService, type EncryptionOptions } from '../encrypted
 import { migrateCredentials } from './schema.ts';
 import { SqliteCredentialStore } from './sqlite-credential-store.ts';
 
-/** Options of `SqliteCredentialService`: one of `path` and `database` is given. */
+/** Options of `SqliteCredentialService`. Give exactly one of `path` and `database`. */
 export interface SqliteCredentialServiceOptions extends EncryptionOptions {
-  /** The database file, made when it is not there, with its folder. `:memory:` keeps everything in memory. */
+  /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
    * An open database, which may hold other tables, those of sessions too: that of this package is `eventloom_credentials`. It is
    * switched to WAL, its `busy_timeout` is set to 0, and it must not be inside a transaction when the service is called.
    */
   readonly database?: DatabaseSync;
-  /** The clock and timers of calls that find the file locked. Default: the system's. */
+  /** Clock and timers for retries while the file is locked. Default: those of the system. */
   readonly platform?: Platform;
 }
 
@@ -58,13 +58,13 @@ export class SqliteCredentialService extends EncryptedCredentialService {
     this.#opened = opened;
   }
 
-  /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */
+  /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
   close(): void {
     if (this.#opened?.isOpen) this.#opened.close();
   }
 }
 
-/** Opening waits for a lock as long as this, and blocks meanwhile. */
+/** Time in milliseconds for which opening waits for a lock. The thread is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /**

@@ -8,9 +8,9 @@ import { DriverMemoryService } from '../driver-memory-service.ts';
 import { migrateMemories } from './schema.ts';
 import { SqliteMemoryDriver } from './sqlite-memory-driver.ts';
 
-/** Options of `SqliteMemoryService`: one of `path` and `database` is given. */
+/** Options of `SqliteMemoryService`. Give exactly one of `path` and `database`. */
 export interface SqliteMemoryServiceOptions {
-  /** The database file, made when it is not there, with its folder. `:memory:` keeps everything in memory. */
+  /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
    * An open database, which may hold other tables, those of sessions too: the tables of this package begin with
@@ -18,7 +18,7 @@ export interface SqliteMemoryServiceOptions {
    * transaction when the service is called.
    */
   readonly database?: DatabaseSync;
-  /** The clock and timers of calls that find the file locked. Default: the system's. */
+  /** Clock and timers for retries while the file is locked. Default: those of the system. */
   readonly platform?: Platform;
 }
 
@@ -26,8 +26,8 @@ const OPTIONS: OptionNames<SqliteMemoryServiceOptions> = { path: true, database:
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * Memories in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file. Calls are
- * synchronous inside; a search takes longer the more memories of the user have its words. A call that finds the file locked by
+ * Stores memories in a SQLite file, with the module `node:sqlite` of Node. Several processes of one machine may use the same file. Calls work
+ * synchronously; a search takes longer the more memories of the user have its words. A call that finds the file locked by
  * another process is tried again without blocking anything else, and fails with a StorageError when the file stays locked for five seconds; at
  * once when the disk is full.
  *
