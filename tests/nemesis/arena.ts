@@ -8,12 +8,12 @@ import { findFaults } from './find-faults.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 
 /**
- * What a client does when its answer breaks off: `follow` reads on at the address of the run, `resend` sends the message again with the same
- * `requestId`, `leave` never asks again.
+ * Behaviour of a client whose answer breaks off: `follow` reads on at the address of the run, `resend` sends the
+ * message again with the same `requestId`, `leave` never asks again.
  */
 export type Manner = 'follow' | 'resend' | 'leave';
 
-/** How a client talks. */
+/** Options of a client. */
 export interface TalkOptions {
   readonly manner: Manner;
   /** Hangs up when this many frames came, and goes on as its manner is. */
@@ -23,13 +23,13 @@ export interface TalkOptions {
   readonly server?: AttackedServer | undefined;
 }
 
-/** How long a client asks again. `wrangler dev` takes seconds to start. */
+/** Time for which a client tries again, in milliseconds. `wrangler dev` takes seconds to start. */
 const PATIENCE_MS: Readonly<Record<BackEndName, number>> = {
   sqlite: 20_000,
   postgres: 20_000,
   'durable-objects': 90_000,
 };
-/** How long runs may take to their end when nothing is attacked any more. */
+/** Time that runs have to end after the last attack, in milliseconds. */
 const SETTLE_MS = 10_000;
 const ASK_AGAIN_MS = 40;
 
@@ -37,9 +37,9 @@ const ASK_AGAIN_MS = 40;
 export class Arena implements AsyncDisposable {
   readonly backEnd: BackEnd;
   readonly random: SeededRandom;
-  /** What the clients of `talkInAll` are like. */
+  /** Behaviours of the clients of `talkInAll`. */
   readonly manners: readonly Manner[];
-  /** What clients were told. */
+  /** The answers that clients got. */
   readonly answers: Answer[] = [];
   readonly #servers: AttackedServer[] = [];
   readonly #faults: string[] = [];
@@ -174,12 +174,12 @@ export class Arena implements AsyncDisposable {
     await Promise.all(this.running.map((server) => server.signal('SIGKILL')));
   }
 
-  /** How many servers were started. */
+  /** Number of servers that were started. */
   get started(): number {
     return this.#servers.length;
   }
 
-  /** What the servers reported as failures of their own. */
+  /** The failures that the servers reported. */
   get reports(): string[] {
     return this.#servers.flatMap(({ reports }) => reports);
   }

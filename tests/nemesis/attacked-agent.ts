@@ -14,7 +14,7 @@ import { AgentTool, ParallelAgent } from '@eventloom/multi-agent';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { AttackedConnection } from './attacked-connection.ts';
 
-/** What a message asks for: a message is a kind and a token, as in `tools m17`. */
+/** The kind of work that a message asks for: a message is a kind and a token, as in `tools m17`. */
 export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' | 'long';
 
 /** A step that an agent takes, for the process that hosts it. */
@@ -26,7 +26,7 @@ export interface Step {
   readonly isOnce: boolean;
 }
 
-/** What the agents need of the process that hosts them. */
+/** Services of the process that hosts the agents. */
 export interface Host {
   /** Told before a step is taken. */
   step(step: Step): Promise<void> | undefined;
@@ -34,7 +34,7 @@ export interface Host {
   pause(ms: number): Promise<void>;
   /** The time between two chunks of a reply. */
   readonly paceMs: number;
-  /** How long the slow tool takes. */
+  /** Duration of the slow tool in milliseconds. */
   readonly slowMs: number;
 }
 
@@ -108,7 +108,10 @@ class AttackedModel extends BaseLlm {
   }
 }
 
-/** Which message a reply is for, and which of its replies it is, from 0: by the newest response of a tool, or else the newest message. */
+/**
+ * Returns the message that a reply is for, and the index of the reply, from 0: by the newest response of a tool,
+ * otherwise by the newest message.
+ */
 function standing(contents: readonly Content[]): {
   readonly kind: string;
   readonly token: string;

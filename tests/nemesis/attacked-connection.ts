@@ -13,7 +13,7 @@ export class AttackedConnection implements BaseLlmConnection {
   readonly #model: BaseLlm;
   readonly #request: LlmRequest;
   readonly #contents: Content[] = [];
-  /** What the user said and the model did not hear: it takes a turn when it has finished the one before. */
+  /** Contents that the user sent during a turn; the model takes one when it has finished the turn. */
   readonly #said: Content[] = [];
   /** The calls of the last reply, with their responses so far. */
   readonly #calls = new Map<string, FunctionResponse | undefined>();

@@ -28,7 +28,7 @@ import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { createAgents, type Step } from './attacked-agent.ts';
 
-/** How a server under attack is made. */
+/** Options of a server under attack. */
 export interface AttackOptions {
   /** A file of SQLite, or the URL of a PostgreSQL. */
   readonly store: string;

@@ -16,7 +16,7 @@ export interface AttackedServer {
   readonly hasEnded: boolean;
   /** Leaves no room in the store, or room again. */
   setRoom(hasRoom: boolean): void;
-  /** What must not be: what the process wrote to standard error, and an end that nobody asked for. */
+  /** Returns faults: output on standard error, and an exit that no test caused. */
   faults(): string[];
 }
 

@@ -12,13 +12,13 @@ import type { StoredSession } from './find-faults.ts';
 /** The apps of the servers under attack. The runs of those with `-once` cannot be resumed. */
 export const APP_NAMES = ['front', 'front-once', 'crew', 'crew-once'] as const;
 
-/** What a server is told at its start. */
+/** Options of a server's start. */
 export type StartOptions = Partial<Omit<AttackOptions, 'store' | 'ranFile'>>;
 
-/** Where sessions are stored. */
+/** The storage of sessions. */
 export type BackEndName = 'sqlite' | 'postgres' | 'durable-objects';
 
-/** What can be done to a store. */
+/** Attacks on a store. */
 export interface StoreAttacks {
   /** Ends all connections to the store. */
   endConnections?(): Promise<void>;

@@ -8,8 +8,8 @@ export interface ClientSession {
 }
 
 /**
- * How an answer ended: `completed` (the stream ended as it should), `error` (an error body, or an error as the stream's last frame),
- * `cut` (the connection was lost), `left` (the client hung up) or `nothing` (204).
+ * The end of an answer: `completed` (the stream ended properly), `error` (an error body, or an error as the last
+ * frame), `cut` (the connection was lost), `left` (the client hung up) or `nothing` (204).
  */
 export type AnswerEnd =
   | { readonly kind: 'completed' | 'cut' | 'left' | 'nothing' }
@@ -22,7 +22,7 @@ export interface Frame {
   readonly event: Event;
 }
 
-/** What a client was told by one answer. */
+/** One answer that a client got. */
 export interface Answer {
   readonly session: ClientSession;
   /** The text of the message that was sent; undefined when a run was followed, and for function responses. */
@@ -30,7 +30,10 @@ export interface Answer {
   readonly requestId: string | undefined;
   /** The ids of the calls that the message answered. */
   readonly callIds: readonly string[];
-  /** What was asked: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number, `call` over a WebSocket. */
+  /**
+   * The request: `send` a message, `follow` a run from its begin, `continue` to follow it behind a number, `call` over
+   * a WebSocket.
+   */
   readonly asked: 'send' | 'follow' | 'continue' | 'call';
   /** Undefined when there was no answer. */
   readonly status: number | undefined;
@@ -54,7 +57,7 @@ export interface Message {
   readonly onFrame?: (frame: Frame, invocationId: string) => void;
 }
 
-/** How long an answer is waited for. */
+/** Time that a client waits for an answer, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 /** Sends a message and reads the stream that answers it. Never rejects. */

@@ -47,7 +47,7 @@ function faultsOf(
   return findFaults({ sessions: [{ session, events: stored, openRuns: [] }], answers: [answer], ran: [], ...more });
 }
 
-/** What is found after a call that its client was told was over. */
+/** Returns the faults of a call whose client was told that it had ended. */
 function liveFaultsOf(stored: readonly Event[]): string[] {
   const called = { ...session, sessionId: 'live-1' };
   const told = stored.filter(({ author }) => author !== 'user');

@@ -13,7 +13,7 @@ export interface StoredSession {
 /** All that is known after an attack. */
 export interface Evidence {
   readonly sessions: readonly StoredSession[];
-  /** What clients were told. */
+  /** The answers that clients got. */
   readonly answers: readonly Answer[];
   /** A line for each time that a tool ran that must not run twice. */
   readonly ran: readonly string[];
@@ -207,7 +207,7 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
     else if (code === 'RUN_GOES_ON') {
       if (run.length === 0) faults.push('it was told that the run goes on, which is not stored');
     } else if (isRefusal(end) && asked === 'call') {
-      // Whoever is told so in a call has to call again: what was said is stored.
+      // The client of a call has to call again; what was said is stored.
     } else if (isRefusal(end)) {
       // Another request with the message may have stored it.
       const isAlone = answers.every((other) => other.requestId !== requestId || isRefusal(other.end));

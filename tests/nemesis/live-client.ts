@@ -2,7 +2,7 @@ import type { Event } from '@eventloom/core';
 import { finalText } from './attacked-agent.ts';
 import type { Answer, AnswerEnd, ClientSession, Frame } from './client.ts';
 
-/** How long a call may take. */
+/** Maximum duration of a call in milliseconds. */
 const PATIENCE_MS = 30_000;
 
 /**

@@ -8,7 +8,7 @@ import { isStreamed, LIVE_SESSION } from './find-faults.ts';
 import { call } from './live-client.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
 
-/** How much of a scenario is played. */
+/** The size of a scenario. */
 export interface ScenarioSize {
   /** Attacks, one after the other, on the same store. */
   readonly rounds: number;
@@ -310,7 +310,7 @@ async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promi
   }
 }
 
-/** What is said in calls. The agents of `crew` are no live agents, and nobody is asked in calls. */
+/** Kinds of messages in calls. The agents of `crew` are no live agents, and nobody is asked in calls. */
 const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
 
 /** The bytes of a call behind which its connection is cut, at most. */

@@ -13,7 +13,7 @@ const CONFIG = fileURLToPath(new URL('wrangler.jsonc', import.meta.url));
 const ENVIRONMENT = { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' };
 /** Runs `$0` with its arguments, and kills the whole group when standard input ends: the program that attacks is gone. */
 const KEEPER = 'exec 3<&0; "$0" "$@" </dev/null & wrangler=$!; (read -r _ <&3; kill -9 0) & wait $wrangler';
-/** What `wrangler dev` writes where a program would write what it does not handle. */
+/** Matches the lines in which `wrangler dev` reports unhandled errors. */
 const UNCAUGHT = /uncaught|unhandled/i;
 
 /**

@@ -195,7 +195,9 @@ test('a run that fails after its first event is told so', async () => {
   const { runner } = makeRunner([call, new TypeError('no model')]);
   const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0 });
   onTestFinished(() => listening.shutDown());
-  await expect(eventsOf(followRun(listening.url, {}, body('A table for two.')))).rejects.toThrow('"code":"MODEL_ERROR"');
+  await expect(eventsOf(followRun(listening.url, {}, body('A table for two.')))).rejects.toThrow(
+    '"code":"MODEL_ERROR"',
+  );
 });
 
 test('a run is read through another process than the one that hosts it', async () => {

@@ -12,7 +12,7 @@ import { observeGenerator, reportUnlessStopped, startOperation } from '@eventloo
 type AgentEvents = AsyncGenerator<Event, void, void>;
 type EventResult = IteratorResult<Event, void>;
 
-/** How long an agent may take to close when its run has ended. Its session is released after that. */
+/** Time that an agent has to close when its run has ended, in milliseconds. Its session is released after that. */
 const CLOSE_TIMEOUT_MS = 5000;
 
 const DONE: EventResult = { done: true, value: undefined };

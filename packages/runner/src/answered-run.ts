@@ -35,7 +35,7 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
   return id;
 }
 
-/** How often the answered run is looked up while other runs change the session. */
+/** Maximum number of lookups of the answered run while other runs change the session. */
 const MAX_TRIES = 10;
 
 /**

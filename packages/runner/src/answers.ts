@@ -42,7 +42,7 @@ export interface MatchParams {
   /** The run that is resumed: only its calls can be answered. */
   readonly invocationId?: string | undefined;
   readonly platform: Platform;
-  /** How long a request to a person can be answered. */
+  /** Time in which a request to a person can be answered, in milliseconds; undefined: no limit. */
   readonly requestTtlMs: number | undefined;
   readonly credentialService: BaseCredentialService | undefined;
 }

@@ -34,7 +34,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** What a content says: words for texts, calls and responses, all different from each other. */
+/** Returns distinct words for the texts, calls and responses of a content. */
 function wordsOf(content: Content | undefined): string[] {
   return (content?.parts ?? []).flatMap(({ text, functionCall, functionResponse }: Part) => {
     if (functionCall) return [`call:${functionCall.id}`];
@@ -112,7 +112,7 @@ async function setUp(seed: number) {
     for (const clock of clocks) clock.advance([0, 0, 1, 1000][upTo(4)] ?? 0);
     await (runners[upTo(2)] as Runner).run({ userId: 'u', sessionId: 's', newMessage: message });
   };
-  /** What the model is sent in a copy of the session, by a process that knows nothing of it. */
+  /** Returns the contents that the model gets in a copy of the session, in a process that has no cache of it. */
   const ask = async (copy: string, getSessionConfig?: GetSessionConfig): Promise<Content[]> => {
     await sessionService.importSession({ records: sessionService.exportSession(KEY), sessionId: copy });
     model.isAsked = true;

@@ -72,7 +72,7 @@ test('1,000 runs of one agent object at once keep apart', async () => {
   expect(JSON.stringify(agent)).toBe(before);
 });
 
-/** What the user said. */
+/** Returns the text of the user's message. */
 function asked({ contents }: LlmRequest): string {
   return contents[0]?.parts?.[0]?.text ?? '';
 }
@@ -144,7 +144,7 @@ test('1,000 runs of one tree of agents at once keep apart, and leave the tree as
   expect(inspect(agent)).toBe(before);
 });
 
-/** Who says how much in a run of the tree. */
+/** Authors of the events of a run of the tree, in order. */
 const AUTHORS = [
   'closer ',
   'critic ',

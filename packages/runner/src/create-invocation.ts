@@ -17,7 +17,7 @@ import type { RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
-/** What all agents of a run share, while the user's message may still be replaced. */
+/** An invocation whose user message may still be replaced. */
 export interface CreatedInvocation {
   readonly invocation: Invocation & { userContent: Content | undefined };
   /** The context that the first agent is started from. */

@@ -11,9 +11,9 @@ import {
 /** A lease that is renewed while it is held. */
 export interface HeldLease {
   readonly lease: SessionLease;
-  /** When it was last renewed, by the keeper or by an append (then the event's time); milliseconds since the epoch. */
+  /** Time of the last renewal, by the keeper or by an append (the event's time), in milliseconds since the epoch. */
   renewedMs: number;
-  /** When the lease runs out. */
+  /** Time at which the lease expires. */
   readonly endMs: number;
   /** Says that the lease is lost: another writer has the session, or the storage could not be used until the lease ran out. */
   lose(error: EventloomError): void;
@@ -79,7 +79,7 @@ export class LeaseKeeper {
   /** Those whose renewal is under way. */
   readonly #renewing = new Set<HeldLease>();
   #callOff: (() => void) | undefined;
-  /** When the timer is due; 0 without one. */
+  /** Time at which the timer is due; 0 without one. */
   #dueMs = 0;
 
   constructor(service: BaseSessionService, platform: Platform) {

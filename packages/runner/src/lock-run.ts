@@ -170,7 +170,10 @@ async function settle(
   await endOpenRun(runner, error.run, request, abortSignal);
 }
 
-/** What the run began with goes before the runner's defaults, which may be others today, and what the caller gives before both. */
+/**
+ * Merges the config of a resumed run: the caller's options come first, then those that the run began with, then the
+ * runner's defaults, which may have changed since.
+ */
 function resumedConfig(runner: Runner, { given, bounds }: RunRequest, resumed: ResumedInvocation): RunConfig {
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   const asked = { ...resumed.config, ...Object.fromEntries(options), resumable: true };

@@ -15,7 +15,7 @@ import { Runner } from './runner.ts';
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 const IDS = { userId: 'u', sessionId: 's' };
 
-/** What an agent does in one turn. */
+/** The work of an agent in one turn. */
 type Turn = (context: InvocationContext) => AsyncGenerator<Event, void, void>;
 
 /** Does a turn after the other. */

@@ -30,7 +30,7 @@ export interface RewindParams {
   readonly sessionId: string;
   /** The invocation that is undone, with every event after its first one. */
   readonly rewindBeforeInvocationId: string;
-  /** What to do while a run holds the session; default `queue`. */
+  /** Behaviour while another run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
   /** Aborts the rewind as long as nothing is written. */
   readonly abortSignal?: AbortSignal | undefined;

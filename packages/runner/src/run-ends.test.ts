@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest';
 import { caller } from './fixtures/agent-tool-run.ts';
 import { IDS, KEY, runToError, scenario, type ScenarioOptions, scripted } from './fixtures/scenario.ts';
 
-/** What is stored of a run: the text, the calls and the responses of each event, or its code or kind. */
+/** Summarizes a stored event: its text, calls and responses, or its code or kind. */
 function summaryOf({ content, errorCode, object }: Event): string {
   const [part] = content?.parts ?? [];
   if (part?.functionCall) return `${part.functionCall.name}()`;

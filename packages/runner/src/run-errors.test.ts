@@ -40,7 +40,7 @@ class FailingService extends InMemorySessionService {
   }
 }
 
-/** What is told of an error that is not Eventloom's own: its words may hold secrets. */
+/** The message of an error that is not Eventloom's own, whose text may contain secrets. */
 const TOLD = 'agent "bot" failed; the program that runs it was told why';
 
 test('what an agent throws becomes one error event, stored and yielded, and then the error of the run', async () => {

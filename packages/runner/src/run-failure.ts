@@ -57,7 +57,7 @@ export interface UnfinishedRun {
   readonly context: InvocationContext;
   readonly committer: EventCommitter;
   readonly failure: EventloomError;
-  /** What was thrown; undefined if the reader left. */
+  /** The error that was thrown; undefined if the reader left. */
   readonly thrown?: unknown;
   /** The agent that failed, or the one that had control. */
   readonly failed?: InvocationContext | undefined;
@@ -65,9 +65,9 @@ export interface UnfinishedRun {
 
 /** The end of a run that failed. */
 export interface StoredEnd {
-  /** What was stored, to be yielded. */
+  /** The events that were stored, to be yielded. */
   readonly events: readonly Event[];
-  /** How the run ended; undefined when the session does not say it. */
+  /** The outcome of the run; undefined if the session does not tell it. */
   readonly outcome: RunOutcome | undefined;
 }
 
@@ -99,7 +99,7 @@ export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<
   }
 }
 
-/** How a run ended that failed with this error, for its record. */
+/** Returns the outcome of a run that failed with this error, for its record. */
 export function outcomeOf(failure: EventloomError): RunOutcome {
   const code = errorCodeOf(failure);
   return errorOutcome(nameFault(code) === undefined ? code : failure.code);

@@ -9,18 +9,21 @@ import {
 } from '@eventloom/core';
 import { checkKnown, checkRunConfig, copyJson, isRecord, type OptionNames } from '@eventloom/core/internal';
 
-/** What to do with a request that is known: see `RunAsyncParams.ifKnown`. */
+/** Behaviour for a request that is known: see `RunAsyncParams.ifKnown`. */
 export type IfKnown = 'follow' | 'resume' | 'reject';
 
 const IF_KNOWN: readonly unknown[] = ['follow', 'resume', 'reject'] satisfies IfKnown[];
 
-/** What one run is given. */
+/** Parameters of one run. */
 export interface RunAsyncParams {
   /** The runner's own, for those who hand in a whole session key; another one is refused. */
   readonly appName?: string | undefined;
   readonly userId: string;
   readonly sessionId: string;
-  /** What the user says. Can be absent when `invocationId` is given; then it can be nothing but answers to calls of that run. */
+  /**
+   * The message of the user. May be absent if `invocationId` is given; otherwise, with an `invocationId`, it may
+   * contain only answers to calls of that run.
+   */
   readonly newMessage?: Content | undefined;
   /**
    * Resumes this run of the session: one that is resumable, and whose process was lost or that waits for an answer. Its request id,
@@ -34,18 +37,19 @@ export interface RunAsyncParams {
    */
   readonly requestId?: string | undefined;
   /**
-   * What to do when this `requestId` was sent before, and its message is stored: no message is run twice. `follow` (default) yields the stored
-   * events of its run from the message on, and waits for the run's end; a run that its process left is brought to its end meanwhile. `resume`
-   * does the same, except that this stream itself takes up a run that was left, with the options given here: its chunks are streamed too.
-   * `reject` throws RequestKnownError. In any case another message under the same id is refused with RequestReusedError; a message that a
-   * plugin replaced, credentials and files that are saved as artifacts are not compared.
+   * Behaviour if this `requestId` was sent before and its message is stored; no message is run twice. `follow`
+   * (default) yields the stored events of its run behind the message, and waits for the end of the run; a run that its
+   * process left is resumed meanwhile. `resume` does the same, except that this stream itself resumes a run that was
+   * left, with the options given here, so that its chunks are streamed too. `reject` throws RequestKnownError. Another
+   * message with the same id is always refused with RequestReusedError; messages that a plugin replaced, credentials,
+   * and files that are saved as artifacts are not compared.
    */
   readonly ifKnown?: IfKnown | undefined;
   /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
   readonly replay?: boolean | undefined;
   /** Written to state together with the message. Keys with their scope prefix. */
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
-  /** How this run goes; options that are not given are those of the runner's `runConfig`. */
+  /** Options of this run; missing ones are taken from the runner's `runConfig`. */
   readonly runConfig?: RunConfig | undefined;
   /** Applied over `runConfig`, the runner's defaults, and what a resumed run began with. */
   readonly bounds?: RunBounds | undefined;

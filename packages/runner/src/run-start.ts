@@ -48,7 +48,7 @@ export interface RunRequest {
   readonly window: GetSessionConfig | undefined;
   /** Written together with the message. */
   readonly stateDelta: Readonly<Record<string, unknown>>;
-  /** Whether the stream of a resumed run begins with what is stored of it. */
+  /** True if the stream of a resumed run begins with its stored events. */
   readonly replay: boolean;
   readonly ifKnown: IfKnown;
 }

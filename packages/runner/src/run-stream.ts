@@ -39,7 +39,10 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * error is thrown to the reader. The run starts when the first event is asked for.
    */
   whenStarted(): Promise<boolean>;
-  /** Asks anew, under the same id, for a run that was refused before it started: with UnfinishedRunError, say. */
+  /**
+   * Starts the run again, under the same id, after it was refused before its start, for example with
+   * UnfinishedRunError.
+   */
   retry(): RunStream;
 }
 

@@ -43,7 +43,7 @@ export async function* run(
   control: RunControl,
 ): AsyncGenerator<Event, void, undefined> {
   let locked: LockedRun | undefined;
-  /** How the run ended, once the session says it. */
+  /** The outcome of the run, once the session has it. */
   let outcome: RunOutcome | undefined;
   let failure: EventloomError | undefined;
   let config = input.params?.runConfig;

@@ -26,7 +26,7 @@ import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/
 import { toGivenConfig } from './run-params.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
-/** What a runner is made of. */
+/** Config of a runner. */
 export interface RunnerConfig {
   /** Names the app in sessions, artifacts and memory. */
   readonly appName: string;
@@ -49,13 +49,15 @@ export interface RunnerConfig {
   /** Makes a session that does not exist when a run names it. Default false: such a run fails. */
   readonly autoCreateSession?: boolean | undefined;
   /**
-   * How long a session stays taken after the process that ran in it died; runs that live renew in time. Milliseconds, default
-   * 15,000, at most a day. A tool that keeps the processor busy for longer than this may lose the session to another process.
+   * Time that a session stays locked after the process of its run died, in milliseconds; live runs renew the lock in
+   * time. Default 15,000, at most a day. A tool that blocks the processor for longer may lose the session to another
+   * process.
    */
   readonly leaseTtlMs?: number | undefined;
   /**
-   * How long a person may take to answer what a tool asks: a confirmation, or a credential. Milliseconds from when it was asked;
-   * default: for ever. After a later answer the tool is not run, and the model is told so; a late credential is not kept.
+   * Time that a person has to answer a tool's request for a confirmation or a credential, in milliseconds since the
+   * request. Default: no limit. After a later answer the tool is not run, and the model is told so; a late credential
+   * is not kept.
    */
   readonly requestTtlMs?: number | undefined;
   /**
@@ -74,11 +76,14 @@ export interface RunnerConfig {
    * key. A run that is resumed goes on with what it began with. `resumable` and `getSessionConfig` are options of the runner itself.
    */
   readonly runConfig?: Omit<RunConfigDefaults, 'resumable' | 'getSessionConfig'> | undefined;
-  /** Whether runs can be resumed that do not say it themselves: see `RunConfig.resumable`. Default false. */
+  /** Default of `RunConfig.resumable`: true if runs can be resumed. Default false. */
   readonly resumable?: boolean | undefined;
-  /** Which of a session's events runs read that do not say it themselves: see `RunConfig.getSessionConfig`. Default: all that count. */
+  /** Default of `RunConfig.getSessionConfig`: selects the events that runs read. Default: all that count. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
-  /** How many sessions, and how many of their events together, are kept in memory between runs. Default 1,000 and 250,000. */
+  /**
+   * Maximum number of sessions, and of their events in total, that are kept in memory between runs. Default 1,000 and
+   * 250,000.
+   */
   readonly sessionCache?: SessionCacheOptions | undefined;
 }
 

@@ -14,13 +14,16 @@ import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } fr
 /** A session as a run works on it. */
 export interface LoadedSession {
   readonly session: Session;
-  /** What agents compute from the events; see `Invocation.derived`. */
+  /** Values that agents derived from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
-  /** Where in the session its events are: undefined for all from the first on; of a window that lacks some, not to be used. */
+  /**
+   * Positions of the events in the session: undefined if all events from the first on are here. Must not be used for a
+   * window that lacks some.
+   */
   readonly places: HistoryPlaces | undefined;
   /** True when its events are worth keeping: there were some before this run, and all that count are here. */
   isKept: boolean;
-  /** What is kept in place of all of them. */
+  /** The entry that is cached in place of all events. */
   kept?: Omit<CachedEvents, 'incarnation'>;
 }
 
@@ -36,12 +39,14 @@ export interface LoadRequest {
   readonly message?: Event | undefined;
 }
 
-/** What is kept of a session between runs: its events, as long as the last one kept is the last one stored. */
+/**
+ * The cached part of a session between runs: its events, valid as long as the last cached event is the last stored one.
+ */
 export interface CachedEvents {
   readonly incarnation: string;
   readonly lastSeq: number;
   readonly events: Event[];
-  /** What agents computed from the events; see `Invocation.derived`. */
+  /** Values that agents derived from the events; see `Invocation.derived`. */
   readonly derived: Map<unknown, unknown>;
   readonly places: HistoryPlaces | undefined;
 }
@@ -117,7 +122,7 @@ export class SessionLoader {
     return { ...found, derived: new Map(), isKept: true };
   }
 
-  /** Reads more of a session, which may have been deleted and made anew since. */
+  /** Makes a reader of further events of a session, which may have been deleted and created again since. */
   #reader(locked: LockedSession, { incarnation }: Session): ReadSession {
     const { key } = locked;
     return async (config) => {

@@ -36,7 +36,7 @@ import { type LoadedSession, type LoadRequest, SessionLoader } from './session-l
 export interface SessionHolder {
   /** Also fires when only the work of the run's agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
-  /** Why the run was aborted, if it was. */
+  /** The reason for which the run was aborted, if it was. */
   readonly abortReason: EventloomError | undefined;
   /** Ends the run, after it stored what cannot be said again. */
   yieldSession(reason: EventloomError): Promise<void>;
@@ -60,7 +60,7 @@ export interface LockRequest {
 /** A session to be locked for a run, and read. */
 export interface BeginRequest extends LockRequest, LoadRequest {
   readonly run: Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'resumable' | 'continues'>;
-  /** Whether a session that does not exist may be created, if the runner is configured to. Default false. */
+  /** True if a session that does not exist may be created, if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
 }
 
@@ -218,7 +218,7 @@ export interface BegunSession {
 
 /** The run that a session is locked for. */
 export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues'> {
-  /** How many events the session had when it was locked, the message included. */
+  /** Number of events in the session when it was locked, the message included. */
   readonly lastSeq: number;
   /** The session's sequence number of the run's first event. */
   readonly firstSeq: number;

@@ -28,17 +28,17 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** What a session has to be: what is its own is put back by a rewind, what it shares is not. */
+/** The expected session: a rewind restores its own state and artifacts, and leaves shared state alone. */
 interface Model {
   own: ReadonlyMap<string, unknown>;
   readonly shared: Map<string, unknown>;
   artifacts: ReadonlyMap<string, string>;
   readonly userArtifacts: Map<string, string>;
-  /** What was said and counts. */
+  /** The texts that count. */
   words: readonly string[];
 }
 
-/** What of a model a rewind puts back. */
+/** The part of a model that a rewind restores. */
 type Memory = Pick<Model, 'own' | 'artifacts' | 'words'>;
 
 class WordSummarizer extends BaseEventsSummarizer {
@@ -51,7 +51,7 @@ function wordsOf({ content }: Pick<Event, 'content'>): string[] {
   return content?.parts?.flatMap(({ text }) => text?.split(' ') ?? []).filter(Boolean) ?? [];
 }
 
-/** What one turn does. */
+/** The changes of one turn. */
 interface Turn {
   readonly word: string;
   readonly stateDelta: Record<string, unknown>;

@@ -33,7 +33,7 @@ async function passSeconds(platform: FixedPlatform, seconds: number): Promise<vo
   }
 }
 
-/** Whether a promise was settled. */
+/** Watches a promise: `isSettled` is true once it settled. */
 function watched(promise: Promise<unknown>): { readonly isSettled: boolean } {
   const watch = { isSettled: false };
   const settle = (): void => void (watch.isSettled = true);

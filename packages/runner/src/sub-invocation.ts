@@ -45,7 +45,7 @@ function atOnce<T>(commit: () => Promise<T>): Promise<T> {
   return commit();
 }
 
-/** What the agent did before the run was cut off or paused, and what people answered it since then. */
+/** Returns the events of the agent before the run was interrupted or paused, and the answers of people since then. */
 function recordedEvents(
   { invocation, invocationId, branch = '', executionId }: InvocationContext,
   session: Session,

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { CustomAgent, type Script } from './fixtures/custom-agent.ts';
 import { scenario, scripted, summaryOf, transferTo } from './fixtures/scenario.ts';
 
-/** Two agents of one's own that hand over to each other for good; too often when that seems to have no end. */
+/** Makes two custom agents that transfer to each other without an end. */
 function pingPong(): BaseAgent {
   let handOvers = 0;
   const handTo = (name: string): Script =>

@@ -79,7 +79,7 @@ export interface LiveSocket {
 export interface LiveSocketEvents {
   /** A frame came. The bytes are read before this returns. */
   message(frame: string | Uint8Array): void;
-  /** So many bytes of the sent frames have left, text counted in characters. */
+  /** Called when this many bytes of the sent frames have left, text counted in characters. */
   taken(size: number): void;
   /** A ping was answered. */
   pong(): void;

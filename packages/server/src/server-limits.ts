@@ -71,8 +71,8 @@ export interface ServerLimits {
   /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
-   * Bytes that may be on their way to the client of a call. The call waits when it is more, and the client is let go when it takes nothing
-   * for two heartbeats. Default 1 MiB: 20 seconds of speech.
+   * Maximum number of bytes on their way to the client of a call. The call waits while there are more, and the client
+   * is disconnected if it takes nothing for two heartbeats. Default 1 MiB: 20 seconds of speech.
    */
   readonly maxLiveWaitingBytes: number;
   /**

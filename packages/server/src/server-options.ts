@@ -37,9 +37,9 @@ export interface ServerOptions {
    */
   readonly allowUnauthenticated?: boolean | undefined;
   /**
-   * True takes the `events` that a session is created with at their word: runs go on with the calls and questions in them, so whoever may
-   * create a session can have tools run with arguments of their own. Default: what could go on is refused with 403, and with what is
-   * closed no run goes on, whatever is rewound; models read it as what was said.
+   * True trusts the `events` that a session is created with: runs resume the calls and questions in them, so a client
+   * that may create a session can have tools run with arguments of its own. Default: events that a run could resume are
+   * refused with 403, and no run resumes the others, even after a rewind; models read them as history.
    */
   readonly trustImportedEvents?: boolean | undefined;
   /** Web origins that may call the server, e.g. `https://app.example`; `*` for all. Default: only the server's own. */

@@ -37,14 +37,14 @@ import type { LoadedSession } from '../session-loader.ts';
 import type { LockedSession } from '../session-locks.ts';
 import { eventsOfRun, isReplayed } from './resume-invocation.ts';
 
-/** Which run is given up, and why. */
+/** Parameters of `Runner.closeRun`. */
 export interface CloseRunParams {
   readonly userId: string;
   readonly sessionId: string;
   readonly invocationId: string;
   /** Told in the event's `errorMessage`. */
   readonly reason: string;
-  /** What to do while a run holds the session; default `queue`. */
+  /** Behaviour while another run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
   /** Gives up waiting for the session. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -96,7 +96,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 interface ClosedRun {
   /** The error event; undefined for a run that was over already, or that the session does not have. */
   readonly told?: Event | undefined;
-  /** How the run ended; undefined if its record says that already. */
+  /** The outcome of the run; undefined if its record has it already. */
   readonly outcome?: RunOutcome | undefined;
 }
 

@@ -12,9 +12,9 @@ import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
 import { untilFree } from './known-request.ts';
 
-/** So many events are read at once. */
+/** Number of events that are read at once. */
 const PAGE = 100;
-/** So often the session of a run that is in flight elsewhere is looked at. */
+/** Interval at which the session of a run in another process is read, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
 /**

@@ -7,7 +7,7 @@ import {
   type RecordedInvocation,
 } from '@eventloom/core/internal';
 
-/** What is stored of an invocation that goes on, sorted by executions. */
+/** The stored events of an invocation that is resumed, by execution. */
 export class InvocationLog implements RecordedInvocation {
   readonly events: readonly Event[];
   readonly llmCalls: number;

@@ -40,7 +40,10 @@ function setUp(idempotent: boolean, makeTree = flowTree) {
   return { sessionService, runnerOn, stored, ran };
 }
 
-/** What an event says, without ids and times; its execution by the agents that lead to it. */
+/**
+ * Returns the content of events, without ids and times, by execution; an execution is named by the agents that lead to
+ * it.
+ */
 function told(events: readonly Event[]): Map<string, unknown[]> {
   const authors = new Map<string, string>();
   for (const { executionId = '', parentExecutionId, author } of events) {

@@ -20,7 +20,7 @@ import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
 import type { LockedSession } from '../session-locks.ts';
 
-/** What is stored of a request. */
+/** The stored part of a request. */
 interface KnownRequest {
   readonly invocationId: string;
   /** The position of its first event in the run, counted from the run's first event. */
@@ -29,9 +29,9 @@ interface KnownRequest {
   readonly events: readonly Event[];
 }
 
-/** So many events are read at once. */
+/** Number of events that are read at once. */
 const PAGE = 100;
-/** So often the session of a run that has not stored the message yet is looked at. */
+/** Interval at which the session of a run is read that has not stored the message yet, in milliseconds. */
 const LOOK_EVERY_MS = 500;
 
 /**
@@ -43,7 +43,7 @@ export async function checkNotKnown(runner: Runner, request: RunRequest, request
   if (known) refuseKnown(request, requestId, known);
 }
 
-/** As `checkNotKnown`, of a locked session that has the events of the run. */
+/** Checks like `checkNotKnown`, in a locked session that has the events of the run. */
 export function checkNotIn(
   request: RunRequest,
   requestId: string,

@@ -1,11 +1,11 @@
 import { ConfigurationError, type Event, type RunConfig } from '@eventloom/core';
 import { checkRunConfig } from '@eventloom/core/internal';
 
-/** What a resumable run remembers of how it goes, besides what is on every event of it. */
+/** Options that a resumable run stores in addition to those on every event. */
 const REMEMBERED = ['streamingMode', 'completionEvent', 'maxLlmCalls', 'maxParallelToolCalls', 'clientTools'] as const;
 const NAMES: ReadonlySet<string> = new Set(REMEMBERED);
 
-/** What the user's event of a resumable run says in its `agentState`: that it can be resumed, and how it goes. */
+/** Makes the `agentState` of a resumable run's user event: it marks the run as resumable and has its options. */
 export function toBeginning(config: RunConfig): Record<string, unknown> {
   const runConfig = Object.fromEntries(
     REMEMBERED.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]]])),
@@ -13,7 +13,9 @@ export function toBeginning(config: RunConfig): Record<string, unknown> {
   return Object.keys(runConfig).length > 0 ? { resumable: true, runConfig } : { resumable: true };
 }
 
-/** What is remembered of the config of the run that began with this event. What does not make sense, from another version, is not. */
+/**
+ * Returns the stored options of the run that began with this event. Invalid ones, from another version, are left out.
+ */
 export function configOfBeginning({ requestId, customMetadata, actions }: Event): RunConfig {
   const remembered = actions.agentState?.['runConfig'];
   return {

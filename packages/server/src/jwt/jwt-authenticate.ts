@@ -6,7 +6,7 @@ import { createKeySetVerifier } from './key-set-verifier.ts';
 
 /** Options of `jwtAuthenticate`. Give `secret` or `jwksUrl`. */
 export interface JwtAuthenticateOptions {
-  /** A secret that whoever makes the tokens shares, at least 32 bytes without blanks around them: HS256. */
+  /** A secret that the issuer of the tokens shares, at least 32 bytes without blanks around them: HS256. */
   readonly secret?: string | undefined;
   /**
    * The address of the public keys, as a JSON Web Key Set: RS256, PS256, ES256 or EdDSA. They are loaded when first needed and kept. A

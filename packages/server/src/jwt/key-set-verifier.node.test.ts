@@ -43,7 +43,7 @@ interface Token {
   readonly expires?: string;
 }
 
-/** Whom a token names of a login that publishes these keys. */
+/** Returns the user that a token names, for a login that publishes these keys. */
 async function userOf(token: Token, keys: readonly JWK[] | string): Promise<string | undefined> {
   const { alg = 'RS256', kid, key = first.privateKey, expires = '1h', notBefore = '-1h' } = token;
   const jwt = new SignJWT({}).setProtectedHeader({ alg, ...(kid !== undefined && { kid }) }).setSubject('ann');

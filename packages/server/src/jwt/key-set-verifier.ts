@@ -14,7 +14,7 @@ const SAFE_ADDRESS = /^(https:|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/;
 
 /**
  * Checks tokens against the public keys that are published at an address.
- * @throws ConfigurationError for an address that is none, or that keys are not safe from
+ * @throws ConfigurationError for an invalid address, and for one from which keys cannot be loaded safely
  */
 export function createKeySetVerifier(
   jwksUrl: string,

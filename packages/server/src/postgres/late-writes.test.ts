@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Holds back the next write of the pool, which fails for whoever sent it, and delivers it when a test says so. */
+/** Holds back the next write of the pool, which fails for its caller, and delivers it when a test says so. */
 class HoldingPool implements PostgresPool {
   #isArmed = false;
   #held: (() => Promise<unknown>) | undefined;

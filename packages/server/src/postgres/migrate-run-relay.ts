@@ -3,7 +3,7 @@ import { listenToClient, type PostgresClient, type PostgresPool, type PostgresQu
 import { migrations } from './relay-schema.ts';
 import type { RelayTables } from './relay-tables.ts';
 
-/** Whoever migrates tables of Eventloom in a database holds this lock, which is that of the session tables. */
+/** Advisory lock that is held while tables of Eventloom are migrated; the session tables use the same. */
 const LOCK = 6_270_919_034_117;
 const VERSION = 'relay.schema';
 

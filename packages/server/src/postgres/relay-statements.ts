@@ -21,10 +21,10 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     ON CONFLICT (host) DO UPDATE SET lease_until = excluded.lease_until`;
   return {
     /**
-     * Makes the rows of new runs. A run whose row is there already, because the answer to the same statement was lost, continues
-     * where that row is; the row of an earlier attempt at the run, by whichever host, is made anew; a run that another host has a later
-     * attempt of is not given back. Host, lease and time to keep in ms, then lists: ids, apps, users, sessions, attempts, positions of
-     * what is gone, whether they are followed.
+     * Inserts the rows of new runs. A run whose row exists already, because the result of the same statement was lost,
+     * continues at that row; the row of an earlier attempt at the run, by any host, is replaced; a run of which another
+     * host has a later attempt is not returned. Parameters: host, lease and time to keep in ms, then lists: ids, apps,
+     * users, sessions, attempts, positions of the removed frames, and true for runs that are followed.
      */
     announce: `
       WITH lease AS (${renewLease})
@@ -135,13 +135,14 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
 const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'boolean', 'bigint', 'text'];
 
 /**
- * Writes what is new of some runs, in one transaction, and tells those who follow them; a run that nobody follows elsewhere sends no
- * message. The row of a run is locked by its write and by whoever begins to follow it, so one of the two sees the other. Gives a row
- * for each run that has one; an earlier write that comes late undoes nothing, and of a run that ended only `announce` makes one that
- * continues.
+ * Writes the new frames of some runs in one transaction and notifies their followers; a run without followers elsewhere
+ * sends no message. The row of a run is locked by its write and by a new follower, so one of the two sees the other.
+ * Returns a row for each run that has one; an earlier write that arrives late undoes nothing, and only `announce` makes
+ * a row that continues an ended run.
  *
- * Host, then for each run: id, attempt, the position of what is gone, the newest that is written, characters kept, its state, whether it
- * is to be forgotten, the position behind which the frames are, and the frames, a line each, or null. Chunks that are gone are removed.
+ * Parameters: host, then for each run: id, attempt, the position of the removed frames, the newest written position,
+ * characters kept, its state, true if it is to be forgotten, the position behind which the frames are, and the frames,
+ * one line each, or null. Removed chunks are deleted.
  */
 function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {

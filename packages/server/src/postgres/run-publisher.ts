@@ -199,7 +199,7 @@ export class RunPublisher {
     for (const write of writes) {
       const { published } = write;
       const row = written.get(published.log.invocationId);
-      // Without its row, because the database crashed or took this process for dead, a run is told of anew.
+      // A run without its row is announced again: the database crashed, or took this process for dead.
       published.isAnnounced = row !== undefined;
       if (!row) continue;
       isStopped ||= row.isStopped;

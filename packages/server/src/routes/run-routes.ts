@@ -134,8 +134,9 @@ async function knownEvents(
 const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'session_id'];
 
 /**
- * Starts a run and answers as soon as its message is stored: from then on the run has an end, whoever reads it. A request id that is known
- * is answered with its run. A run that does not get its session in the time that the client waits is not begun: nothing is stored.
+ * Starts a run and answers as soon as its message is stored: from then on the run comes to its end without readers. A
+ * known request id is answered with its run. A run that does not get its session within the client's waiting time is
+ * not begun: nothing is stored.
  */
 async function begin(call: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = call.server;

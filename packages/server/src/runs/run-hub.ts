@@ -101,10 +101,10 @@ export class RunHub {
   }
 
   /**
-   * Starts a run and records it to its end, whoever reads it. The first step of the run is taken in this call. A run that is resumed takes
-   * the place of what is kept of it once it has its session. A session that has an unfinished run is given to that one first, which
-   * others can follow and cancel here; `runConfig.onOpenRun` says otherwise.
-   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError when the run that is to be resumed is in flight here
+   * Starts a run and records it to its end, with or without readers. The first step of the run is taken in this call. A
+   * resumed run replaces its kept log once it has its session. If the session has an unfinished run, that run is
+   * finished first, and can be followed and cancelled here; `runConfig.onOpenRun` can change this.
+   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError if the run to resume is in flight here
    */
   start(
     runner: HostedRunner,
@@ -177,8 +177,9 @@ export class RunHub {
   }
 
   /**
-   * Brings the unfinished run to its end that has the session of a refused run, and returns the refused run's stream, asked for anew.
-   * Returns as well when the refused run is aborted. @throws the error that keeps the unfinished run from its end
+   * Finishes the unfinished run that holds the session of a refused run, and returns the stream of the refused run,
+   * started again. Also returns when the refused run is aborted. @throws the error that keeps the unfinished run from
+   * its end
    */
   async #finish({ run }: UnfinishedRunError, refused: RecordedRun, log: RunLog): Promise<RecordedRun> {
     const left = Promise.withResolvers<void>();

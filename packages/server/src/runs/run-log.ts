@@ -26,8 +26,8 @@ export interface RecordedRun extends Omit<
 }
 
 /**
- * Finishes the unfinished run that has the session of a refused run.
- * @returns the stream of the refused run, asked for anew
+ * Finishes the unfinished run that holds the session of a refused run.
+ * @returns the stream of the refused run, started again
  */
 export type FinishOther = (unfinished: UnfinishedRunError, refused: RecordedRun) => Promise<RecordedRun>;
 
@@ -291,7 +291,7 @@ function shutDownError(cause: Error): RunAbortedError {
   });
 }
 
-/** Whoever is told that a run failed says the same again, and the run that goes on with it says it twice. */
+/** Converts the reason to an error. The run continues, so no follower may be told that it failed. */
 function goesOnError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run goes on at the next start'

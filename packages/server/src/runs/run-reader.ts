@@ -12,7 +12,7 @@ export const MAX_WRITE_CHARS: number = 64 * 1024;
 export const SSE_HEARTBEAT = ': heartbeat\n\n';
 /** Asks the client to connect again after two seconds. */
 export const SSE_RETRY = 'retry: 2000\n\n';
-/** Heartbeats that a reader may leave unread before it is let go. */
+/** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** The time for which a reader may take nothing when others want its place. */
 const PROBE_MS = 1000;
@@ -137,7 +137,7 @@ export class RunReader {
     }
   }
 
-  /** Others want the place of this reader: it is let go soon, unless it reads. */
+  /** Disconnects this reader soon unless it reads, because other readers need its place. */
   probe(): void {
     if (this.#cancelProbe || !this.#controller) return;
     this.#probed = false;

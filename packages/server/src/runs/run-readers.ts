@@ -257,7 +257,7 @@ export class RunReaders {
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
-    // Frames that are only streamed have positions up to that of the last event, whoever reads it.
+    // Streamed-only frames have positions up to that of the last stored event.
     const lastSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq);
     if (seqOf(position) > lastSeq - firstSeq) throw beyondEnd(position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;

@@ -36,7 +36,7 @@ export interface RunPublication {
   readonly announced: Promise<void>;
   /** There are more frames, or the log ended. The relay reads the log when it likes. */
   notify(): void;
-  /** Nobody may find the run any more. Whoever follows it is still told of its end. */
+  /** Makes the run impossible to find. Its current followers still get its end. */
   forget(): void;
 }
 

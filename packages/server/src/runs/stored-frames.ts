@@ -61,7 +61,7 @@ export async function* eventPages(
 
 /** The end of the frames of a run that has ended. */
 export interface EndOfFrames {
-  /** How the run ended. */
+  /** The outcome of the run. */
   readonly outcome: RunOutcome;
   /** The position of the last stored event that a reader gets; 0 for none. */
   readonly eventPosition: number;

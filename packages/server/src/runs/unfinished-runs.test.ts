@@ -246,7 +246,7 @@ describe('a server that starts', () => {
     await drained;
     const response = await answer;
     expect(await response.json()).toMatchObject({ code });
-    // Whoever is told to try again says the same again.
+    // A client that tries again would get the same answer.
     expect(response.headers.has('retry-after')).toBe(false);
     expect(await open()).toHaveLength(resumable ? 1 : 0);
     expect(reported).toEqual([]);

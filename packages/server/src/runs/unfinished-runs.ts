@@ -106,7 +106,7 @@ export class UnfinishedRuns {
     return this.#looking;
   }
 
-  /** Whoever asks while it is looked may know of what was not there when that began. */
+  /** Looks again for callers that asked during a look: they may know of runs that did not exist when it began. */
   async #lookAsAsked(): Promise<number | undefined> {
     let freeInMs: number | undefined;
     while (this.#isAsked && !this.#isStopped) {

@@ -84,7 +84,7 @@ export class Webhooks {
     this.#params = params;
   }
 
-  /** When the next attempt is due that is known here, in milliseconds since the epoch; `Infinity` when none is. */
+  /** Time of the next attempt that is known here, in milliseconds since the epoch; `Infinity` if there is none. */
   get dueMs(): number {
     return this.#dueMs;
   }
