@@ -113,7 +113,7 @@ test('an artifact may belong to the user and lie in a folder', async () => {
 test('a missing artifact is empty when optional, and an error when not', async () => {
   expect(await (await setUp({ instruction: '[{artifact.notes.txt?}]' })).instruction()).toBe('[]');
   const { run } = await setUp({ instruction: '{artifact.notes.txt}' });
-  await expect(run()).rejects.toThrow('names {artifact.notes.txt}, which does not exist');
+  await expect(run()).rejects.toThrow('uses {artifact.notes.txt}, which does not exist');
 });
 
 // Contexts.

@@ -16,11 +16,11 @@ const ANSWER = {
 const ROUTES = ['/run', '/run_sse', '/apps/app/users/ann/sessions/s/runs'];
 
 /** A server that leaves unfinished runs alone, and does not know what others on its storage run. */
-async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService()) {
+async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService(), limits = {}) {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [wait] });
   const runner = new Runner({ appName: 'app', agent, sessionService, resumable: true });
-  const server = createServer({ runners: [runner], onUnfinishedRuns: 'leave', onError: () => undefined });
+  const server = createServer({ runners: [runner], onUnfinishedRuns: 'leave', onError: () => undefined, limits });
   const send = async (path: string, body: object): Promise<Response> =>
     server.fetch(
       new Request(`http://localhost${path}`, {
@@ -55,6 +55,27 @@ test('an answer that is sent again gets what came of it: in flight, over, and fr
     const streamed = await (await send('/run_sse', ANSWER)).text();
     expect(streamed.match(/"id":"[^"]+"/g)).toEqual(answered.map((id) => `"id":"${id}"`));
   }
+});
+
+test('a request of /run_sse that another process stores while both wait for the session is answered with its run', async () => {
+  const first = await setUp([WAIT, 'Thanks.']);
+  await first.events(ASK);
+  const second = await setUp([], first.sessionService, { answerAfterMs: 0 });
+  const lease = await first.sessionService.acquireLease(KEY);
+  const answering = first.events(ANSWER);
+  await new Promise(setImmediate);
+  const repeated = second.send('/run_sse', ANSWER);
+  await new Promise(setImmediate);
+  // Fires behind the timer of answerAfterMs, which was set before it.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  await first.sessionService.releaseLease(lease);
+  const [id] = await answering;
+  const answer = await repeated;
+  const text = await answer.text();
+  expect(text).toContain(id);
+  expect(text).not.toContain('REQUEST_KNOWN');
+  const { invocationId } = (await first.sessionService.findRun({ ...KEY, id: 'r-2' })) ?? {};
+  expect(answer.headers.get('eventloom-invocation-id')).toBe(invocationId);
 });
 
 test('a request id that is known is refused with another message, and with its own if that is asked for', async () => {

@@ -142,7 +142,9 @@ export class RunHub {
     const isStarted = await stream.whenStarted();
     quota?.giveBack('queued');
     if (isStarted) log.markStored();
-    if (isStarted && resumes !== undefined) this.#resumed(runName(log.key, resumes), log, stream);
+    // Answers may turn out to belong to another run than the lookup before the start had found.
+    if (isStarted && (resumes !== undefined || stream.invocationId !== log.invocationId))
+      this.#resumed(runName(log.key, log.invocationId), log, stream);
     return isStarted;
   }
 
@@ -153,6 +155,10 @@ export class RunHub {
     const name = runName(log.key, log.invocationId);
     if (this.#active.delete(expected)) this.#active.set(name, log);
     this.#memory.drop(name);
+    if (name !== expected) {
+      log.publication?.forget();
+      log.publication = undefined;
+    }
     log.publication ??= this.#relay?.publish(log);
   }
 
