@@ -1,5 +1,4 @@
 import {
-  type Content,
   type Event,
   InvalidRequestError,
   RequestKnownError,
@@ -67,7 +66,8 @@ async function runSse(call: ServerRequest): Promise<Response> {
   const body = await readRunBody(call);
   const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   // The header names the run. Whether the request is known, and which run its answers belong to, is only certain once the run has its session.
-  if (body.requestId !== undefined || hasAnswers(body.newMessage)) await log.whenStored();
+  const hasAnswers = body.newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
+  if (body.requestId !== undefined || hasAnswers) await log.whenStored();
   await runs.opened(log);
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
@@ -86,10 +86,6 @@ async function runSse(call: ServerRequest): Promise<Response> {
   }
   if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
   return sseResponse(log.invocationId, runs.readers.read(log, undefined, frames));
-}
-
-function hasAnswers(message: Content | undefined): boolean {
-  return message?.parts?.some(({ functionResponse }) => functionResponse !== undefined) === true;
 }
 
 /** A line with each whole event, and with the failure of a run. */
