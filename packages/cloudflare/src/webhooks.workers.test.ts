@@ -21,7 +21,13 @@ beforeEach(async () => {
   user = `user-${crypto.randomUUID()}`;
   messages = [];
   statuses = [];
-  Object.assign(work, { passed: [], haltAt: undefined, isHalted: false, onUnfinishedRuns: 'resume' });
+  Object.assign(work, {
+    passed: [],
+    haltAt: undefined,
+    isHalted: false,
+    onUnfinishedRuns: 'resume',
+    onHalt: () => undefined,
+  });
   const { fetch } = globalThis;
   vi.stubGlobal('fetch', async (input: string | Request, init?: RequestInit) => {
     const request = new Request(input, init);
