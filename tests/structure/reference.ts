@@ -238,7 +238,7 @@ function summaryAbove(statement: Node, comments: readonly Comment[], text: strin
     lines
       .join('\n')
       .trim()
-      .split(/\n\s*\n|(?:^|\s)@\w/)[0] ?? '';
+      .split(/\n\s*\n|(?:^|\s)@\w+(?![\w/])/)[0] ?? '';
   const sentence = /^[\s\S]*?(?<!e\.g)(?<!i\.e)\.(?=\s+[A-Z`]|$)/.exec(prose)?.[0] ?? prose;
   return sentence
     .replaceAll(/\s+/g, ' ')

@@ -37,6 +37,7 @@ export async function chat({ text, onText, onToolCall, ...session }: ChatRequest
   let lastEventId = '0';
   let reply = '';
   for (let lost = 0; ;) {
+    let waitMs = 0;
     try {
       const response: Response =
         runId === null
@@ -48,11 +49,13 @@ export async function chat({ text, onText, onToolCall, ...session }: ChatRequest
       for await (const { id, data } of framesOf(response)) {
         lastEventId = id ?? lastEventId;
         const frame: unknown = JSON.parse(data);
-        if (isFailure(frame)) {
-          if (frame.code === 'RUN_GOES_ON') throw new TypeError(frame.error);
-          throw new ChatError(frame.error);
-        }
+        if (isFailure(frame) && frame.code !== 'RUN_GOES_ON') throw new ChatError(frame.error);
         lost = 0;
+        if (isFailure(frame)) {
+          // The run continues in another process, at the latest when the lease of its own has expired: follow it again.
+          waitMs = 2000;
+          break;
+        }
         const event = frame as ChatEvent;
         if (event.errorMessage !== undefined) throw new ChatError(event.errorMessage);
         const parts = event.content?.parts ?? [];
@@ -67,8 +70,9 @@ export async function chat({ text, onText, onToolCall, ...session }: ChatRequest
       }
     } catch (error) {
       if (error instanceof ChatError || ++lost === 5) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 500 * lost));
+      waitMs = 500 * lost;
     }
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 }
 

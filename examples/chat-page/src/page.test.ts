@@ -71,6 +71,28 @@ test('a connection that is lost in the middle of the reply is made again, and th
   expect(model.requests).toHaveLength(1);
 });
 
+test('a run whose process ended is followed until another process has resumed it', async () => {
+  server = await serveChat({ model: new EchoModel(), port: 0 });
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  let left = 10;
+  vi.stubGlobal('fetch', () => {
+    const frame =
+      left-- > 0
+        ? { error: 'the run continues elsewhere', code: 'RUN_GOES_ON' }
+        : { author: 'helper', content: { parts: [{ text: 'Here I am.' }] } };
+    const headers = { 'eventloom-invocation-id': 'e-1' };
+    const response = new Response(left < -1 ? null : `data: ${JSON.stringify(frame)}\n\n`, {
+      status: left < -1 ? 204 : 200,
+      headers,
+    });
+    return Promise.resolve(response);
+  });
+  const asking = ask('hello');
+  await vi.advanceTimersByTimeAsync(20_000);
+  vi.useRealTimers();
+  expect(await asking).toEqual({ texts: ['Here I am.'], calls: [] });
+});
+
 test('a failure of the model is reported with its message, and is not tried again', async () => {
   const model = new ScriptedModel([new ModelError('out of quota', { errorCode: '429' })]);
   server = await serveChat({ model, port: 0 });

@@ -84,7 +84,9 @@ function startOf(invocationId: string | undefined, message: Content | undefined,
     return { kind: callIds.length > 0 ? 'answers' : 'message', message };
   }
   if (message && callIds.length === 0)
-    throw new InvalidMessageError('newMessage: a run that is resumed takes answers to its calls and nothing else');
+    throw new InvalidMessageError(
+      'newMessage: has no answers to calls, and invocationId names a run to resume, which takes nothing else; leave invocationId out to start a new run',
+    );
   return { kind: 'resume', message, invocationId };
 }
 

@@ -42,6 +42,8 @@ export function checkRunRequest<Server extends FrontContext>(call: ServerRequest
     throw new InvalidRequestError(
       'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
     );
+  if (body.ifKnown !== undefined && body.requestId === undefined)
+    throw new InvalidRequestError('ifKnown: needs a requestId, by which the server knows a request that is sent again');
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
   if (call.user) requireSameUser(call.user, body.userId);

@@ -87,6 +87,8 @@ test('a request id that is known is refused with another message, and with its o
     expect([other.status, await other.json()]).toMatchObject([422, { code: 'REQUEST_ID_REUSED' }]);
     const again = await send(path, { ...ASK, ifKnown: 'reject' });
     expect([again.status, await again.json()]).toMatchObject([409, { code: 'REQUEST_KNOWN' }]);
+    const nameless = await send(path, { ...ASK, requestId: undefined, ifKnown: 'follow' });
+    expect([nameless.status, await nameless.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
     const unclear = await send(path, { ...ASK, ifKnown: 'maybe' });
     expect([unclear.status, await unclear.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
   }
