@@ -78,6 +78,11 @@ describe('an in-memory runner', () => {
     expect(events[0]?.content?.parts).toEqual([{ text: 'done' }]);
   });
 
+  test('throws ConfigurationError for an agent in place of its options, and says what to write', () => {
+    const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+    expect(() => new InMemoryRunner(agent as never)).toThrow('write new InMemoryRunner({ agent })');
+  });
+
   test('throws ConfigurationError for an unknown option', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
     expect(() => new InMemoryRunner({ agent, sesionCache: {} } as never)).toThrow(ConfigurationError);

@@ -1,5 +1,6 @@
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 
+import { ConfigurationError, isBaseAgent } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';
@@ -52,6 +53,8 @@ const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, 
 export class InMemoryRunner extends Runner {
   /** @throws ConfigurationError for an invalid or unknown option. A missing Gemini key fails the first call of a Gemini model. */
   constructor(options: InMemoryRunnerConfig) {
+    if (isBaseAgent(options))
+      throw new ConfigurationError('InMemoryRunner: got an agent; write new InMemoryRunner({ agent })');
     checkKnown('InMemoryRunner', OPTIONS, options, HINTS);
     const { gemini, appName = 'InMemoryRunner', models, ...config } = options;
     super({

@@ -90,6 +90,7 @@ test.each([
     { generateContentConfig: { responseJsonSchema: {} } },
     'use outputSchema',
   ],
+  ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools must be a list'],
   ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
   ['two tools with the same name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
   ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],

@@ -192,6 +192,7 @@ function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['gener
 }
 
 function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
+  if (!Array.isArray(tools)) throw new ConfigurationError(`${owner}: tools must be a list, such as tools: [getTime]`);
   const names = new Set<string>();
   for (const tool of tools) {
     if (isBaseToolset(tool)) continue;

@@ -4,7 +4,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { modelEvent, ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
-import { scenario, textOf } from './fixtures/scenario.ts';
+import { runToError, scenario, textOf } from './fixtures/scenario.ts';
 
 test('an agent of one’s own yields events between the agents it runs', async () => {
   const model = new ScriptedModel(['researched', 'written']);
@@ -167,4 +167,19 @@ test('an event yielded twice is stored once', async () => {
   });
   expect((await run()).map(textOf)).toEqual(['same', 'same']);
   expect((await stored()).map(textOf)).toEqual(['hi', 'same']);
+});
+
+test.each([
+  ['hello', 'a string'],
+  [undefined, 'undefined'],
+])('an agent that yields %j fails its run, with an error that says what to write', async (yielded, kind) => {
+  const { start } = await scenario({
+    agent: new CustomAgent('lead', async function* () {
+      yield yielded as never;
+    }),
+  });
+  expect((await runToError(start())).error).toMatchObject({
+    code: 'INVALID_EVENT',
+    message: `agent "lead" yielded ${kind}, not an event; write yield context.createEvent({ content })`,
+  });
 });

@@ -204,7 +204,7 @@ export class EventCommitter {
   complete(event: Event): Event {
     if (typeof event !== 'object' || event === null) {
       throw new InvalidEventError(
-        `agent "${this.agentName}" yielded ${event === null ? 'null' : typeof event}, not an event; write yield context.createEvent({ content })`,
+        `agent "${this.agentName}" yielded ${event === null || event === undefined ? String(event) : `a ${typeof event}`}, not an event; write yield context.createEvent({ content })`,
       );
     }
     const isComplete =

@@ -40,7 +40,7 @@ const NOT_IN_BODIES = [
 export function checkRunRequest<Server extends FrontContext>(call: ServerRequest<Server>, body: RunBody): RunBody {
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
-      'newMessage: is missing; a run that is resumed can do without, and is named by invocationId',
+      'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',
     );
   if (body.ifKnown !== undefined && body.requestId === undefined)
     throw new InvalidRequestError('ifKnown: needs a requestId, by which the server knows a request that is sent again');
