@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { asUser, down, hangs, newApp, seenIn, send } from './fixtures/app-state-user.ts';
 
-test('what cannot be delivered waits, is tried again later and later, and is told of once', async () => {
+test('a change that cannot be delivered is retried at growing intervals, and reported once', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, way, platform, reported, write }) => {
     way.way = down;

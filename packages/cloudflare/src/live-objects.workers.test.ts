@@ -48,7 +48,7 @@ test('an alarm keeps an object that holds a call, and none one whose call is ove
   expect(await storedTexts()).toEqual(['Hello', undefined]);
 });
 
-test('when the object dies in mid-call its client is cut off, and a new call goes on with what was stored', async () => {
+test('a call whose object dies is interrupted, and a new call continues with the stored events', async () => {
   speakWith([{ heard: 'content' }, 'Hello', { turnComplete: true }, 'and', new Gate()]);
   const client = await call();
   client.say('Hi');

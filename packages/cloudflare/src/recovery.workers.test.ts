@@ -169,7 +169,7 @@ describe('a resumable run whose object dies', () => {
     expect(times('answer')).toBe(1);
   });
 
-  test('is left to whoever asks for it, when that is what the server is told: its session is free at once', async () => {
+  test('stays open with onUnfinishedRuns: leave, and its session is free at once', async () => {
     const run = await beginAndHalt('stream');
     work.onUnfinishedRuns = 'leave';
     await abortAllDurableObjects();

@@ -9,7 +9,7 @@ import { outputOf, run } from './fixtures/state-run.ts';
 const idle = (): null => null;
 
 test.each([0, 1])(
-  'nodes of a step see the state that the step found and their own, whoever is first: %s',
+  'nodes of a step see the state that the step found and their own, whichever is first: %s',
   async (first) => {
     const gates = [new Gate(), new Gate()] as const;
     gates[first]?.open();

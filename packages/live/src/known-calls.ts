@@ -37,7 +37,7 @@ export class KnownCalls {
     this.#isPastHandle = false;
   }
 
-  /** The session goes on with the newest handle. */
+  /** Records that the session was resumed with the newest handle. */
   resumed(): void {
     const last = this.#stretches.at(-1);
     if (!this.#isPastHandle || !last) return;

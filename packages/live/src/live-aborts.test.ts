@@ -16,7 +16,7 @@ test('an abort ends the run with RunAbortedError, and its connection', async () 
   await connection.over;
 });
 
-test('whoever stops reading ends the run and its connection', async () => {
+test('a reader that stops reading ends the run and its connection', async () => {
   const { model, queue, stream } = await liveScenario({ model: [[{ heard: 'content' }, 'a', 'b']] });
   queue.sendContent(user('hi'));
   for await (const event of stream) if (event.partial) break;

@@ -87,7 +87,7 @@ test('readers of a live run are told which toolset is skipped', async () => {
   expect(events[0]).toMatchObject({ author: 'bot', customMetadata: { unavailableToolsets: ['weather'] } });
 });
 
-test('a call that the model takes back is stopped, the model is not told of it, and later runs are', async () => {
+test('a call that the model takes back is stopped; this connection gets no response to it, and later runs do', async () => {
   const stopped = Promise.withResolvers<void>();
   const endless = new FunctionTool({
     name: 'endless',

@@ -6,7 +6,7 @@ import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 import { liveScenario } from './fixtures/live-scenario.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 
-test('what a service says that it did not consume is sent again to who goes on with its handle, in order and once', async () => {
+test('sends that the service did not consume are sent again, in order and once, when its handle is resumed', async () => {
   const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
   const heard = (data: string) => ({ heard: (sent: object) => JSON.stringify(sent).includes(data) });
   const model = new ScriptedLiveModel([

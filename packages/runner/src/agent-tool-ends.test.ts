@@ -85,7 +85,7 @@ describe('when the run ends', () => {
     expect(modelOf(lead).calls).toBe(1);
   });
 
-  test('because an agent beside it failed, its calls get responses that the reader of the run is not told of', async () => {
+  test('because an agent beside it failed, its calls get responses that are stored and not streamed', async () => {
     const began = new Gate();
     const search = new FunctionTool({
       name: 'search',

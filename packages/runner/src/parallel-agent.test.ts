@@ -59,7 +59,7 @@ test('a sub-agent goes on when its own event is committed, and not before', asyn
   expect(seen.every((line) => line.endsWith('stored'))).toBe(true);
 });
 
-test('a sub-agent sees what was said before and itself, and whoever comes after sees all of them', async () => {
+test('a sub-agent sees earlier events and its own, and the next agent sees those of all', async () => {
   const models = ['a', 'b'].map((name) => new ScriptedModel([{ calls: [{ name: 'none' }] }, `${name} is done`]));
   const [a, b] = ['a', 'b'].map((name, index) => new LlmAgent({ name, model: models[index] ?? expect.unreachable() }));
   const last = new ScriptedModel(['all done']);

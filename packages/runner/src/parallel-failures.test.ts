@@ -99,7 +99,7 @@ test('a sibling that does not listen is waited for a while, and then left to its
   await expectFree(runner);
 });
 
-test('whoever stops reading stops every branch', async () => {
+test('a reader that stops reading stops every branch', async () => {
   const closed: string[] = [];
   const talking = (name: string) =>
     new CustomAgent(name, async function* (context) {

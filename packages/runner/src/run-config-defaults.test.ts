@@ -146,7 +146,7 @@ describe('a run that is resumed', () => {
     return second.model.calls + 1;
   }
 
-  test('goes on with what it began with, whatever the defaults are by then', async () => {
+  test('keeps the options that it began with if the defaults have changed', async () => {
     expect(await resumedCalls({}, { maxLlmCalls: 3 }, { maxLlmCalls: 7 })).toBe(3);
     expect(await resumedCalls({ maxLlmCalls: 4 }, {}, { maxLlmCalls: 7 })).toBe(4);
   });

@@ -88,7 +88,7 @@ export interface MessageToStore {
 }
 
 /**
- * Stores the message that a run starts with, or the answers that it goes on with. Answers to calls on one branch become one event on
+ * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become one event on
  * that branch. Credentials among them are handed to the credential service, and never stored in an event.
  */
 export async function storeMessage(

@@ -103,7 +103,7 @@ test('a model that writes to its request cannot change the agent', async () => {
   expect(texts).toEqual(['label 1', 'label 1']);
 });
 
-test('whoever writes to a stored event is told, and the history stays as it was', async () => {
+test('writing to a stored event throws, and the history is unchanged', async () => {
   const { runner, stored } = await scenario({ model: ['hello', 'again'] });
   const [answer] = await runner.run(saying());
   expect(() => Object.assign(answer?.content?.parts?.[0] ?? {}, { text: 'forged' })).toThrow(TypeError);
@@ -129,7 +129,7 @@ test('what a model and a callback say stays theirs to change and to use again', 
   expect((await stored())[1]?.content?.parts).toEqual([{ text: '0!' }]);
 });
 
-test('whoever writes to a chunk changes nothing of the whole', async () => {
+test('writing to a chunk does not change the whole event', async () => {
   const chunks = ['a', 'b'].map((text) => ({ content: { role: 'model', parts: [{ text }] }, partial: true }));
   class ChunksOnly extends BaseLlm {
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {

@@ -73,7 +73,7 @@ export interface RunnerConfig {
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /**
    * Defaults for the config of all runs, live ones included. What a run is given goes before them, option by option; of `customMetadata` key by
-   * key. A run that is resumed goes on with what it began with. `resumable` and `getSessionConfig` are options of the runner itself.
+   * key. A resumed run keeps the options that it began with. `resumable` and `getSessionConfig` are options of the runner itself.
    */
   readonly runConfig?: Omit<RunConfigDefaults, 'resumable' | 'getSessionConfig'> | undefined;
   /** Default of `RunConfig.resumable`: true if runs can be resumed. Default false. */

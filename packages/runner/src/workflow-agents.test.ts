@@ -77,7 +77,7 @@ test('the global instruction is the root’s, for every agent of the tree', asyn
   expect(asked.requests[0]?.request.config.systemInstruction).toMatch(/^Be brief\.\n\nHelp\.\n\n/);
 });
 
-test('what whoever runs an agent gives it for this run is there for it, and for nobody else', async () => {
+test('tools and instructions that the caller adds for a run reach only the called agent', async () => {
   const model = new ScriptedModel([{ calls: [{ name: 'exit_loop' }] }, 'again']);
   const worker = new LlmAgent({ name: 'worker', model, instruction: 'Work.' });
   const lead = new CustomAgent(

@@ -60,7 +60,7 @@ test('a resumed invocation is shown in full behind the summary that covers it, u
   expect(builder.build(events)).toEqual(whole);
 });
 
-test('a response to a summarized call is shown as text, whoever gave it', () => {
+test('a response to a summarized call is shown as text, from a tool or from the client', () => {
   const events = [
     calling('c1', 'c2'),
     summary('called', 0, 1, 2),

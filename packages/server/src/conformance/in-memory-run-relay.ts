@@ -125,7 +125,7 @@ function tell({ log, feeds }: PublishedRun): void {
 function endOf({ isEnded, goesOn, invocationId }: RelayedLog): RelayEnd | undefined {
   if (!isEnded) return undefined;
   if (!goesOn) return { kind: 'ended' };
-  return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is not told of by its process any more`) };
+  return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is no longer published by its process`) };
 }
 
 function nameOf({ appName, userId, sessionId }: SessionKey, invocationId: string): string {

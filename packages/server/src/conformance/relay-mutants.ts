@@ -122,7 +122,7 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('publish.later', 'keeps the first attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),
   })),
-  broken('publish.earlier', 'believes whoever published last', (relay) => ({
+  broken('publish.earlier', 'trusts the process that published last', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
   })),
   broken('publication.forget', 'forgets nothing', (relay) => ({

@@ -195,7 +195,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'find.unknown',
-    title: 'A run that no process told of is undefined.',
+    title: 'A run that no process published is undefined.',
     async check(subject) {
       const [, there] = await twoServers(subject);
       subject.expect.same('the run', await there.relay.find(KEY, newId()), undefined);
@@ -276,7 +276,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'follow.gone',
-    title: 'A mirror is told of frames that it misses because they are not kept any more.',
+    title: 'A mirror learns which frames it misses because they are no longer kept.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = new SaidLog();
@@ -305,7 +305,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'publish.later',
-    title: 'A later attempt takes the place of what was told of the run before, by whichever process.',
+    title: 'A later attempt replaces what any process published of the run before.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const before = await here.publish({ attempt: 3 }, 'one');
@@ -343,7 +343,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'publication.forget',
-    title: 'Nobody finds a run that was forgotten, and those who follow it are told of its end.',
+    title: 'A forgotten run cannot be found, and its followers get its end.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');

@@ -107,7 +107,7 @@ test('a host that gives no sign of life in time and lives is followed again', as
 });
 
 describe('a database that is not there', () => {
-  test('does not touch a run, is told of once, and keeps others from being found', async () => {
+  test('leaves runs alone, is reported once, and keeps other runs from being found', async () => {
     const pool = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
     const relay = new PostgresRunRelay({ pool });
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ chunks: ['one ', 'two'] }, 'again']) });

@@ -147,7 +147,7 @@ export function endOf({ state, is_alive }: RelayState, invocationId: string): Re
 
 function lost(invocationId: string): RelayEnd {
   const error = new RunGoesOnError(
-    `the run ${invocationId} is not told of by its process any more: follow it again, and read the session for what it committed`,
+    `the run ${invocationId} is no longer published by its process: follow it again; its stored events are in the session`,
   );
   return { kind: 'lost', error };
 }

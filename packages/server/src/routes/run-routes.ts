@@ -173,7 +173,7 @@ async function begin(call: ServerRequest): Promise<Response> {
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };
-  // A request that is known, and whose run is over, is told of its end by this answer.
+  // If the request is known and its run has ended, this answer has the end, and no webhook is sent.
   if (url !== undefined && webhooks && state.state === 'running') {
     try {
       await webhooks.add(call.runner().sessionService, key, invocationId, url);
@@ -271,7 +271,7 @@ export const runRoutes: readonly Route[] = [
     method: 'post',
     path: '/run',
     operationId: 'run',
-    summary: 'Runs the agent on a message, or goes on with a run, and answers all events when it is done',
+    summary: 'Runs the agent on a message, or resumes a run, and answers with all events when it has ended',
     body: RUN,
     answer: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502],
@@ -282,7 +282,7 @@ export const runRoutes: readonly Route[] = [
     method: 'post',
     path: '/run_sse',
     operationId: 'runSse',
-    summary: `Runs the agent on a message, or goes on with a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which goes on when the client leaves`,
+    summary: `Runs the agent on a message, or resumes a run, and streams its events; the header ${INVOCATION_ID_HEADER} names the run, which continues when the client leaves`,
     headers: {
       [EVENT_IDS_HEADER]:
         '1: each frame begins with a line id: <number of the event in the run>. Without it a frame is its data line.',
@@ -299,7 +299,7 @@ export const runRoutes: readonly Route[] = [
     path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs',
     operationId: 'startRun',
     summary:
-      'Runs the agent on a message, or goes on with a run, and answers as soon as the message is stored; the header Location has the address where the run is followed, asked for its state, and cancelled',
+      'Runs the agent on a message, or resumes a run, and answers as soon as the message is stored; the header Location has the address at which the run can be followed, inspected and cancelled',
     headers: {
       Prefer:
         'wait=<seconds>: how long the client waits for a session that another run has. Default 30, at most 60. After that the run is not begun: SESSION_BUSY.',

@@ -139,7 +139,7 @@ describe('a run of another process', () => {
     await expect(follow(4)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
-  test('is read from its session behind the end that is told of it, when it went on since', async () => {
+  test('is read from its session behind its reported end if it was resumed since', async () => {
     const { relay, follow, sessionService } = setUp();
     relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
     await sessionService.createSession(KEY);

@@ -29,7 +29,7 @@ const partsOf = (events: readonly Event[]) =>
 const errorCodesOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
 
 describe('a server that starts', () => {
-  test('goes on with a run that was left, which is read from its begin', async () => {
+  test('resumes a run that its process left, and its stream can be read from its begin', async () => {
     const { leave, serve, ran, eventsOf, open, reported } = setUp();
     const run = await leave('s');
     const server = serve(['done']);
@@ -77,7 +77,7 @@ describe('a server that starts', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('goes on with a run before the messages that are in line for its session and refused because of it', async () => {
+  test('resumes an unfinished run before messages that wait for its session', async () => {
     const { leave, serve, platform, open } = setUp();
     const run = await leave('s', 'dies');
     const server = serve(['done'], {

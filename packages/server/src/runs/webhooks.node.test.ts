@@ -116,7 +116,7 @@ test('the end of a run is told in a message that is signed as Standard Webhooks 
   expect(headers['webhook-id']).toMatch(/^msg_/);
 });
 
-test('a run that failed and one that waits are told of with what became of them', async () => {
+test('the message of a failed run has its code, and that of a waiting run its calls', async () => {
   const receiver = await startReceiver(withStatus());
   const steps = [{ error: new TypeError('no') }, { calls: [{ name: 'order' }] }];
   const { begin } = await setUp(steps, [receiver.origin]);
@@ -216,7 +216,7 @@ test('of several processes with one store, one makes an attempt', async () => {
   expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
 });
 
-test('a request that is sent again while its run is under way is told of once', async () => {
+test('a request that is sent again during its run gets one webhook message', async () => {
   const gate = new Gate();
   const receiver = await startReceiver(withStatus());
   const { begin, sessionService, platform } = await setUp([{ gate, text: 'done' }], [receiver.origin]);

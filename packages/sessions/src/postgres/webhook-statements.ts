@@ -14,7 +14,7 @@ export interface WebhookRow {
   readonly due_at: unknown;
 }
 
-/** The statements about who is to be told of the ends of runs. */
+/** The statements for webhooks of runs. */
 export type WebhookStatements = ReturnType<typeof webhookStatements>;
 
 export function webhookStatements(tables: Tables) {
