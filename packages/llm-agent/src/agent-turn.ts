@@ -1,7 +1,17 @@
-import { type BaseLlm, ConfigurationError, type InvocationContext } from '@eventloom/core';
+import {
+  type BaseLlm,
+  ConfigurationError,
+  type InvocationContext,
+  appendTools,
+  type BaseAgent,
+  BaseTool,
+  createLlmRequest,
+  type FunctionDeclaration,
+  isBaseTool,
+} from '@eventloom/core';
 import type { LlmAgent } from './llm-agent.ts';
-import { isLlmAgent } from './llm-agent-config.ts';
-import { type StaticRequest, staticRequestOf } from './static-request.ts';
+import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
+import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
 
 /** An agent's turn: the agent, its model and its context, shared by all steps of the turn. A step is one model call with its tool calls. */
 export interface AgentTurn {
@@ -50,4 +60,106 @@ function inheritedModel(agent: LlmAgent): string | BaseLlm {
   throw new ConfigurationError(
     `agent "${agent.name}": has no model, and no LLM agent above it has one; write model: 'gemini-flash-latest' in its options`,
   );
+}
+
+/** The parts of an agent's model requests that are the same in every step. All requests share them: do not modify. */
+export interface StaticRequest {
+  /** The root of the agent tree in which the agent runs. */
+  readonly rootAgent: BaseAgent;
+  /** The root agent's `globalInstruction`; empty if the root is not an LLM agent. */
+  readonly globalInstruction: string | InstructionProvider;
+  /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
+  readonly instruction: string | undefined;
+  /** The transfer tool and its instruction; undefined if the agent has no transfer targets. */
+  readonly transfer: StaticTransfer | undefined;
+  /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
+  readonly tools: readonly BaseTool[] | undefined;
+  /** Instruction and tools together; undefined if a part of the request may change from step to step. */
+  readonly whole: WholeRequest | undefined;
+}
+
+export interface StaticTransfer {
+  readonly tool: TransferToAgentTool;
+  readonly instruction: string;
+}
+
+export interface WholeRequest {
+  readonly instruction: string;
+  readonly toolsDict: Readonly<Record<string, BaseTool>>;
+  readonly declarations: readonly FunctionDeclaration[];
+}
+
+/** The static request of each agent, for the tree in which it last ran. */
+const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
+
+/** Returns the static parts of the agent's requests. They are created at the agent's first turn and cached. */
+export function staticRequestOf(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
+  const known = KNOWN.get(agent);
+  if (known?.rootAgent === rootAgent) return known;
+  const created = createStaticRequest(agent, rootAgent);
+  KNOWN.set(agent, created);
+  return created;
+}
+
+function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
+  const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
+  const instruction = plainInstruction(agent, globalInstruction);
+  const transfer = createTransfer(agent, rootAgent);
+  const tools = plainTools(agent);
+  const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema;
+  const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
+  return { rootAgent, globalInstruction, instruction, transfer, tools, whole };
+}
+
+/** Returns the joined instruction texts; undefined if one of them is a function or has a placeholder. */
+function plainInstruction(agent: LlmAgent, globalInstruction: string | InstructionProvider): string | undefined {
+  const { instruction, staticInstruction } = agent;
+  if (!isPlain(globalInstruction) || !isPlain(instruction)) return undefined;
+  const texts = [globalInstruction, staticInstruction, instruction, identityInstruction(agent)];
+  return texts.filter((text) => text !== '').join('\n\n');
+}
+
+function isPlain(instruction: string | InstructionProvider): instruction is string {
+  return typeof instruction === 'string' && !instruction.includes('{');
+}
+
+/** Returns the sentences that tell the model the agent's name and description. */
+export function identityInstruction({ name, description }: LlmAgent): string {
+  const about = description === '' ? '' : ` The description about you is "${description}".`;
+  return `You are an agent. Your internal name is "${name}".${about}`;
+}
+
+function createTransfer(agent: LlmAgent, rootAgent: BaseAgent): StaticTransfer | undefined {
+  // The root of a run may have a parent that does not take part in the run, for example if the agent is called as a tool.
+  const targets = transferTargets(agent, rootAgent === agent ? agent : agent.rootAgent);
+  if (targets.length === 0) return undefined;
+  return { tool: new TransferToAgentTool(targets), instruction: transferInstruction(agent, targets) };
+}
+
+function plainTools({ tools }: LlmAgent): readonly BaseTool[] | undefined {
+  const plain: BaseTool[] = [];
+  for (const tool of tools) {
+    if (!isBaseTool(tool) || !isPlainTool(tool)) return undefined;
+    plain.push(tool);
+  }
+  return plain;
+}
+
+/** Returns true for a tool that only adds itself to a request. */
+export function isPlainTool(tool: BaseTool): boolean {
+  return tool.processLlmRequest === BaseTool.prototype.processLlmRequest;
+}
+
+/** @throws ConfigurationError if two tools have the same name */
+function createWhole(
+  ownInstruction: string,
+  transfer: StaticTransfer | undefined,
+  ownTools: readonly BaseTool[],
+): WholeRequest {
+  const instruction = transfer ? `${ownInstruction}\n\n${transfer.instruction}` : ownInstruction;
+  const tools = transfer ? [transfer.tool, ...ownTools] : ownTools;
+  const request = createLlmRequest();
+  appendTools(request, tools);
+  const declarations = tools.flatMap((tool) => tool._getDeclaration() ?? []);
+  return { instruction, toolsDict: Object.freeze(request.toolsDict), declarations };
 }

@@ -21,11 +21,10 @@ import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
-import { withoutDeepArgs } from './deep-args.ts';
+import { withoutDeepArgs, ModelCall, plannedResponse } from './reply.ts';
 import { SetModelResponseTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './output.ts';
-import { ModelCall, plannedResponse } from './reply.ts';
 import { prepareRequest } from './request.ts';
-import { hasStepToResume, resumeStep } from './resume.ts';
+import { resumeStep } from './resume.ts';
 import { RunningCalls } from './tool-calls.ts';
 
 /** Number of answers that may fail the output schema and be returned to the model. One more fails the run. */
@@ -117,6 +116,18 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (outcome.isWaiting) context.pause();
     if (outcome.isWaiting || outcome.leavesAgent) return;
   }
+}
+
+/** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
+function hasStepToResume({ resumedFrom, invocation, session }: InvocationContext): boolean {
+  if (resumedFrom) return true;
+  // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
+  if (invocation.resumedFrom) return false;
+  const { events } = session;
+  let at = events.length - 1;
+  while (at >= 0 && events[at]?.author !== 'user') at--;
+  for (const part of events[at]?.content?.parts ?? []) if (part.functionResponse) return true;
+  return false;
 }
 
 /** Merges two whole responses to one request into one. */

@@ -14,14 +14,13 @@ import {
 } from '@eventloom/core';
 import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
-import { currentTurnContents, sessionContents } from './contents/session-contents.ts';
+import { currentTurnContents, sessionContents } from './contents/contents-builder.ts';
 import { injectSessionState } from './instruction-template.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
-import type { AgentTurn } from './agent-turn.ts';
+import { type AgentTurn, identityInstruction } from './agent-turn.ts';
 import { addTools } from './tools.ts';
 import { SetModelResponseTool } from './output.ts';
-import { identityInstruction } from './static-request.ts';
 import { copyPlain } from './reply.ts';
 
 /**

@@ -32,18 +32,6 @@ import { prepareTools } from './request.ts';
 import { SetModelResponseTool, structuredAnswer } from './output.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
-/** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
-export function hasStepToResume({ resumedFrom, invocation, session }: InvocationContext): boolean {
-  if (resumedFrom) return true;
-  // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
-  if (invocation.resumedFrom) return false;
-  const { events } = session;
-  let at = events.length - 1;
-  while (at >= 0 && events[at]?.author !== 'user') at--;
-  for (const part of events[at]?.content?.parts ?? []) if (part.functionResponse) return true;
-  return false;
-}
-
 /**
  * Finishes the step that an earlier run of the agent left open. Returns true if the model is to be called next. A call that is finished
  * according to the tool ledger gets its recorded response and changes.

@@ -28,7 +28,7 @@ import {
   startOperation,
   type ToolListener,
 } from '@eventloom/core/internal';
-import { deepArgsError } from './deep-args.ts';
+import { deepArgsError } from './reply.ts';
 import type { ResumedCall } from './resume.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
 import type { CallBatch, RunningCalls } from './tool-calls.ts';

@@ -14,7 +14,7 @@ import {
 import { enclosureOf } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import type { RequestProcessor } from './request.ts';
-import { isPlainTool } from './static-request.ts';
+import { isPlainTool } from './agent-turn.ts';
 import { turnToolsets } from './turn-toolsets.ts';
 
 /** Adds the tools that the model may call. */

@@ -9,10 +9,9 @@ import { type MessageAnswers, type MessageWithAnswers, sessionKeyOf } from '@eve
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
-import { checkNewMessage } from './new-message.ts';
+import { checkNewMessage, matchContent } from './run-message.ts';
 import type { RunControl } from './run-stream.ts';
 import type { LockedRun } from './lock-run.ts';
-import { matchContent } from './run-message.ts';
 import type { RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import { runSubInvocation } from './sub-invocation.ts';

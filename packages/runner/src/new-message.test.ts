@@ -3,7 +3,7 @@ import { sealEvent } from '@eventloom/core/internal';
 import { fixedPlatform, functionCallEvent, functionResponseEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';
-import { checkNewMessage } from './new-message.ts';
+import { checkNewMessage } from './run-message.ts';
 
 test('a message of text, data and files is taken, and gets the role of the user', () => {
   const parts = [

@@ -23,7 +23,7 @@ import {
   describeKind,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
-import { toGivenConfig } from './run-params.ts';
+import { toGivenConfig } from './run-start.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
 /** Config of a runner. */

@@ -20,12 +20,11 @@ import {
 import { combineInstrumentation } from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
-import { checkNewMessage } from './new-message.ts';
+import { answeredCallIds, checkNewMessage } from './run-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
 import { RunControl, type RunStream } from './run-stream.ts';
-import type { RunAsyncParams } from './run-params.ts';
-import { answeredCallIds } from './run-start.ts';
+import type { RunAsyncParams } from './run-start.ts';
 import { checkRunnerConfig, defaultsOf, type RunnerConfig } from './runner-config.ts';
 import { SessionLocks } from './session-locks.ts';
 

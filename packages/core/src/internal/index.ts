@@ -53,7 +53,7 @@ export { LockLine } from '../platform/lock-line.ts';
 export { requireSqlite } from '../platform/sqlite-module.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';
-export { checkToolCall } from '../session/check-tool-call.ts';
+export { checkToolCall } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
 export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';

@@ -1,5 +1,12 @@
 import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
 import type { EventActions } from '../event/event-actions.ts';
+import { sealJson } from '../content/copy-json.ts';
+import { isRecord, type JsonValue } from '../content/json.ts';
+import { InvalidRequestError } from '../errors.ts';
+import { createEvent } from '../event/create-event.ts';
+import { sealEvent } from '../event/seal-event.ts';
+import { checkName } from './check-name.ts';
+import { checkStoredActions, inField } from './stored-checks.ts';
 
 /**
  * The record of one tool call, written under the session's lease before the tool starts and again when it ends. A `finished`
@@ -28,4 +35,61 @@ export interface ToolLedgerEntry {
  */
 export function ledgerCallId(eventId: string, { id = '' }: FunctionCall): string {
   return `${eventId}/${id}`;
+}
+
+/** Limit of an event id and a call id together. Some model providers put a signature into the call id. */
+const MAX_CALL_ID_BYTES = 2304;
+
+/**
+ * Checks a ledger entry and returns a copy that can be stored. A response that is sealed already is not copied.
+ * @param path prefix of the field names in error messages
+ * @throws InvalidRequestError that names the field
+ */
+export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntry {
+  const { invocationId, callId, name, status, response, parts, actions } = entry;
+  checkName(`${path}invocationId`, invocationId);
+  checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
+  checkName(`${path}name`, name);
+  if (status !== 'started' && status !== 'finished') {
+    throw new InvalidRequestError(`${path}status: must be started or finished, is ${JSON.stringify(status)}`);
+  }
+  const checked: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
+    invocationId,
+    callId,
+    name,
+    status,
+  };
+  if (response !== undefined) checked.response = toRecord(`${path}response`, response);
+  if (parts !== undefined) {
+    if (response === undefined) throw new InvalidRequestError(`${path}parts: belong to a response, which is missing`);
+    checked.parts = toParts(`${path}parts`, parts);
+  }
+  if (actions !== undefined) checked.actions = toActions(`${path}actions`, actions);
+  return checked;
+}
+
+/** Checks the actions like those of an event, because they become an event's actions when the run is resumed. */
+function toActions(path: string, value: unknown): Partial<EventActions> {
+  const actions = toRecord(path, value);
+  const event = inField(path, () => sealEvent(createEvent({ actions })));
+  checkStoredActions(path, event.actions);
+  return actions;
+}
+
+function toParts(field: string, value: readonly unknown[]): readonly FunctionResponsePart[] {
+  if (!Array.isArray(value) || !value.every(isRecord))
+    throw new InvalidRequestError(`${field}: must be a list of objects`);
+  return toSealed(field, value) as readonly FunctionResponsePart[];
+}
+
+function toRecord(field: string, value: unknown): Record<string, unknown> {
+  if (!isRecord(value)) throw new InvalidRequestError(`${field}: must be an object`);
+  return toSealed(field, value) as Record<string, unknown>;
+}
+
+function toSealed(field: string, value: object): JsonValue {
+  const copied = sealJson(value);
+  if ('value' in copied) return copied.value;
+  const path = [field, copied.fault.path].filter(Boolean).join('.');
+  throw new InvalidRequestError(`${path}: ${copied.fault.reason}`);
 }

@@ -1,7 +1,7 @@
 import { BaseAgent, type Content, createEvent, type Event, type InvocationContext } from '@eventloom/core';
 import { functionCallEvent, functionResponseEvent, modelEvent, testContext, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { currentTurnContents, sessionContents } from './session-contents.ts';
+import { currentTurnContents, sessionContents } from './contents-builder.ts';
 
 class Named extends BaseAgent {
   protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {}

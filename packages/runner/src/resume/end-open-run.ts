@@ -10,8 +10,7 @@ import {
   ShuttingDownError,
 } from '@eventloom/core';
 import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
-import type { RunAsyncParams } from '../run-params.ts';
-import type { RunRequest } from '../run-start.ts';
+import type { RunAsyncParams, RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';
 
