@@ -18,7 +18,7 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   return new Gemini({ model: 'gemini-2.5-flash', apiKey: 'a-test-key', baseUrl: server.url, ...options });
 }
 
-test.each([false, true])('an abort before the answer reaches the socket (streamed: %s)', async (stream) => {
+test.each([false, true])('an abort before the reply closes the socket (streamed: %s)', async (stream) => {
   await server.enqueue(hangReply());
   const asked = gemini().generateContentAsync(request, stream, controller.signal).next();
   await server.requests(1);
@@ -27,7 +27,7 @@ test.each([false, true])('an abort before the answer reaches the socket (streame
   expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
-test('an abort in the middle of a stream reaches the socket', async () => {
+test('an abort in mid-stream closes the socket', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
   await chunks.next();
@@ -38,7 +38,7 @@ test('an abort in the middle of a stream reaches the socket', async () => {
   expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
-test('an abort between two chunks ends the reply at the next', async () => {
+test('an abort between two chunks makes the next read throw', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
   await chunks.next();
@@ -46,7 +46,7 @@ test('an abort between two chunks ends the reply at the next', async () => {
   await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('an abort keeps back chunks that have come already', async () => {
+test('after an abort chunks that already arrived are not yielded', async () => {
   const frames = wireChunks(['The', ' sky', ' is']).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
   await server.enqueue(sseReply([frames.join('')]));
   const chunks = gemini().generateContentAsync(request, true, controller.signal);
@@ -64,7 +64,7 @@ test('a consumer that stops reading closes the socket', async () => {
   expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
-test('a stream of a client made elsewhere is closed as well', async () => {
+test('the stream of a given client is closed when the reader stops', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky']), { end: 'hang' }));
   const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: server.url } });
   const chunks = gemini({ client }).generateContentAsync(request, true);
@@ -73,7 +73,7 @@ test('a stream of a client made elsewhere is closed as well', async () => {
   expect(await server.ended(1)).toMatchObject([{ closedByClient: true }]);
 });
 
-test('an abort ends the wait between two attempts, and nothing is asked again', async () => {
+test('an abort ends the delay before a retry, and no request follows', async () => {
   const platform = fixedPlatform();
   await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }));
   const asked = gemini({ platform }).generateContentAsync(request, false, controller.signal).next();
@@ -83,7 +83,7 @@ test('an abort ends the wait between two attempts, and nothing is asked again', 
   expect(platform.pendingTimers).toBe(0);
 });
 
-test('after an abort nothing is asked, also not the fallback', async () => {
+test('after an abort no request is sent, to the fallback model neither', async () => {
   controller.abort();
   const asked = gemini({ fallbackModel: 'gemini-2.5-flash-lite' })
     .generateContentAsync(request, false, controller.signal)
@@ -92,7 +92,7 @@ test('after an abort nothing is asked, also not the fallback', async () => {
   expect(await server.requests()).toEqual([]);
 });
 
-test('a signal in the request ends the call too', async () => {
+test('an abortSignal in the request config ends the call', async () => {
   await server.enqueue(hangReply());
   const config = { abortSignal: controller.signal };
   const asked = gemini()
@@ -103,7 +103,7 @@ test('a signal in the request ends the call too', async () => {
   await expect(asked).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('no listener stays on the caller’s signal', async () => {
+test("no listener is left on the caller's signal", async () => {
   const { signal } = controller;
   let listeners = 0;
   const add = signal.addEventListener.bind(signal);

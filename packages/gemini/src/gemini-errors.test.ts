@@ -40,7 +40,7 @@ afterEach(() => {
   expect(platform.pendingTimers).toBe(0);
 });
 
-test('a connection of a client made elsewhere that is lost is told as such', async () => {
+test('a lost connection of a given client is a ModelError UNAVAILABLE', async () => {
   await server.enqueue(
     cutReply(),
     sseReply([wireResponse({ text: 'a', finishReason: null })], { end: 'cut' }),
@@ -52,7 +52,7 @@ test('a connection of a client made elsewhere that is lost is told as such', asy
   expect(await errorOf({ client })).toMatchObject({ errorCode: 'NOT_FOUND', status: 404, retryable: false });
 });
 
-test('no service at all is an error that can be tried again', async () => {
+test('an unreachable service is a retryable error', async () => {
   await server.close();
   expect(await errorOf()).toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true, status: undefined });
 });
@@ -68,7 +68,7 @@ test.each([
   [501, 'UNIMPLEMENTED', false],
   [503, 'UNAVAILABLE', true],
   [504, 'DEADLINE_EXCEEDED', true],
-])('HTTP status %i is an error with the service’s code %s, streamed or not', async (code, status, retryable) => {
+])('HTTP status %i is an error with the code %s, streamed or not', async (code, status, retryable) => {
   const reply = errorReply({ code, status, message: `it is ${status}` });
   await server.enqueue(reply, reply);
   for (const stream of [false, true]) {
@@ -81,7 +81,7 @@ test.each([
   }
 });
 
-test('an error that is not the service’s own gets the code of its status', async () => {
+test("an error body that is not the service's gets the code of its HTTP status", async () => {
   await server.enqueue(
     { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
     { status: 502, headers: { 'content-type': 'application/json' }, body: '' },
@@ -105,7 +105,7 @@ test('an error that is not the service’s own gets the code of its status', asy
   });
 });
 
-test('an answer that is no JSON is an error that is not tried again', async () => {
+test('a reply that is not JSON is not retried', async () => {
   await server.enqueue({ body: '<html>login</html>' });
   await expect(responsesTo(gemini())).rejects.toMatchObject({
     code: 'MODEL',
@@ -114,7 +114,7 @@ test('an answer that is no JSON is an error that is not tried again', async () =
   });
 });
 
-test('a request that the client refuses is an error that is not tried again', async () => {
+test('a request that the client refuses is not retried', async () => {
   const model = gemini();
   const request = requestOf('Hi');
   request.config['audioTimestamp'] = true;
@@ -126,7 +126,7 @@ test('a request that the client refuses is an error that is not tried again', as
   });
 });
 
-test('a service that takes longer than the timeout is an error that can be tried again', async () => {
+test('a reply that takes longer than the timeout is a retryable error', async () => {
   await server.enqueue(hangReply());
   expect(await errorOf({ httpOptions: { timeout: 20 } })).toMatchObject({
     errorCode: 'DEADLINE_EXCEEDED',
@@ -134,7 +134,7 @@ test('a service that takes longer than the timeout is an error that can be tried
   });
 });
 
-test('keys are in no message and in no cause', async () => {
+test('keys appear in no message and no cause', async () => {
   const secret = 'a-very-secret-key';
   const other = `AIza${'x'.repeat(35)}`;
   await server.enqueue(

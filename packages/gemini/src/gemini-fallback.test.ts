@@ -48,7 +48,7 @@ test('the fallback model streams if the call does', async () => {
   ]);
 });
 
-test('the fallback may be a model object of another kind, with its own name', async () => {
+test('the fallback may be a model object of another class', async () => {
   const other = new ScriptedModel(
     [{ text: 'from elsewhere', expect: { matches: ({ model }) => model === 'elsewhere' } }],
     { model: 'elsewhere' },
@@ -67,18 +67,18 @@ test('an exhausted quota calls the fallback model without a retry', async () => 
   expect(await ask({ fallbackModel: 'gemini-2.5-flash' })).toHaveLength(1);
 });
 
-test('a fallback is asked as often as the first, and its error is the one thrown', async () => {
+test('the fallback has as many attempts as the first model, and its error is thrown', async () => {
   const last = errorReply({ code: 500, status: 'INTERNAL', message: 'the last' });
   await server.enqueue(busy, busy, busy, last);
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' })).rejects.toThrow('the last');
 });
 
-test('a request that is at fault itself is not passed on', async () => {
+test('an invalid request does not call the fallback', async () => {
   await server.enqueue(errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'no' }));
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' })).rejects.toThrow('no');
 });
 
-test('a stream that dies midway is not passed on', async () => {
+test('a stream that fails after its first chunk does not call the fallback', async () => {
   await server.enqueue(sseReply(wireChunks(['a', 'b']).slice(0, 1), { end: 'cut' }));
   await expect(ask({ fallbackModel: 'gemini-2.5-flash' }, true)).rejects.toMatchObject({ errorCode: 'UNAVAILABLE' });
 });

@@ -13,7 +13,7 @@ test('the request may name another model', async () => {
   expect((await server.requests())[0]?.model).toBe('gemini-2.5-pro');
 });
 
-test('API version, headers and body fields of the options are sent', async () => {
+test('apiVersion, headers and extra body fields are sent', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   const model = gemini({
     apiVersion: 'v1beta',
@@ -28,7 +28,7 @@ test('API version, headers and body fields of the options are sent', async () =>
   });
 });
 
-test('function declarations are sent in one list, and calls come back with their arguments', async () => {
+test('function declarations are sent in one list, and calls arrive with their arguments', async () => {
   const parametersJsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const weather = { name: 'weather', description: 'Tells the weather.', parametersJsonSchema };
   const time = { name: 'time', description: 'Tells the time.', parameters: { type: 'object', properties: {} } };
@@ -55,7 +55,7 @@ test('function declarations are sent in one list, and calls come back with their
   expect(time.parameters.type, 'the declaration is the tool’s and stays as it was').toBe('object');
 });
 
-test('thoughts and signatures come through and go back unchanged', async () => {
+test('thoughts and thought signatures arrive and are sent back unchanged', async () => {
   const parts = [
     { text: 'The user wants…', thought: true },
     { functionCall: { name: 'f', args: { a: 1 } }, thoughtSignature: 'c2lnbmVk/+==' },
@@ -71,7 +71,7 @@ test('thoughts and signatures come through and go back unchanged', async () => {
   expect((await server.requests())[1]?.body.contents).toEqual([user, { role: 'model', parts }, answer]);
 });
 
-test('bytes go as standard base64, and the names of files stay here', async () => {
+test('bytes are sent as standard base64, without display names and labels', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   const parts = [
     { inlineData: { data: '-_-_YQ', mimeType: 'image/png', displayName: 'cat.png' } },
@@ -94,7 +94,7 @@ test('bytes go as standard base64, and the names of files stay here', async () =
   expect(parts[0]).toEqual({ inlineData: { data: '-_-_YQ', mimeType: 'image/png', displayName: 'cat.png' } });
 });
 
-test('a JSON schema for the answer is sent with its MIME type', async () => {
+test('responseJsonSchema is sent with the MIME type application/json', async () => {
   const responseJsonSchema = { type: 'object', properties: { n: { type: 'integer' } } };
   await server.enqueue(jsonReply(wireResponse('{"n":1}')));
   await ask(gemini(), requestOf('A number', { responseJsonSchema }));
@@ -104,7 +104,7 @@ test('a JSON schema for the answer is sent with its MIME type', async () => {
   });
 });
 
-test('a conversation that does not end with the user is told to go on', async () => {
+test('a user content is added if the contents do not end with one', async () => {
   await server.enqueue(jsonReply(wireResponse('x')), jsonReply(wireResponse('x')));
   const empty = requestOf([], { systemInstruction: 'Greet.' });
   await ask(gemini(), empty);
@@ -122,7 +122,7 @@ test('a conversation that does not end with the user is told to go on', async ()
   expect(empty.contents).toEqual([]);
 });
 
-test('on Vertex AI the path has project and location, and labels and names are sent', async () => {
+test('on Vertex AI the path has project and location, and labels and display names are sent', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   const model = gemini({ vertexai: true, project: 'my-project', location: 'europe-west4' });
   const parts = [
@@ -137,7 +137,7 @@ test('on Vertex AI the path has project and location, and labels and names are s
   });
 });
 
-test('pieces of calls in the history are sent as calls', async () => {
+test('partial calls in the history are sent without willContinue', async () => {
   await server.enqueue(jsonReply(wireResponse('x')));
   const call = { role: 'model', parts: [{ functionCall: { name: 'f', args: {}, willContinue: false } }] };
   const answer = { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] };

@@ -7,7 +7,7 @@ const server = DistantGemini.forEachTest();
 
 const gemini = modelsOf(server, { retry: { attempts: 1 } });
 
-test('what a part has beyond what is known comes through', async () => {
+test('unknown fields of a part are kept', async () => {
   const parts = [
     { text: 'a', partMetadata: { x: 1 }, somethingNew: { y: 2 } },
     { executableCode: { code: '1+1', language: 'PYTHON' } },
@@ -16,7 +16,7 @@ test('what a part has beyond what is known comes through', async () => {
   expect((await ask(gemini(), requestOf('Hi'))).content).toEqual({ role: 'model', parts });
 });
 
-test('usage is plain data, as the service counted it', async () => {
+test("usage metadata is plain data with the service's counts", async () => {
   const usage = {
     promptTokenCount: 10,
     candidatesTokenCount: 4,
@@ -31,13 +31,13 @@ test('usage is plain data, as the service counted it', async () => {
   expect(Object.getOwnPropertyNames(usageMetadata)).toEqual(Object.keys(usage));
 });
 
-test('inline data of the model comes back as it was sent', async () => {
+test('inline data of the model arrives unchanged', async () => {
   const inlineData = { data: 'iVBORw0KGgo=', mimeType: 'image/png' };
   await server.enqueue(jsonReply(wireResponse({ parts: [{ inlineData }] })));
   expect((await ask(gemini(), requestOf('Draw'))).content?.parts).toEqual([{ inlineData }]);
 });
 
-test('what the model knows of its sources comes through', async () => {
+test('grounding and citation metadata are kept', async () => {
   const candidate = {
     content: { role: 'model', parts: [{ text: 'x' }] },
     finishReason: 'STOP',
@@ -57,7 +57,7 @@ test('what the model knows of its sources comes through', async () => {
   });
 });
 
-test('further candidates are alternatives', async () => {
+test('further candidates become alternatives', async () => {
   const said = (text: string) => ({ role: 'model', parts: [{ text }] });
   await server.enqueue(
     jsonReply({
@@ -74,7 +74,7 @@ test('further candidates are alternatives', async () => {
   });
 });
 
-test('a finish other than STOP is an error code beside the content', async () => {
+test('a finish reason other than STOP becomes an error code beside the content', async () => {
   await server.enqueue(jsonReply(wireResponse({ text: 'The sky', finishReason: 'MAX_TOKENS' })));
   expect(await ask(gemini(), requestOf('Hi'))).toMatchObject({
     content: { parts: [{ text: 'The sky' }] },
@@ -84,7 +84,7 @@ test('a finish other than STOP is an error code beside the content', async () =>
   });
 });
 
-test('a blocked prompt is a response with the reason', async () => {
+test('a blocked prompt is a response with the block reason', async () => {
   await server.enqueue(
     jsonReply({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 5 } }),
   );
@@ -95,12 +95,12 @@ test('a blocked prompt is a response with the reason', async () => {
   });
 });
 
-test('an answer without candidates is a response with an error code', async () => {
+test('a reply without candidates is a response with an error code', async () => {
   await server.enqueue(jsonReply({ usageMetadata: { promptTokenCount: 5 } }));
   expect(await ask(gemini(), requestOf('Hi'))).toMatchObject({ errorCode: 'UNKNOWN_ERROR' });
 });
 
-test('an answer without a finish reason is taken as whole', async () => {
+test('a reply without a finish reason counts as complete', async () => {
   await server.enqueue(jsonReply(wireResponse({ text: 'x', finishReason: null })));
   expect(await ask(gemini(), requestOf('Hi'))).not.toHaveProperty('errorCode');
 });

@@ -70,7 +70,7 @@ test('a retry waits for the delay that the service names', async () => {
 test.each([
   ['7', 7000],
   ['Thu, 01 Jan 2026 00:00:09 GMT', 9000],
-])('the delay that the service names in a header is kept: %s', async (header, waitMs) => {
+])('the delay of a Retry-After header is kept: %s', async (header, waitMs) => {
   await server.enqueue(
     errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED' }, { headers: { 'retry-after': header } }),
     hello,
@@ -114,7 +114,7 @@ test('computed delays do not exceed maxDelayMs', async () => {
   await asked;
 });
 
-test('a connection that is lost before the reply is retried, streamed or not', async () => {
+test('a connection lost before the reply is retried, streamed or not', async () => {
   await server.enqueue(
     cutReply(),
     hello,

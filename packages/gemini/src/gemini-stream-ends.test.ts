@@ -9,7 +9,7 @@ const server = DistantGemini.forEachTest();
 
 const gemini = modelsOf(server);
 
-test('a finish other than STOP is an error code on the whole, not on a chunk', async () => {
+test('a finish reason other than STOP is an error code on the whole response, not on a chunk', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky'], { finishReason: 'MAX_TOKENS' })));
   const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(chunks.some(({ errorCode }) => errorCode !== undefined)).toBe(false);
@@ -20,14 +20,14 @@ test('a finish other than STOP is an error code on the whole, not on a chunk', a
   });
 });
 
-test('a prompt that is blocked in a stream is a response with the reason', async () => {
+test('a prompt blocked in a stream is a response with the block reason', async () => {
   await server.enqueue(sseReply([{ promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'not allowed' } }]));
   const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(chunks).toEqual([]);
   expect(whole).toMatchObject({ errorCode: 'SAFETY', errorMessage: 'not allowed' });
 });
 
-test('a stream with nothing in it is a response with an error code', async () => {
+test('an empty stream is a response with an error code', async () => {
   await server.enqueue(sseReply([]));
   expect(await streamed(gemini({ platform: fixedPlatform() }))).toMatchObject({
     chunks: [],
@@ -35,7 +35,7 @@ test('a stream with nothing in it is a response with an error code', async () =>
   });
 });
 
-test('a text that stops without a finish reason is marked, a call is not', async () => {
+test('a text without a finish reason has the code NO_FINISH_REASON, a call has none', async () => {
   await server.enqueue(
     sseReply([wireResponse({ text: 'The sky', finishReason: null })]),
     sseReply([wireResponse({ calls: [{ name: 'f' }], finishReason: null })]),
@@ -47,7 +47,7 @@ test('a text that stops without a finish reason is marked, a call is not', async
   expect((await streamed(gemini({ platform: fixedPlatform() }))).whole).not.toHaveProperty('errorCode');
 });
 
-test('a stream that is cut midway throws after its chunks, and is not asked again', async () => {
+test('a stream that is cut throws after its chunks, and is not retried', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is']).slice(0, 2), { end: 'cut' }));
   const { chunks, whole, error } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(['The', ' sky']);
@@ -65,7 +65,7 @@ test('a stream that ends inside a frame throws after its chunks', async () => {
   expect(error).toMatchObject({ code: 'MODEL', errorCode: 'UNAVAILABLE' });
 });
 
-test('a frame that is no JSON throws after the chunks before it', async () => {
+test('a frame that is not JSON throws after the chunks before it', async () => {
   await server.enqueue(
     sseReply([
       wireResponse({ text: 'The', finishReason: null }),
@@ -78,7 +78,7 @@ test('a frame that is no JSON throws after the chunks before it', async () => {
   expect(error).toMatchObject({ code: 'MODEL', errorCode: 'DATA_LOSS', retryable: false });
 });
 
-test('an error in the middle of a stream throws with the service’s words', async () => {
+test("an error in mid-stream is thrown with the service's message", async () => {
   const overloaded = errorBody({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' });
   await server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), overloaded]));
   const { chunks, error } = await streamed(gemini({ platform: fixedPlatform() }));

@@ -10,7 +10,7 @@ const TEXTS = ['Grüße', ' aus ', '東京', ' 🌍🏽', ' ¡olé!'];
 
 const gemini = modelsOf(server);
 
-test('each chunk has only what is new, and the whole comes last', async () => {
+test('each chunk has only new text, and the whole response comes last', async () => {
   const usage = { promptTokenCount: 3, candidatesTokenCount: 9, totalTokenCount: 12 };
   await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is blue.'], { usage, responseId: 'fake-response' })));
   const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
@@ -35,21 +35,21 @@ test('each chunk has only what is new, and the whole comes last', async () => {
   });
 });
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be cut anywhere (seed %i)', async (seed) => {
+test.each([1, 2, 3, 4, 5, 6, 7, 8])('bytes may be split anywhere (seed %i)', async (seed) => {
   await server.enqueue(sseReply(wireChunks(TEXTS), { split: { seed, max: 12 } }));
   const { chunks, whole } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(TEXTS);
   expect(whole?.content?.parts).toEqual([{ text: TEXTS.join('') }]);
 });
 
-test('every byte may come by itself, and all frames at once', async () => {
+test('frames may arrive byte by byte or all at once', async () => {
   const frames = wireChunks(TEXTS).map((chunk) => `data: ${JSON.stringify(chunk)}\r\n\r\n`);
   await server.enqueue(sseReply(frames, { split: [1] }), sseReply([frames.join('')]));
   expect(textsOf((await streamed(gemini({ platform: fixedPlatform() }))).chunks)).toEqual(TEXTS);
   expect(textsOf((await streamed(gemini({ platform: fixedPlatform() }))).chunks)).toEqual(TEXTS);
 });
 
-test('thoughts stay apart from the answer, and signed parts stay as they are', async () => {
+test('thoughts are separate from text, and signed parts stay unchanged', async () => {
   await server.enqueue(
     sseReply([
       wireResponse({ thought: 'Let me', finishReason: null }),
@@ -70,7 +70,7 @@ test('thoughts stay apart from the answer, and signed parts stay as they are', a
   ]);
 });
 
-test('a call whose arguments are streamed is shown once it is whole', async () => {
+test('a call with streamed arguments is yielded once it is complete', async () => {
   const piece = (functionCall: object) => wireResponse({ parts: [{ functionCall }], finishReason: null });
   await server.enqueue(
     sseReply([
@@ -92,7 +92,7 @@ test('a call whose arguments are streamed is shown once it is whole', async () =
   expect(whole?.content?.parts).toEqual([{ text: 'Looking.' }, weather, time]);
 });
 
-test('frames without news are not passed on, and what they tell is kept', async () => {
+test('frames without content are not yielded, and their metadata is kept', async () => {
   await server.enqueue(
     sseReply([
       { usageMetadata: { promptTokenCount: 3 } },
@@ -115,7 +115,7 @@ test('frames without news are not passed on, and what they tell is kept', async 
   expect(whole).not.toHaveProperty('errorCode');
 });
 
-test('all chunks of a reply have one id, also when the service gives none or several', async () => {
+test('all chunks of a reply have one id, also if the service sends none or several', async () => {
   const withId = (text: string, responseId?: string) => ({
     candidates: [{ content: { role: 'model', parts: [{ text }] } }],
     ...(responseId && { responseId }),
@@ -131,7 +131,7 @@ test('all chunks of a reply have one id, also when the service gives none or sev
   }
 });
 
-test('further candidates are merged each by itself', async () => {
+test('further candidates are each merged separately', async () => {
   const candidate = (index: number, text: string, finishReason?: string) => ({
     candidates: [{ index, content: { role: 'model', parts: [{ text }] }, ...(finishReason && { finishReason }) }],
   });

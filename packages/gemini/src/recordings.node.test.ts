@@ -26,7 +26,7 @@ afterEach(async () => {
 /** Without them there is one skipped test that says so. */
 const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 
-test.skipIf(recorded.length === 0).each(names)('the recording %s comes out as it was said', async (name) => {
+test.skipIf(recorded.length === 0).each(names)('the recording %s is parsed as expected', async (name) => {
   const recording = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GeminiRecording;
   server.enqueue(...recordedReplies(recording, { split: { seed: name.length, max: 400 } }));
   for (const [index, interaction] of recording.interactions.entries()) {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-test('a process that only waits to ask again stays alive', async () => {
+test('a process that only waits for a retry stays alive', async () => {
   const program = `
     import { systemPlatform } from '@eventloom/core';
     import { wait } from '${new URL('retry.ts', import.meta.url).href}';

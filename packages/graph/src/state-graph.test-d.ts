@@ -24,7 +24,7 @@ const channels = {
   }),
 };
 
-test('channels are read and written as their schemas and reducers say', () => {
+test('channels have the input and output types of their schemas and reducers', () => {
   new StateGraph({ name: 'g', channels }).addNode(
     'write',
     (_input: string, context) => {
@@ -43,7 +43,7 @@ test('channels are read and written as their schemas and reducers say', () => {
   );
 });
 
-test('a node that does not say that it writes channels writes none', () => {
+test('a node without writes cannot write channels', () => {
   const graph = new StateGraph({ name: 'g', channels });
   graph.addNode('a', (_: string, context) => {
     // @ts-expect-error -- it does not say that it writes this one
@@ -65,12 +65,12 @@ test('a node that does not say that it writes channels writes none', () => {
   });
 });
 
-test('a channel that there is not cannot be written', () => {
+test('writing an unknown channel is a type error', () => {
   // @ts-expect-error -- no such channel
   new StateGraph({ name: 'g', channels }).addNode('write', () => 1, { writes: ['darft'] });
 });
 
-test('edges lead between nodes that there are', () => {
+test('an edge to an unknown node is a type error', () => {
   const graph = new StateGraph({ name: 'g' }).addNode('a', () => 1).addJoin('j');
   graph.addEdge(START, 'a').addEdge('a', 'j').addEdge('j', END);
   // @ts-expect-error -- no such node
@@ -79,7 +79,7 @@ test('edges lead between nodes that there are', () => {
   graph.addEdge('b', END);
 });
 
-test('an input schema says what the function is given, and an output schema what goes on', () => {
+test("inputSchema types the function's argument, and outputSchema its result", () => {
   new StateGraph({ name: 'g' })
     .addNode(
       'a',
@@ -101,7 +101,7 @@ test('an input schema says what the function is given, and an output schema what
     .addConditionalEdges('a', () => 'other', { on: END });
 });
 
-test('what a node gives that another one runs is known', () => {
+test('runNode has the output type of the node it runs', () => {
   const double = node('double', (input: number) => input * 2);
   const tool = new FunctionTool({ name: 'tool', description: '', execute: () => 1 });
   new StateGraph({ name: 'g' }).addNode('a', async (_: string, context) => {
@@ -118,7 +118,7 @@ test('what a node gives that another one runs is known', () => {
   });
 });
 
-test('an agent keeps the names of nodes checked, and so does what `node` made', () => {
+test('node names are checked after agents and node() too', () => {
   const agent = new LlmAgent({ name: 'writer' });
   const graph = new StateGraph({ name: 'g' })
     .addNode('writer', agent)
@@ -133,7 +133,7 @@ test('an agent keeps the names of nodes checked, and so does what `node` made', 
   graph.addNode('other', agent, { writes: [] });
 });
 
-test('a name is given once, and is a literal', () => {
+test('a duplicate or computed node name is a type error', () => {
   const graph = new StateGraph({ name: 'g' }).addNode('a', () => 1);
   // @ts-expect-error -- there is one
   graph.addNode('a', () => 2);
@@ -145,28 +145,28 @@ test('a name is given once, and is a literal', () => {
   graph.addNode(String(Math.random()), () => 1);
 });
 
-test('a graph that is built in a loop needs no casts', () => {
+test('a graph built in a loop needs no casts', () => {
   const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
   for (const name of ['a', 'b'].concat()) graph.addNode(name, (input: number) => input).addEdge(START, name);
   graph.addConditionalEdges(String('a'), () => 'on', { on: END });
   graph.addNode('c', (_: unknown, context) => expectTypeOf(context.state['x']).toEqualTypeOf<unknown>());
 });
 
-test('with a route for all others a router may answer anything', () => {
+test('a router may return any string if there is a DEFAULT_ROUTE', () => {
   const graph = new StateGraph({ name: 'g' }).addNode('a', (input: string) => input);
   graph.addConditionalEdges('a', (output) => output, { on: END, [DEFAULT_ROUTE]: 'a' });
   // @ts-expect-error -- that is not one of the routes
   graph.addConditionalEdges('a', (output) => output, { on: END });
 });
 
-test('an answer is what its schema makes of it', () => {
+test('an answer has the output type of its schema', () => {
   new StateGraph({ name: 'g' }).addNode('a', async (_: string, context) => {
     expectTypeOf(await context.requestInput({ responseSchema: z.boolean() })).toEqualTypeOf<boolean>();
     expectTypeOf(await context.requestInput({ message: 'Well?' })).toEqualTypeOf<unknown>();
   });
 });
 
-test('a channel is written, and begins, as its schema takes it, and is read as what that makes of it', () => {
+test("a channel takes its schema's input type and gives its output type", () => {
   const size = channel(
     z.string().transform((text) => text.length),
     { default: '' },

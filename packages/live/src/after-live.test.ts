@@ -23,7 +23,7 @@ function user(text: string) {
   return { role: 'user', parts: [{ text }] };
 }
 
-test('the next text run knows what was said, written and called live, and nothing of recordings and unanswered pieces', async () => {
+test('the next text run gets the live conversation and its tool calls, without recordings and unanswered audio', async () => {
   const speech = { data: 'AAAA', mimeType: 'audio/pcm;rate=24000' };
   const spoken = new ScriptedLiveModel([
     [

@@ -13,7 +13,7 @@ function slow(gate: Gate): FunctionTool {
   return new FunctionTool({ name: 'slow', description: '', execute: (_, { abortSignal }) => gate.pass(abortSignal) });
 }
 
-test('a call that the model cancels frees its slot', async () => {
+test('a tool call that the model cancels frees its slot', async () => {
   const gate = new Gate();
   const plain = new FunctionTool({ name: 'plain', description: '', execute: () => 'done' });
   const { model, queue, stream } = await liveScenario({
@@ -37,7 +37,7 @@ test('a call that the model cancels frees its slot', async () => {
   model.assertConsumed();
 });
 
-test('a listening tool can be stopped while all slots are taken', async () => {
+test('the model can stop a tool with an input stream while all slots are taken', async () => {
   const gate = new Gate();
   const listen = new FunctionTool({
     name: 'listen',

@@ -199,27 +199,30 @@ const unsettled: readonly Unsettled[] = [
   { what: 'afterRunCallback', parts: (asked) => plugin('afterRunCallback', asked), grace: 'long', when: 'atOnce' },
 ];
 
-test.each(unsettled)('a queue that is closed ends the run in peace where this never settles: $what', async (one) => {
+test.each(unsettled)('closing the queue ends the run without an error where this never settles: $what', async (one) => {
   const { events } = await hangUp(one);
   expect(events.flatMap(({ errorCode = [] }) => errorCode)).toEqual(
     one.what === 'saveArtifact' ? ['AUDIO_NOT_SAVED'] : [],
   );
 });
 
-test.each(unsettled)('what was abandoned is told to the platform, and the session is free: $what', async (one) => {
-  const { platform, sessionService } = await hangUp(one);
-  await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds of the end of the call/);
-  const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
-  const liveRequestQueue = new LiveRequestQueue();
-  liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
-  liveRequestQueue.close();
-  const next = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
-  const runConfig = { onBusy: 'reject' } as const;
-  const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
-  expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
-});
+test.each(unsettled)(
+  'code that never settles is reported to the platform, and the session is unlocked: $what',
+  async (one) => {
+    const { platform, sessionService } = await hangUp(one);
+    await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds of the end of the call/);
+    const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
+    const liveRequestQueue = new LiveRequestQueue();
+    liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });
+    liveRequestQueue.close();
+    const next = new Runner({ appName: 'app', live: live(), agent, sessionService, platform });
+    const runConfig = { onBusy: 'reject' } as const;
+    const stored = await readAll(next.runLive({ userId: 'u', sessionId: 's', liveRequestQueue, runConfig }));
+    expect(stored[0]?.content?.parts).toEqual([{ text: 'again' }]);
+  },
+);
 
-test('a conversation is not cut short by the time that it takes after the client hung up', async () => {
+test('code that settles within the time-out after a hang-up delivers its event', async () => {
   const ending = new Gate();
   const { platform, queue, stream } = await setup(() => ({
     agent: {
@@ -239,7 +242,7 @@ test('a conversation is not cut short by the time that it takes after the client
   await platform.drain();
 });
 
-test('what was written and cannot be sent after the client hung up is stored after one attempt more, and the loss told', async () => {
+test('text that cannot be sent after a hang-up is stored after one more attempt, with an error event', async () => {
   const lost = new LiveConnectionError('lost', { closeCode: 1006, isRetryable: true, errorCode: 'UNAVAILABLE' });
   const fixed = fixedPlatform();
   const attempt = new Gate();
@@ -270,7 +273,7 @@ test('what was written and cannot be sent after the client hung up is stored aft
   await platform.drain();
 });
 
-test('a queue that is closed while its run waits for the session ends the run at once, unless something was said', async () => {
+test('closing the queue of a run that waits for its session ends the run, unless requests are queued', async () => {
   const { model, startLive } = await liveScenario({
     model: [[], [{ heard: 'content' }, 'Hello', { turnComplete: true }]],
   });

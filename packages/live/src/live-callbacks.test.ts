@@ -106,7 +106,7 @@ test("a callback that replies instead of the model ends the agent's part before 
   expect((await stored()).map(told)).toEqual(['bot: We are closed.']);
 });
 
-test('callbacks have the last word on what the model says, and none on how its turn goes', async () => {
+test('afterModelCallback replaces the content of a model message and keeps its turn signals', async () => {
   const seen: LlmResponse[] = [];
   const afterModelCallback = ({ context, response }: { context: CallbackContext; response: LlmResponse }) => {
     seen.push(response);
@@ -145,7 +145,7 @@ test.each([
     [{ outputTranscription: { text: 'Good' } }, { outputTranscription: { text: ' day' } }, END],
     'Good day',
   ],
-])('an agent with an output key keeps %s', async (_, said, kept) => {
+])('an agent with an output key stores %s', async (_, said, kept) => {
   const { queue, stream, session } = await liveScenario({
     model: [[{ heard: 'content' }, ...said]],
     agent: { outputKey: 'answer' },
@@ -169,7 +169,7 @@ test('a callback that ends the invocation before the model call ends the run wit
   expect(await stored()).toEqual([]);
 });
 
-test('a callback that ends the invocation and leaves nothing of what the model said ends the run', async () => {
+test("a callback that ends the invocation and drops the model's content ends the run without stored events", async () => {
   const { model, stream, stored } = await liveScenario({
     model: [['Hello']],
     agent: {

@@ -40,7 +40,7 @@ function ticker(options: { readonly inputStream?: boolean; readonly nonBlocking?
   });
 }
 
-test('tools whose calls let the model speak on are declared so, and their responses say how to take them', async () => {
+test('non-blocking tools are declared NON_BLOCKING, and their responses carry their scheduling', async () => {
   const tools = [
     new FunctionTool({ name: 'plain', ...nothing }),
     new FunctionTool({ name: 'beside', ...nothing, nonBlocking: true }),
@@ -76,7 +76,7 @@ test('tools whose calls let the model speak on are declared so, and their respon
   expect((await stored()).flatMap(getFunctionResponses)).toEqual(expected);
 });
 
-test('a scheduling that there is not is refused, and a declaration of the tool itself is left as it is', async () => {
+test("an unknown responseScheduling throws a ConfigurationError, and the tool's own declaration is not modified", async () => {
   const wrong = new FunctionTool({ name: 'f', ...nothing, responseScheduling: 'LATER' as 'SILENT' });
   const { stream, queue } = await setup([], { tools: [wrong] });
   await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'CONFIGURATION' });
@@ -84,7 +84,7 @@ test('a scheduling that there is not is refused, and a declaration of the tool i
   expect(tool._getDeclaration()).not.toHaveProperty('behavior');
 });
 
-test('each chunk of a call that lets the model speak on is a response of its own, and the last one says so', async () => {
+test('each chunk of a non-blocking call is a response with willContinue, which is false for the last one', async () => {
   const { queue, stream, stored, answers } = await setup(
     { takesInterimResponses: true, steps: [calls(['ticker', 'c']), { heard: /"willContinue":false/ }, END] },
     { tools: [ticker({ nonBlocking: true })] },
@@ -105,7 +105,7 @@ test('each chunk of a call that lets the model speak on is a response of its own
   ]);
 });
 
-test('where the service takes one response to a call, chunks are told in words, and then the result', async () => {
+test('chunks are sent as text before the result if the service takes one response per call', async () => {
   const { model, queue, stream } = await setup([calls(['ticker', 'c']), { heard: 'toolResponses' }, END], {
     tools: [ticker({ nonBlocking: true })],
   });
@@ -117,7 +117,7 @@ test('where the service takes one response to a call, chunks are told in words, 
   ]);
 });
 
-test('a call that listens and lets the model speak on is open until the model stops it', async () => {
+test('a non-blocking call with an input stream stays open until the model stops it', async () => {
   const watch = new FunctionTool({
     name: 'watch',
     description: '',
@@ -154,7 +154,7 @@ test('a call that listens and lets the model speak on is open until the model st
   ]);
 });
 
-test('answers by the queue say themselves whether more of them come', async () => {
+test('tool responses sent by the queue state their own willContinue', async () => {
   const order = new LongRunningFunctionTool({
     name: 'order',
     description: '',
@@ -176,7 +176,7 @@ test('answers by the queue say themselves whether more of them come', async () =
   expect(answers()).toEqual(given);
 });
 
-test('no more calls run at once than there may, and what is taken back while it waits is not run', async () => {
+test('at most maxParallelToolCalls calls run at once, and a call cancelled while it waits does not run', async () => {
   const gate = new Gate();
   const began: string[] = [];
   const done = Promise.withResolvers<void>();
@@ -217,7 +217,7 @@ test('no more calls run at once than there may, and what is taken back while it 
   expect(answers()?.map(({ id }) => id)).toEqual(['a', 'b', 'd']);
 });
 
-test('a call that listens keeps no other from running', async () => {
+test('a call with an input stream does not count towards maxParallelToolCalls', async () => {
   const endless = new FunctionTool({
     name: 'endless',
     description: '',

@@ -10,7 +10,7 @@ function call(name: string) {
   return { content: { role: 'model', parts: [{ functionCall: { id: 'c1', name, args: {} } }] } };
 }
 
-test('a queue that is closed while the connection is made ends the run without it', async () => {
+test('closing the queue while the model connects ends the run without the connection', async () => {
   const gate = new Gate();
   const { queue, stream } = await liveScenario({ model: [{ gate }] });
   const reading = readAll(stream);
@@ -19,7 +19,7 @@ test('a queue that is closed while the connection is made ends the run without i
   expect(await reading).toEqual([]);
 });
 
-test('a queue that is closed while the run waits for another attempt ends it, with a handle and without', async () => {
+test('closing the queue during a reconnect delay ends the run, with and without a resumption handle', async () => {
   for (const runConfig of [{}, { sessionResumption: { handle: 'h' } }]) {
     const { model, queue, stream } = await liveScenario({ model: [LOST, LOST], runConfig });
     const reading = readAll(stream);
@@ -61,7 +61,7 @@ class DeafModel extends ScriptedLiveModel {
   }
 }
 
-test('a connection that comes when nobody waits for it any more is closed', async () => {
+test('a connection that opens after its run ended is closed', async () => {
   const model = new DeafModel([[]]);
   const { queue, stream } = await liveScenario({ agent: { model } });
   const reading = readAll(stream);
@@ -73,7 +73,7 @@ test('a connection that comes when nobody waits for it any more is closed', asyn
   await model.closing;
 });
 
-test('a connection that cannot be closed is closed once, reported, and in nobody’s way', async () => {
+test('a connection whose close throws is closed once, and the error is reported', async () => {
   const model = new DeafModel([['hello', { turnComplete: true }]], LOST);
   const { queue, stream, clock } = await liveScenario({ agent: { model } });
   model.gate.open();
@@ -82,7 +82,7 @@ test('a connection that cannot be closed is closed once, reported, and in nobody
   await expect(clock.drain()).rejects.toThrow(LOST);
 });
 
-test('what was said before the queue was closed is sent by the connection that is made next', async () => {
+test('requests queued before the close are sent on the next connection', async () => {
   const gate = new Gate();
   const { model, queue, stream } = await liveScenario({ model: [{ gate }] });
   const reading = readAll(stream);
@@ -94,7 +94,7 @@ test('what was said before the queue was closed is sent by the connection that i
   expect(model.connections[0]?.sent).toHaveLength(1);
 });
 
-test('a queue that is closed while tools run stops them; what listens to it is gone from the invocation', async () => {
+test('closing the queue stops running tools and removes their input streams from the invocation', async () => {
   let context: InvocationContext | undefined;
   const listen = new FunctionTool({
     name: 'listen',
@@ -119,7 +119,7 @@ test('a queue that is closed while tools run stops them; what listens to it is g
   expect(events.at(-1)?.errorCode).toBeUndefined();
 });
 
-test('what the service says in the role of the user is the user who said it', async () => {
+test('content of the service with the role user becomes an event of the author user', async () => {
   const { queue, stream, stored } = await liveScenario({
     model: [
       [
@@ -136,7 +136,7 @@ test('what the service says in the role of the user is the user who said it', as
   ]);
 });
 
-test('the queue of a run that is over is closed, however the run ended, so that no producer waits', async () => {
+test('the queue is closed when its run ends for any reason, so that no sender waits', async () => {
   const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
   const failed = await liveScenario({ model: [refused] });
   failed.queue.sendRealtime({ data: 'A'.repeat(3 * 1024 * 1024), mimeType: 'audio/pcm' });
@@ -150,7 +150,7 @@ test('the queue of a run that is over is closed, however the run ended, so that 
   expect(left.queue.isClosed).toBe(true);
 });
 
-test('a run that cannot be made leaves its queue to another', async () => {
+test('a queue whose run was refused can serve another run', async () => {
   const { queue, startLive } = await liveScenario({});
   await expect(readAll(startLive(queue, { runConfig: { maxLlmCalls: 0.5 } }))).rejects.toMatchObject({
     code: 'CONFIGURATION',

@@ -14,7 +14,7 @@ const AUTH = {
   credentialKey: 'calendar',
 } satisfies AuthConfig;
 
-test('a credential that the client gives goes to the service, and into no event and to no model', async () => {
+test('a credential from the client is sent to its service, and appears in no event and no model request', async () => {
   const credentialService = new InMemoryCredentialService();
   const calendar = new FunctionTool({
     name: 'calendar',

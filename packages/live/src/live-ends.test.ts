@@ -38,7 +38,7 @@ const hangUp = new FunctionTool({
   },
 });
 
-test('a tool that ends the invocation is answered, and so is what runs beside it, whatever the model says meanwhile', async () => {
+test('a tool that ends the invocation and the calls beside it get responses while the model continues to speak', async () => {
   const gate = new Gate();
   const slow = new FunctionTool({
     name: 'slow',
@@ -78,7 +78,7 @@ test('a tool that ends the invocation is answered, and so is what runs beside it
   expect(second.attempts).toBe(0);
 });
 
-test('a tool that listens to the client does not prolong an ended invocation', async () => {
+test('a tool with an input stream does not prolong an ended invocation', async () => {
   const listen = new FunctionTool({
     name: 'listen',
     description: '',
@@ -114,7 +114,7 @@ test('a plugin that ends the invocation ends the run after the current event', a
   expect((await stored()).map(told)).toEqual(['Hi']);
 });
 
-test('connections count as model calls, so that a run which is lost again and again comes to an end', async () => {
+test('connections count towards maxLlmCalls, so that repeated losses end the run', async () => {
   const { stream, stored, model } = await setup(['Hi', { turnComplete: true }, { ends: 1006 }], {
     runConfig: { maxLlmCalls: 1 },
   });
@@ -127,7 +127,7 @@ test('connections count as model calls, so that a run which is lost again and ag
   expect(model.attempts).toBe(1);
 });
 
-test('the calls of agents that were called as tools have responses when the client hangs up meanwhile', async () => {
+test('calls of agents inside AgentTool get responses when the client hangs up', async () => {
   const began = Promise.withResolvers<void>();
   const search = new FunctionTool({
     name: 'search',

@@ -26,30 +26,33 @@ test.each([
   ['DEADLINE_EXCEEDED', 'continue'],
   ['UNKNOWN', 'continue'],
   ['SOMETHING_NEW', 'continue'],
-])('after %s in the middle of a turn the run goes on, and who reads it is advised to %s', async (errorCode, action) => {
-  const { queue, stream, stored } = await setup([
-    { heard: 'content' },
-    'So far',
-    { errorCode, errorMessage: 'told why', turnComplete: true },
-    { heard: /again/ },
-    'Here',
-    END,
-  ]);
-  queue.sendContent(user('hi'));
-  const advice: string[] = [];
-  for await (const event of stream) {
-    if (event.errorCode !== undefined) {
-      advice.push(errorAdvice(event.errorCode).action);
-      expect(event).toMatchObject({ author: 'bot', errorMessage: 'told why' });
-      queue.sendContent(user('again'));
+])(
+  'after %s in the middle of a turn the run continues, and the event advises the reader to %s',
+  async (errorCode, action) => {
+    const { queue, stream, stored } = await setup([
+      { heard: 'content' },
+      'So far',
+      { errorCode, errorMessage: 'told why', turnComplete: true },
+      { heard: /again/ },
+      'Here',
+      END,
+    ]);
+    queue.sendContent(user('hi'));
+    const advice: string[] = [];
+    for await (const event of stream) {
+      if (event.errorCode !== undefined) {
+        advice.push(errorAdvice(event.errorCode).action);
+        expect(event).toMatchObject({ author: 'bot', errorMessage: 'told why' });
+        queue.sendContent(user('again'));
+      }
+      if (told(event) === 'Here' && !event.partial) queue.close();
     }
-    if (told(event) === 'Here' && !event.partial) queue.close();
-  }
-  expect(advice).toEqual([action]);
-  expect((await stored()).map(told).slice(0, 6)).toEqual(['hi', 'So far', errorCode, 'end', 'again', 'Here']);
-});
+    expect(advice).toEqual([action]);
+    expect((await stored()).map(told).slice(0, 6)).toEqual(['hi', 'So far', errorCode, 'end', 'again', 'Here']);
+  },
+);
 
-test('audio that is no base64 is told and left out where it is to be saved, and the call goes on', async () => {
+test('audio to be saved that is not base64 is left out with an error event, and the run continues', async () => {
   const { model, queue, stream, stored } = await setup([{ heard: 'activityEnd' }, 'Yes', END], { saveLiveBlob: true });
   queue.sendRealtime({ data: '*', mimeType: 'audio/pcm' });
   queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
@@ -62,7 +65,7 @@ test('audio that is no base64 is told and left out where it is to be saved, and 
   ]);
 });
 
-test('what a connection cannot say is told and left out, and the call goes on', async () => {
+test('a request that the connection cannot send is left out with an error event, and the run continues', async () => {
   const { model, queue, stream, stored } = await setup([{ heard: /hi/ }, 'Yes', END]);
   const connect = model.connect.bind(model);
   vi.spyOn(model, 'connect').mockImplementation(async (...given) => {
@@ -78,7 +81,7 @@ test('what a connection cannot say is told and left out, and the call goes on', 
   expect((await stored()).map(told)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
 });
 
-test('why a turn ended is told with its end', async () => {
+test('the event that ends a turn has its finish reason', async () => {
   const { queue, stream, stored } = await setup([{ turnComplete: true, finishReason: 'STOP' }]);
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect(await stored()).toMatchObject([{ turnComplete: true, finishReason: 'STOP' }]);

@@ -21,7 +21,7 @@ test('a run that loses its session to another one ends with StaleWriterError', a
   expect(await next).toEqual([]);
 });
 
-test('what was said so far is stored before another run takes the session over', async () => {
+test('speech so far is stored before another run takes over the session', async () => {
   const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
   const { queue, stream, stored, startLive } = await liveScenario({
     model: [[{ heard: 'content' }, call('slow', 'c1'), ...spoken], []],
@@ -50,7 +50,7 @@ test('what was said so far is stored before another run takes the session over',
   ]);
 });
 
-test('what was said so far is stored before a rewind takes the session over', async () => {
+test('speech so far is stored before a rewind takes over the session', async () => {
   const spoken = [{ inputTranscription: { text: 'I live at ' } }, { outputTranscription: { text: 'Noted, ' } }];
   const { runner, queue, stream, stored } = await liveScenario({ model: [[{ heard: 'content' }, ...spoken]] });
   queue.sendContent(user('hi'));

@@ -7,7 +7,7 @@ import { readTurns } from './fixtures/live-turns.ts';
 import { summaryOf } from './fixtures/event-summary.ts';
 import { liveScenario } from './fixtures/live-scenario.ts';
 
-test('a tool runs while the model speaks on, and its response is stored and sent', async () => {
+test('a tool runs while the model speaks, and its response is stored and sent', async () => {
   const gate = new Gate();
   const slow = new FunctionTool({
     name: 'slow',
@@ -43,7 +43,7 @@ test('a tool runs while the model speaks on, and its response is stored and sent
   expect(events.filter((event) => getFunctionResponses(event).length > 0)).toHaveLength(1);
 });
 
-test('media of a tool result follows its response as content when the model takes none inside', async () => {
+test('media of a tool result is sent as content after the response if the model takes no media in responses', async () => {
   const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
   const shoot = new FunctionTool({
     name: 'shoot',
@@ -66,7 +66,7 @@ test('media of a tool result follows its response as content when the model take
   expect(responses).toEqual([{ id: 'c1', name: 'shoot', response: { page: 3 }, parts: [png] }]);
 });
 
-test('readers of a live run are told which toolset is skipped', async () => {
+test('the reader of a live run gets an event for a toolset that is skipped', async () => {
   class Weather extends BaseToolset {
     constructor() {
       super([], undefined, { name: 'weather', onUnavailable: 'skip' });
@@ -87,7 +87,7 @@ test('readers of a live run are told which toolset is skipped', async () => {
   expect(events[0]).toMatchObject({ author: 'bot', customMetadata: { unavailableToolsets: ['weather'] } });
 });
 
-test('a call that the model takes back is stopped; this connection gets no response to it, and later runs do', async () => {
+test('a call that the model cancels is stopped; its response goes to later runs, not to this connection', async () => {
   const stopped = Promise.withResolvers<void>();
   const endless = new FunctionTool({
     name: 'endless',
@@ -126,7 +126,7 @@ test('a call that the model takes back is stopped; this connection gets no respo
   expect(model.connections[0]?.sent).toHaveLength(1);
 });
 
-test('a tool with an input stream hears the client, tells the model what it finds, and is stopped by the model', async () => {
+test('a tool with an input stream reads client media, sends chunks to the model, and is stopped by the model', async () => {
   const ended = Promise.withResolvers<string[]>();
   const watch = new FunctionTool({
     name: 'watch',
@@ -181,7 +181,7 @@ test('a tool with an input stream hears the client, tells the model what it find
   model.assertConsumed();
 });
 
-test('a call that a person has to confirm is run when they did, and the model is told both times', async () => {
+test('a call that needs confirmation runs once confirmed, and the model gets a response before and after', async () => {
   const runs: unknown[] = [];
   const pay = new FunctionTool({
     name: 'pay',
@@ -228,7 +228,7 @@ test('a call that a person has to confirm is run when they did, and the model is
   model.assertConsumed();
 });
 
-test('the result of a long-running call comes by the queue, and what cannot be taken is told', async () => {
+test('a result of a long-running call arrives by the queue, and a response to an unknown call is an error event', async () => {
   const order = new LongRunningFunctionTool({ name: 'order', description: '', execute: () => undefined });
   const { model, queue, stream, stored } = await liveScenario({
     model: [[{ heard: 'content' }, call('order', 'c1'), { heard: /delivered/ }, END]],
@@ -272,7 +272,7 @@ test('a tool that ends the invocation ends the run, and its connection, without 
   await model.connections[0]?.over;
 });
 
-test('arguments that nest too deep are answered to the model, and the call goes on', async () => {
+test('arguments that are nested too deep are answered to the model, and the run continues', async () => {
   let args: unknown = 1;
   for (let level = 0; level < 3000; level++) args = [args];
   const f = new FunctionTool({ name: 'f', description: '', execute: () => ({ ran: true }) });

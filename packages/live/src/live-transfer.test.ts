@@ -38,7 +38,7 @@ function toldBy({ author, content, turnComplete }: Event): string {
   return `${author}: ${turnComplete ? 'end' : typeof said === 'string' ? said : ''}`;
 }
 
-test('a hand-over there and back: the queue goes with it, what was said is known, and no speech is lost', async () => {
+test('transfers there and back keep the queue, the history and all audio', async () => {
   const child = speaker('child', [[{ heard: 'blob' }, 'Child', END, transferTo('root', 't2')]]);
   const root = speaker(
     'root',
@@ -82,7 +82,7 @@ test('a hand-over there and back: the queue goes with it, what was said is known
   root.model.assertConsumed();
 });
 
-test('a hand-over that does not come about leaves the agent listening', async () => {
+test('a transfer to an unknown agent is answered with an error, and the agent continues', async () => {
   const child = speaker('child', []);
   const root = speaker(
     'root',
@@ -97,7 +97,7 @@ test('a hand-over that does not come about leaves the agent listening', async ()
   root.model.assertConsumed();
 });
 
-test('the agents of a sequence go on with task_completed, and the run ends with the last one; twice in a row', async () => {
+test('task_completed passes control along a sequence twice, and the last one ends the run', async () => {
   const script: ScriptedLiveScript = [{ heard: 'blob' }, 'First', END, DONE];
   const last: ScriptedLiveScript = { steps: ['Second', END, DONE], expect: { tools: ['task_completed'] } };
   const first = speaker('first', [script, script]);
@@ -133,7 +133,7 @@ test('the agents of a sequence go on with task_completed, and the run ends with 
   model.assertConsumed();
 });
 
-test('a sequence whose queue is closed asks no further agent', async () => {
+test('a sequence whose queue is closed runs no further agent', async () => {
   const first = speaker('first', [[{ heard: 'blob' }, 'First', END]]);
   const second = speaker('second', []);
   const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
@@ -142,7 +142,7 @@ test('a sequence whose queue is closed asks no further agent', async () => {
   expect(second.model.attempts).toBe(0);
 });
 
-test('a sequence whose queue is closed and not yet read sends what is in it', async () => {
+test('a sequence sends the requests of a queue that was closed before it was read', async () => {
   const first = speaker('first', [[{ heard: 'blob' }, call('task_completed', 't1')]]);
   const second = speaker('second', [[]]);
   const { queue, stream } = await setup(new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] }));
@@ -155,7 +155,7 @@ test('a sequence whose queue is closed and not yet read sends what is in it', as
   expect(second.model.connections[0]?.sent.at(-1)).toEqual({ blob: blob('BB==') });
 });
 
-test('a sequence whose time is over asks no further agent', async () => {
+test('a sequence whose time limit has passed runs no further agent', async () => {
   const first = speaker('first', [['First', END, { goAway: { timeLeftMs: 0 } }, { ends: 1006 }]]);
   const second = speaker('second', []);
   const line = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
@@ -166,7 +166,7 @@ test('a sequence whose time is over asks no further agent', async () => {
   expect(second.model.attempts).toBe(0);
 });
 
-test('agents that have no live run are refused at the start, and nothing is stored', async () => {
+test('agents without a live implementation are refused before anything is stored', async () => {
   const inner = () => speaker('inner', []).agent;
   for (const agent of [
     new LoopAgent({ name: 'loop', subAgents: [inner()] }),
@@ -179,7 +179,7 @@ test('agents that have no live run are refused at the start, and nothing is stor
   }
 });
 
-test('so are agents that may hand over to such, at any distance, and those with an output schema', async () => {
+test('agents that can transfer to an agent without a live implementation, and agents with an output schema, are refused', async () => {
   const inner = () => speaker('inner', []).agent;
   const parallel = () => new ParallelAgent({ name: 'par', subAgents: [inner()] });
   const schema = new LlmAgent({ name: 'schema', model: new ScriptedLiveModel([]), outputSchema: { type: 'object' } });

@@ -54,7 +54,7 @@ test("a live run uses its own run config before the runner's defaults, and ignor
 test.each([
   [{ maxLlmCalls: 1 }, {}],
   [undefined, { bounds: { maxLlmCalls: 1 } }],
-])('the model calls of a live run are bounded by %o or %o', async (runConfig, params) => {
+])('model calls of a live run are limited by %o or %o', async (runConfig, params) => {
   const { model, queue, startLive } = await liveScenario({
     model: [['one', { ends: 1006 }], ['never']],
     runConfig,

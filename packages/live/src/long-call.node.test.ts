@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 test.each([false, true])(
-  'of a call of two hours nothing is held but what is on its way (a service that tells: %s)',
+  'a call of two hours keeps no memory beyond requests on their way (service reports consumed sends: %s)',
   async (tellsConsumed) => {
     const steps = Array.from({ length: SECONDS }, (_, second): ScriptedLiveStep[] => [
       // What is said to a connection that is about to end may be lost, where the service does not tell.

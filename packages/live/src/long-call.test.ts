@@ -16,7 +16,7 @@ function secondOf(connection: number, second: number): ScriptedLiveStep[] {
   return second === 0 ? [said] : [{ heard: 'blob' }, said];
 }
 
-test('two hours with a new connection every ten minutes: nothing is lost or doubled on either side', async () => {
+test('in a call of two hours with a reconnect every ten minutes nothing is lost or sent twice on either side', async () => {
   const model = new ScriptedLiveModel((_, connection) => [
     ...Array.from({ length: SECONDS }, (_unused, second) => secondOf(connection, second)).flat(),
     { liveSessionResumptionUpdate: { newHandle: `h${connection}`, resumable: true } },

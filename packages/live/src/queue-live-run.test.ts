@@ -16,7 +16,7 @@ async function dataIn(queue: BaseLiveRequestQueue): Promise<unknown[]> {
   return data;
 }
 
-test('each tool that listens gets the media of the client, and a slow tool misses the oldest', async () => {
+test("each tool with an input stream gets the client's media, and a slow tool misses the oldest", async () => {
   const run = new QueueLiveRun(new LiveRequestQueue({ maxChars: 3 * 65 }));
   const slow = run.openInput('slow');
   const quick = run.openInput('quick');
@@ -31,7 +31,7 @@ test('each tool that listens gets the media of the client, and a slow tool misse
   expect(read).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
-test('the input of a tool is there from the start of its call to the end, and then closed', () => {
+test("a tool's input stream is open from the start of its call until it ends", () => {
   const run = new QueueLiveRun(new LiveRequestQueue());
   expect(run.inputStream('c1')).toBeUndefined();
   const input = run.openInput('c1');
@@ -41,7 +41,7 @@ test('the input of a tool is there from the start of its call to the end, and th
   expect(input.isClosed).toBe(true);
 });
 
-test('an agent that has no model and no live implementation cannot be run', () => {
+test('an agent without a model and without its own live implementation throws', () => {
   class Other extends BaseAgent {
     protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
       throw new Error('is not run');

@@ -105,7 +105,7 @@ test('an ended invocation continues without a connection until its calls are don
   expect(responses).toEqual([{ result: 'bye' }, { done: true }]);
 });
 
-test('a response that comes when the history is made already is told after it', async () => {
+test('a response that arrives after the history was built is sent as text after it', async () => {
   const gate = new Gate();
   const model = new ScriptedLiveModel([
     [{ heard: 'content' }, call('quick', 'c1'), { ends: 1006 }],
@@ -132,7 +132,7 @@ test('a response that comes when the history is made already is told after it', 
   ]);
 });
 
-test('a response that came before the history was made is told with it, and not again', async () => {
+test('a response that arrives before the history was built is part of it, and is not sent again', async () => {
   const lost = new Gate();
   const answered = Promise.withResolvers<void>();
   const gate = new Gate();
@@ -170,7 +170,7 @@ test('a response that came before the history was made is told with it, and not 
   ]);
 });
 
-test('a history that is told anew ends with the newest response, without what the model said since its call', async () => {
+test('a rebuilt history ends with the newest response, without model text since its call', async () => {
   const answered = Promise.withResolvers<void>();
   const model: ScriptedLiveModel = new ScriptedLiveModel([
     [{ heard: 'content' }, call('quick', 'c1'), 'Let me look', END, { ends: 1006 }],
@@ -199,7 +199,7 @@ test('a history that is told anew ends with the newest response, without what th
   ]);
 });
 
-test('the result of a call of an earlier run is told in words: the service knows of the call only what it was told', async () => {
+test("the result of a call of an earlier run is sent as text, because the service does not know the call's id", async () => {
   const model = new ScriptedLiveModel([
     [call('order', 'c1'), END],
     [{ heard: /delivered/ }, END],
@@ -217,7 +217,7 @@ test('the result of a call of an earlier run is told in words: the service knows
   ]);
 });
 
-test('answers to a question of an agent that handed over meanwhile run its call, and whoever has control is told', async () => {
+test("after a transfer the answer to a confirmation runs the call, and the active agent's model gets the result", async () => {
   const runs: string[] = [];
   const pay = new FunctionTool({
     name: 'pay',

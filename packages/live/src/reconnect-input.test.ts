@@ -98,7 +98,7 @@ test.each([
   },
 );
 
-test('who has done speaking does not begin anew on the next connection', async () => {
+test('an ended activity is not started again on the next connection', async () => {
   const { model, queue, stream } = await liveScenario({
     model: [
       [{ heard: 'activityEnd' }, 'Yes', END, { ends: 1006 }],
@@ -113,7 +113,7 @@ test('who has done speaking does not begin anew on the next connection', async (
   expect(model.connections[1]?.sent.slice(1)).toEqual([{ blob: blob('AA==') }]);
 });
 
-test('speech that waits for a network that is dead does not keep a call going that the client has closed', async () => {
+test('closing the queue ends a run whose audio waits for a dead network', async () => {
   const { model, queue, stream } = await liveScenario({ model: [LOST, LOST] });
   const reading = readAll(stream);
   queue.sendRealtime(blob('AA=='));
@@ -124,7 +124,7 @@ test('speech that waits for a network that is dead does not keep a call going th
   expect(await reading).toEqual([]);
 });
 
-test('speech that was closed before the network died ends with the loss', async () => {
+test('audio that was queued before a close is dropped when the network is lost', async () => {
   const { model, queue, stream } = await liveScenario({ model: [LOST] });
   queue.sendRealtime(blob('AA=='));
   queue.close();
@@ -132,7 +132,7 @@ test('speech that was closed before the network died ends with the loss', async 
   expect(model.attempts).toBe(1);
 });
 
-test('what was written is still sent when the client has closed, and its loss is told', async () => {
+test('text queued before a close is still sent, and a refused connection is thrown', async () => {
   const { model, queue, stream } = await liveScenario({ model: [LOST, []] });
   queue.sendContent(user('bye'));
   queue.close();

@@ -63,7 +63,7 @@ test.each([
   ['that it cannot be resumed', { liveSessionResumptionUpdate: { resumable: false } }],
   ['an error and a word', { errorCode: 'UNAVAILABLE', content: { role: 'model', parts: [{ text: 'Sorry' }] } }],
   ['what it counted', { usageMetadata: { totalTokenCount: 1 } }],
-])('a service that says nothing but %s and closes is connected to five times more', async (_, said) => {
+])('a service that sends only %s and closes is connected to five more times', async (_, said) => {
   const { model, stream, delays } = await setup(() => [said, { ends: 1011 }], RESUMED);
   await expect(readAll(stream)).rejects.toMatchObject({ code: 'LIVE_CONNECTION', closeCode: 1011 });
   expect(model.attempts).toBe(6);

@@ -5,7 +5,7 @@ import { END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { reconnecting, textOf } from './fixtures/reconnecting.ts';
 
-test('a response whose connection was lost after the call is sent to the next connection', async () => {
+test('a response is sent on the next connection if its connection was lost after the call', async () => {
   const gate = new Gate();
   const slow = new FunctionTool({
     name: 'slow',
@@ -67,7 +67,7 @@ test('requests that are sent without a connection are kept in order', async () =
 test.each([
   ['with a handle it is sent to the next one', RESUMED, [{ content: user('hi') }]],
   ['without one it is told with the history, and not again', {}, [{ history: [user('hi')] }]],
-])('a message is stored once whose connection died before it was sent: %s', async (_, runConfig, expected) => {
+])('a message whose connection was lost before the send is stored once: %s', async (_, runConfig, expected) => {
   const gate = new Gate();
   const { model, queue, stream, stored } = await reconnecting(
     [

@@ -65,19 +65,19 @@ const A = piece('AA==');
 const B = piece('BB==');
 const ANSWER: ScriptedLiveScript = [{ heard: 'activityEnd' }, 'Yes', END];
 
-test('a turn that was spoken and not answered is spoken again on a connection that is told the history', async () => {
+test('audio of an unanswered turn is sent again after the history', async () => {
   const turn: LiveRequest[] = [START, A, B, STOP];
   expect(await speak([[{ heard: 'activityEnd' }, LOST], ANSWER], [turn])).toEqual([turn]);
 });
 
-test('a turn that was spoken after a handle and not answered is spoken again, on each connection that does not answer', async () => {
+test('audio of an unanswered turn since the handle is sent again on each connection until one answers', async () => {
   const platform = fixedPlatform();
   const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, lasts(platform), LOST];
   const turn: LiveRequest[] = [START, A, B, STOP];
   expect(await speak([[HANDLE, ...lost], lost, ANSWER], [[], turn], RESUMED, { platform })).toEqual([turn, turn]);
 });
 
-test('what was spoken before a handle is in it, and the rest is spoken again', async () => {
+test('audio before a handle is not sent again, audio after it is', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, LOST];
   const said: LiveRequest[][] = [
     [START, A],
@@ -86,7 +86,7 @@ test('what was spoken before a handle is in it, and the rest is spoken again', a
   expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[B, STOP]]);
 });
 
-test('a turn that is open in the handle and was being answered is ended, and not spoken again', async () => {
+test('an answered turn that is open in the handle gets its activity end, and no audio again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
   const said: LiveRequest[][] = [
     [START, A],
@@ -95,23 +95,23 @@ test('a turn that is open in the handle and was being answered is ended, and not
   expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[STOP]]);
 });
 
-test('audio of a turn that was being answered is not sent again', async () => {
+test('audio of an answered turn is not sent again', async () => {
   const lost: ScriptedLiveScript = [HANDLE, { heard: 'activityEnd' }, 'Well, ', LOST];
   expect(await speak([lost, ['Yes', END]], [[], [START, A, STOP]], RESUMED)).toEqual([[]]);
 });
 
-test('who speaks on while the model does still speaks on the next connection', async () => {
+test('audio that the user sends while the model speaks is sent again as an own activity', async () => {
   const lost: ScriptedLiveScript = [HANDLE, { heard: 'blob' }, 'Yes?', heard('Hm'), { heard: 'activityEnd' }, LOST];
   const said: LiveRequest[][] = [[], [START, A], [B, STOP]];
   expect(await speak([lost, ANSWER], said, RESUMED)).toEqual([[START, B, STOP]]);
 });
 
-test('that the user cuts in is no answer to what the user says', async () => {
+test("an interruption is not counted as an answer to the user's audio", async () => {
   const lost: ScriptedLiveScript = [HANDLE, { heard: 'activityEnd' }, { interrupted: true }, LOST];
   expect(await speak([lost, ANSWER], [[], [START, A, STOP]], RESUMED)).toEqual([[START, A, STOP]]);
 });
 
-test('of a turn whose words a history has in part, the rest is spoken again', async () => {
+test('audio after a partial transcription is sent again', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'blob' }, heard('Are you '), { heard: 'activityEnd' }, LOST];
   const said: LiveRequest[][] = [
     [START, A],
@@ -125,12 +125,12 @@ test('audio of a turn whose transcription is in the history is not sent again', 
   expect(await speak([lost, ['Yes', END]], [[START, A, STOP]])).toEqual([[]]);
 });
 
-test('a handle that nobody asked for is none: the next connection is told the history', async () => {
+test('a handle is ignored if sessionResumption was not requested, and the next connection gets the history', async () => {
   const lost: ScriptedLiveScript = [{ heard: 'activityEnd' }, HANDLE, LOST];
   expect(await speak([lost, ANSWER], [[START, A, STOP]])).toEqual([[START, A, STOP]]);
 });
 
-test('a turn that ended without a word is over: what was written is not sent again', async () => {
+test('text of a turn that ended without a reply is not sent again', async () => {
   const lost: ScriptedLiveScript = [
     HANDLE,
     { heard: 'content' },
@@ -145,12 +145,12 @@ function telling(...steps: ScriptedLiveStep[]): ScriptedLiveScript {
   return { steps, tellsConsumed: true };
 }
 
-test('a service that tells what it consumed is sent the end of a turn that is open in its handle', async () => {
+test('a service that reports consumed sends gets the activity end of a turn that is open in its handle', async () => {
   const lost = telling({ heard: 'activityEnd' }, { ...HANDLE, consumedSends: 2 }, LOST);
   expect(await speak([lost, ANSWER], [[START, A, STOP]], RESUMED)).toEqual([[STOP]]);
 });
 
-test('a history is one of the sends that a service counts', async () => {
+test('the history counts as one send', async () => {
   const platform = fixedPlatform();
   const lost = telling({ heard: 'content' }, lasts(platform), LOST);
   const isLast = (sent: LiveSent): boolean => 'blob' in sent && sent.blob.data === B.blob.data;

@@ -33,7 +33,7 @@ test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]
   },
 );
 
-test('without a handle the next connection is told the history, with what was cut off', async () => {
+test('without a handle the next connection gets the history with the interrupted reply', async () => {
   const { model, queue, stream, stored } = await reconnecting([
     [{ heard: 'content' }, 'One and', { ends: 1006 }],
     [{ heard: 'history' }, 'two', END],
@@ -47,7 +47,7 @@ test('without a handle the next connection is told the history, with what was cu
   ]);
 });
 
-test('a handle that is refused is given up for the history', async () => {
+test('a refused handle is replaced by the history', async () => {
   const refused = new LiveConnectionError('unknown handle', {
     closeCode: 1008,
     isRetryable: false,
@@ -63,7 +63,7 @@ test('a handle that is refused is given up for the history', async () => {
   expect(model.connections[1]?.request.config['sessionResumption']).toEqual({});
 });
 
-test('attempts wait longer and longer, and after five in a row the run fails with the reason', async () => {
+test('reconnect delays grow, and the run fails with the last error after five attempts', async () => {
   const delays: number[] = [];
   const { model, stream, stored } = await reconnecting([LOST, LOST, LOST, LOST, LOST, LOST], {}, {}, delays);
   const events: Event[] = [];
@@ -77,7 +77,7 @@ test('attempts wait longer and longer, and after five in a row the run fails wit
   expect(model.attempts).toBe(6);
 });
 
-test('a good connection resets the count of attempts', async () => {
+test('a successful connection resets the number of attempts', async () => {
   const { model, queue, stream } = await reconnecting(
     (index) => (index < 8 ? [`${index}`, END, { ends: 1006 }] : [{ heard: /end/ }, 'over', END]),
     RESUMED,
@@ -92,7 +92,7 @@ test('a good connection resets the count of attempts', async () => {
   expect(model.attempts).toBe(9);
 });
 
-test('a refused setup ends the run at once, with an event and the error', async () => {
+test('a refused setup ends the run with an error event and throws', async () => {
   const refused = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
   const { model, queue, stream, stored } = await reconnecting([refused]);
   await expect(readTurns(stream, queue)).rejects.toBe(refused);
@@ -100,7 +100,7 @@ test('a refused setup ends the run at once, with an event and the error', async 
   expect(model.attempts).toBe(1);
 });
 
-test("the service's time limit ends the run with an event when reconnecting is switched off", async () => {
+test("the service's time limit ends the run with an event if reconnecting is off", async () => {
   const { queue, stream, model } = await reconnecting(
     [[{ heard: 'content' }, 'One', END, { goAway: { timeLeftMs: 1000 } }, 'More', { ends: 1006 }]],
     { ...RESUMED, liveReconnect: false },
@@ -118,7 +118,7 @@ test("the service's time limit ends the run with an event when reconnecting is s
   model.assertConsumed();
 });
 
-test('a connection whose time runs out is left when the model has ended its turn', async () => {
+test('a connection whose time limit is announced is replaced when the model ends its turn', async () => {
   const { model, queue, stream, stored } = await reconnecting(
     [
       [{ heard: 'content' }, handle('h'), 'One', { goAway: { timeLeftMs: 9000 } }, ' two', END],
@@ -136,7 +136,7 @@ test('a connection whose time runs out is left when the model has ended its turn
   model.assertConsumed();
 });
 
-test('so is one whose turn the user cut off', async () => {
+test('a connection whose time limit is announced is replaced when the user interrupts the turn', async () => {
   const { model, queue, stream } = await reconnecting(
     [
       [{ heard: 'content' }, 'One', { interrupted: true }, { goAway: { timeLeftMs: 9000 } }],

@@ -65,7 +65,7 @@ test('a resumption handle that the service refused is not sent by the next agent
   expect(asked(second.model)).toEqual([[{}, true]]);
 });
 
-test('handles come to the reader, who may keep them for another run, and are not stored', async () => {
+test('the reader gets resumption handles, and they are not stored', async () => {
   const update = { newHandle: 'h1', resumable: true };
   const { agent } = speaker('bot', [
     [

@@ -46,7 +46,7 @@ async function files(artifactService: InMemoryArtifactService, events: readonly 
   return sizes;
 }
 
-test('audio of both sides is saved as files that last as long as what was said, before the turn ends', async () => {
+test('audio of both sides is saved as WAV files of the spoken length before the turn ends', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { queue, stream, stored } = await setup(
     [
@@ -74,7 +74,7 @@ test('audio of both sides is saved as files that last as long as what was said, 
   ]);
 });
 
-test('audio of another type or rate begins another file, and each plays as it was said', async () => {
+test('a change of type or sample rate begins another file with its own header', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { queue, stream, stored } = await setup(
     [
@@ -108,7 +108,7 @@ test.each([
   ['two minutes of 16 kHz', 16_000, 3_840_000],
   ['two minutes of 8 kHz', 8000, 1_920_000],
   ['six MiB, whatever the rate', 192_000, 6_291_456],
-])('what is said without a turn becomes a file after %s', async (_, rate, bytes) => {
+])('audio without a turn end is saved after %s', async (_, rate, bytes) => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { queue, stream, stored } = await setup([{ heard: 'activityEnd' }, { interrupted: true }], artifactService);
   const piece = bytes / 4;
@@ -129,7 +129,7 @@ test.each([
   ]);
 });
 
-test('a store that is slow keeps nobody waiting who speaks, and has all of it when the turn is complete', async () => {
+test('a slow artifact service does not delay the conversation, and all audio is saved when the turn ends', async () => {
   const gate = new Gate();
   class SlowService extends InMemoryArtifactService {
     override async saveArtifact(request: SaveArtifactRequest): Promise<number> {
@@ -172,7 +172,7 @@ test('a store that is slow keeps nobody waiting who speaks, and has all of it wh
   ]);
 });
 
-test('what the model says on another connection is another file', async () => {
+test('model audio of another connection is saved to another file', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const lost: ScriptedLiveScript = [said(480), { ends: 1006 }];
   const { queue, stream, stored } = await setup(lost, artifactService, [said(96), { turnComplete: true }]);
@@ -180,7 +180,7 @@ test('what the model says on another connection is another file', async () => {
   expect((await files(artifactService, await stored())).map(([, , size]) => size)).toEqual([480, 96]);
 });
 
-test('a piece of nothing is no audio', async () => {
+test('empty audio is neither saved nor sent', async () => {
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { model, queue, stream, stored } = await setup(
     [{ heard: 'activityEnd' }, said(0), { turnComplete: true }],
@@ -193,7 +193,7 @@ test('a piece of nothing is no audio', async () => {
   expect(model.connections[0]?.sent).toEqual([{ activityEnd: true }]);
 });
 
-test('audio that cannot be saved is told as an error, and the call goes on', async () => {
+test('audio that cannot be saved is an error event, and the run continues', async () => {
   class FullService extends InMemoryArtifactService {
     override saveArtifact(): Promise<number> {
       return Promise.reject(new Error('disk full'));
@@ -233,7 +233,7 @@ test('audio that cannot be saved is told as an error, and the call goes on', asy
   ]);
 });
 
-test('what the model says that is no base64 is told as not saved, and the call goes on', async () => {
+test('model audio that is not base64 is an AUDIO_NOT_SAVED event, and the run continues', async () => {
   const broken = { data: '*', mimeType: 'audio/pcm;rate=24000' };
   const artifactService = new InMemoryArtifactService({ platform: fixedPlatform() });
   const { queue, stream, stored } = await setup(
@@ -248,7 +248,7 @@ test('what the model says that is no base64 is told as not saved, and the call g
   ]);
 });
 
-test('without a place for files a run that is to save them is refused', async () => {
+test('saveLiveBlob without an artifact service throws a ConfigurationError', async () => {
   const { startLive, queue, stored } = await liveScenario({});
   await expect(startLive(queue, { runConfig: { saveLiveBlob: true } }).next()).rejects.toMatchObject({
     code: 'CONFIGURATION',

@@ -9,6 +9,6 @@ test.each([
   ['a picture with words', [{ text: 'this one' }, picture], false],
   ['words', [{ text: 'hi' }], false],
   ['nothing', [], false],
-])('of %s: only what is nothing but media is stored nowhere', (_, parts, expected) => {
+])('isLiveMedia is true only for content without anything but media: %s', (_, parts, expected) => {
   expect(isLiveMedia(createEvent({ content: { role: 'user', parts } }))).toBe(expected);
 });

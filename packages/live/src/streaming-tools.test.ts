@@ -42,7 +42,7 @@ async function play(tool: BaseTool, script: ScriptedLiveScript, confirmed?: bool
   return { sent, responses: (await stored()).flatMap(getFunctionResponses).map(({ response }) => response) };
 }
 
-test('what a tool that listens fails with is told to the model, without what it found before', async () => {
+test('an error of a tool with an input stream is sent to the model without its earlier chunks', async () => {
   const failing = watch(async function* () {
     yield 'a cat';
     throw new TypeError('no camera');
@@ -74,7 +74,7 @@ test.each<[string, ToolOptions<undefined>['execute'], string]>([
     },
     '{"result":"a cat"}',
   ],
-])('what %s is told to the model', async (_, execute, told) => {
+])('what %s is sent to the model as the result', async (_, execute, told) => {
   const { sent } = await play(watch(execute), [call(), { heard: /a cat/ }, END]);
   expect(sent?.[0]).toEqual({ status: UNDER_WAY });
   expect(sent?.at(-1)).toBe(`Function watch, called earlier with {}, returned: ${told}`);
@@ -84,7 +84,7 @@ test.each([
   ['texts', ['a ', 'cat']],
   ['others', [{ found: 'a cat' }, 2]],
   ['none', []],
-])('what came as chunks is not told again: %s', async (_, chunks) => {
+])('chunks are not repeated in the last response: %s', async (_, chunks) => {
   const ended = Promise.withResolvers<void>();
   const tool = watch(async function* () {
     try {
@@ -109,7 +109,7 @@ test.each([
   expect(responses).toHaveLength(2);
 });
 
-test('arguments that are refused are the answer to the call, which was never under way', async () => {
+test('invalid arguments are the only response to a call of a tool with an input stream', async () => {
   const parameters = { type: 'object', properties: { room: { type: 'string' } } };
   const tool = new FunctionTool({
     name: 'watch',
@@ -128,25 +128,28 @@ test('arguments that are refused are the answer to the call, which was never und
 
 const WAITS = { error: expect.stringContaining('confirmation') as string };
 
-test.each([true, false])('a call that waits for a person is under way when it is confirmed (%s)', async (confirmed) => {
-  const tool = watch(
-    async function* () {
-      yield 'a cat';
-    },
-    { requireConfirmation: true },
-  );
-  const last = confirmed ? /a cat/ : /rejected/;
-  const { sent } = await play(tool, [call(), { heard: /confirmation/ }, { heard: last }, END], confirmed);
-  const earlier = 'Function watch, called earlier with {}, returned:';
-  expect(sent).toEqual([
-    WAITS,
-    ...(confirmed
-      ? [`${earlier} {"status":"${UNDER_WAY}"}`, 'Function watch returned: "a cat"']
-      : [`${earlier} {"error":"This tool call is rejected."}`]),
-  ]);
-});
+test.each([true, false])(
+  'a call that needs confirmation is reported as running once it is confirmed (%s)',
+  async (confirmed) => {
+    const tool = watch(
+      async function* () {
+        yield 'a cat';
+      },
+      { requireConfirmation: true },
+    );
+    const last = confirmed ? /a cat/ : /rejected/;
+    const { sent } = await play(tool, [call(), { heard: /confirmation/ }, { heard: last }, END], confirmed);
+    const earlier = 'Function watch, called earlier with {}, returned:';
+    expect(sent).toEqual([
+      WAITS,
+      ...(confirmed
+        ? [`${earlier} {"status":"${UNDER_WAY}"}`, 'Function watch returned: "a cat"']
+        : [`${earlier} {"error":"This tool call is rejected."}`]),
+    ]);
+  },
+);
 
-test('where responses may follow one another, a call that waits for a person stays open', async () => {
+test('a non-blocking call that needs confirmation stays open for later responses', async () => {
   const tool = watch(
     async function* () {
       yield 'a cat';
@@ -169,7 +172,7 @@ class Plain extends BaseTool {
   }
 }
 
-test('a tool that does not say when it is under way is so with its first chunk', async () => {
+test('a custom tool with an input stream is reported as running at its first chunk', async () => {
   const tool = new Plain({ name: 'watch', description: '', inputStream: true });
   const { sent } = await play(tool, [call(), { heard: /left/ }, END]);
   expect(sent).toEqual([
@@ -179,7 +182,7 @@ test('a tool that does not say when it is under way is so with its first chunk',
   ]);
 });
 
-test('calls that have no id are answered in words, where the service takes responses by ids alone', async () => {
+test('calls without an id are answered as text if the service needs call ids', async () => {
   const tool = new FunctionTool({ name: 'watch', description: '', execute: () => 'a cat' });
   const steps = [call({ room: 1 }, ''), { heard: /a cat/ }, END];
   const { sent } = await play(tool, { needsCallIds: true, steps });
@@ -187,7 +190,7 @@ test('calls that have no id are answered in words, where the service takes respo
   expect((await play(tool, steps)).sent).toEqual([{ result: 'a cat' }]);
 });
 
-test('an id that is given to a second call is answered a second time', async () => {
+test('a second call with the same id gets its own response', async () => {
   const tool = new FunctionTool({ name: 'watch', description: '', execute: ({ room }) => `room ${String(room)}` });
   const script = [call({ room: 1 }), { heard: /room 1/ }, call({ room: 2 }), { heard: /room 2/ }, END];
   expect((await play(tool, script)).sent).toEqual([{ result: 'room 1' }, { result: 'room 2' }]);

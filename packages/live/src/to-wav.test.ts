@@ -14,7 +14,7 @@ test('toWav writes a header with the duration, and the samples in order', () => 
   expect(new TextDecoder().decode(wav.subarray(8, 16))).toBe('WAVEfmt ');
 });
 
-test('types name raw samples and their rate', () => {
+test('the MIME type names raw samples and their rate', () => {
   expect(sampleRateOf('audio/pcm;rate=24000')).toBe(24_000);
   expect(sampleRateOf('audio/pcm; rate=8000')).toBe(8000);
   expect(sampleRateOf('audio/pcm')).toBeUndefined();

@@ -15,7 +15,7 @@ function readAll(requests: UnconsumedRequests): LiveRequest[] {
   return read;
 }
 
-test('what was sent and not consumed is sent again, in order, whichever connection it was sent on', () => {
+test('requests that were not consumed are sent again in order, whichever connection they were sent on', () => {
   const requests = new UnconsumedRequests();
   for (const data of ['A', 'B', 'C']) requests.add(blob(data));
   requests.consumed(1);
@@ -27,7 +27,7 @@ test('what was sent and not consumed is sent again, in order, whichever connecti
   expect(readAll(requests)).toEqual([blob('B'), blob('C')]);
 });
 
-test('no more is kept than four million characters, and what was consumed is counted on', () => {
+test('at most four million characters are kept, and the count of consumed sends stays right', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   for (let count = 0; count < 10; count++) requests.add(blob(`${count}${second}`));
@@ -39,7 +39,7 @@ test('no more is kept than four million characters, and what was consumed is cou
   expect(readAll(requests)).toHaveLength(3);
 });
 
-test('an end and what is written stay when there is too much, and what was consumed is counted on', () => {
+test('text and activity ends are kept when audio is dropped, and the count of consumed sends stays right', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   const written: LiveRequest = { content: { role: 'user', parts: [{ text: 'hi' }] } };
@@ -58,7 +58,7 @@ test('an end and what is written stay when there is too much, and what was consu
   ]);
 });
 
-test('a send that was not made is none of those that the service counts', () => {
+test('a failed send is not among the sends that the service counts', () => {
   const requests = new UnconsumedRequests();
   const failed = blob('B');
   requests.add(blob('A'));
@@ -72,7 +72,7 @@ test('a send that was not made is none of those that the service counts', () => 
   expect(readAll(requests)).toEqual([blob('E')]);
 });
 
-test('an end that comes after the words of its turn ends nothing where these are told', () => {
+test('an activity end after its transcription is not sent again with a history', () => {
   const requests = new UnconsumedRequests();
   requests.add({ activityStart: true });
   requests.add(blob('A'));
@@ -82,7 +82,7 @@ test('an end that comes after the words of its turn ends nothing where these are
   expect(readAll(requests)).toEqual([]);
 });
 
-test('a send that was not made leaves those after it one place further to the front', () => {
+test('a failed send moves the later ones one place forward', () => {
   const requests = new UnconsumedRequests();
   const unmade = blob('B');
   for (const request of [blob('A'), unmade, blob('C'), blob('D')]) requests.add(request);
@@ -92,7 +92,7 @@ test('a send that was not made leaves those after it one place further to the fr
   expect(readAll(requests)).toEqual([blob('D')]);
 });
 
-test('what is dropped when a handle comes makes room for as much again', () => {
+test('requests dropped by a handle free their space', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   for (let count = 0; count < 3; count++) requests.add(blob(second));

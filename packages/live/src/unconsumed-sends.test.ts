@@ -6,7 +6,7 @@ import { call, END, handle, RESUMED, user } from './fixtures/live-messages.ts';
 import { liveScenario } from './fixtures/live-scenario.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 
-test('sends that the service did not consume are sent again, in order and once, when its handle is resumed', async () => {
+test('unconsumed sends are sent again once and in order when the handle is resumed', async () => {
   const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
   const heard = (data: string) => ({ heard: (sent: object) => JSON.stringify(sent).includes(data) });
   const model = new ScriptedLiveModel([
@@ -43,7 +43,7 @@ test('sends that the service did not consume are sent again, in order and once, 
   model.assertConsumed();
 });
 
-test('a connection that dies while it is sent what was not consumed leaves all of it to the next', async () => {
+test('unconsumed sends stay queued when the connection that repeats them is lost', async () => {
   const blob = (data: string) => ({ blob: { data, mimeType: 'audio/pcm' } });
   const model = new ScriptedLiveModel([
     {

@@ -21,7 +21,7 @@ test.each([16, 24.5, 40])(
   },
 );
 
-test('one call of a built-in function ticks on, and what a tick throws ends it', async () => {
+test('a long call of a built-in function ticks, and an error thrown by a tick ends it', async () => {
   let ticks = 0;
   const onTick = (): void => {
     if (++ticks === 100) throw new RangeError('enough');
@@ -30,7 +30,7 @@ test('one call of a built-in function ticks on, and what a tick throws ends it',
   expect(() => context.evalCode('"a".repeat(20_000).indexOf("a".repeat(10_000) + "b")')).toThrow('enough');
 });
 
-test('a text that finds no memory fails', async () => {
+test('a string that does not fit the memory fails', async () => {
   const context = (await createEngine({ ...ENGINE, memoryBytes: 16 * MIB, onTick: () => undefined })).newContext();
   expect(() => context.newString('x'.repeat(17 * MIB))).toThrow(RangeError);
 });

@@ -43,7 +43,7 @@ test.each(['javascript', 'js'])('a block of %s is run and its output is what the
   });
 });
 
-test('the model is told of the files and the language, and corrects its mistakes', async () => {
+test('the model gets the language and the files, and corrects code that failed', async () => {
   const { results, model } = await ask(['```js\nnull.x\n```', '```js\n"fixed"\n```', 'done']);
   expect(results).toMatchObject([
     { outcome: 'OUTCOME_FAILED', output: expect.stringContaining('code.js:1:') },
@@ -54,7 +54,7 @@ test('the model is told of the files and the language, and corrects its mistakes
   expect(model.requests[0]?.request.contents[0]?.parts).toContainEqual({ text: 'File `n.csv` (text/csv):' });
 });
 
-test('code that does not end costs a result and not the run', async () => {
+test('endless code gives an error result, and the run continues', async () => {
   const { results, events } = await ask(['```js\nfor (;;);\n```', 'Too long.'], { maxOperations: 1e6 });
   expect(results).toMatchObject([{ outcome: 'OUTCOME_DEADLINE_EXCEEDED' }]);
   expect(events).toHaveLength(3);
@@ -63,7 +63,7 @@ test('code that does not end costs a result and not the run', async () => {
 test.each<ScriptedStep>([
   '```tool_code\nprint(1)\n```',
   { parts: [{ executableCode: { code: 'print(1)', language: 'PYTHON' } }] },
-])('Python is not run as JavaScript, and the model is told: %j', async (step) => {
+])('Python is not run, and the model gets an error: %j', async (step) => {
   const { results, events } = await ask([step, '```js\n"fixed"\n```', 'done']);
   expect(results).toMatchObject([
     { outcome: 'OUTCOME_FAILED', output: expect.stringContaining('javascript') },
@@ -73,6 +73,6 @@ test.each<ScriptedStep>([
   expect(events).toHaveLength(5);
 });
 
-test('a bound that cannot work is refused when the executor is made', () => {
+test('the constructor refuses an invalid limit', () => {
   expect(() => new QuickJsCodeExecutor({ timeoutMs: -1 })).toThrow(ConfigurationError);
 });

@@ -11,7 +11,7 @@ test.each([
   'const text = "x".repeat(5e6); for (let turn = 0; turn < 30_000; turn++) text.indexOf("y")',
   'const items = Array(1e6).fill(1); for (let turn = 0; turn < 30_000; turn++) items.indexOf(2)',
   '"a".repeat(1e6).indexOf("a".repeat(5e5) + "b")',
-])('built-in functions over much are stopped when their time is over, on a clock that goes: %s', async (code) => {
+])('long calls of built-in functions are stopped after timeoutMs on a real clock: %s', async (code) => {
   const startMs = performance.now();
   const params = { code, timeoutMs: 100, maxOperations: 1e15, now: () => performance.now() };
   const { outcome, stderr } = await runInQuickJs(params);
@@ -20,7 +20,7 @@ test.each([
   expect(performance.now() - startMs).toBeLessThan(GENEROUS_MS);
 });
 
-test('a build of the engine that does not count what it does is refused', async () => {
+test('an engine build without metering is refused', async () => {
   const path = createRequire(import.meta.url).resolve('@jitl/quickjs-wasmfile-release-sync/wasm');
   const wasmModule = new WebAssembly.Module(readFileSync(path));
   await expect(runInQuickJs({ code: '1', wasmModule, now: () => 0 })).rejects.toBeInstanceOf(ConfigurationError);

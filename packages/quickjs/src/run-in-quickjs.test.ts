@@ -13,7 +13,7 @@ function run(code: string, params: Partial<RunInQuickJsParams> = {}) {
   return runInQuickJs({ code, maxOperations: 20_000_000, now: () => 0, ...ENGINE, ...params });
 }
 
-test('what is printed is the output, each stream by itself', async () => {
+test('console output is returned, stdout and stderr separately', async () => {
   const output = await run('console.log("a", 1, { b: [2n, null] }); console.error("c"); console.info("d"); 5');
   expect(output).toEqual({ stdout: 'a 1 { b: [ 2n, null ] }\nd\n', stderr: 'c\n', outcome: 'OUTCOME_OK' });
 });
@@ -33,7 +33,7 @@ test.each([
   ['new Uint8Array(2)', 'Uint8Array [ 0, 0 ]\n'],
   ['[() => 1, Symbol("s"), /r/, new Date(0)]', expect.stringContaining('1970-01-01T00:00:00.000Z')],
   ['Array(1e9)', expect.stringContaining('… 999999900 more')],
-])('where nothing is printed the last value is shown: %s', async (code, stdout) => {
+])('without console output the last value is the output: %s', async (code, stdout) => {
   expect(await run(code)).toEqual({ stdout, stderr: '', outcome: 'OUTCOME_OK' });
 });
 
@@ -43,20 +43,20 @@ test.each([
   ['let a;\nlet = = 1', 'Uncaught SyntaxError', 'code.js:2:'],
   ['async function main() {\n await 0;\n throw new Error("m"); }\nmain()', 'Uncaught Error: m', 'code.js:3:'],
   ['throw new Error("outer", { cause: new RangeError("inner") })', 'inner', 'code.js:1:'],
-])('an error is told with its lines: %j', async (code, message, place) => {
+])('an error is returned with its line: %j', async (code, message, place) => {
   const { stderr, outcome } = await run(code);
   expect(outcome).toBe('OUTCOME_FAILED');
   expect(stderr).toContain(message);
   expect(stderr).toContain(place);
 });
 
-test('anything can be thrown', async () => {
+test('code may throw any value', async () => {
   expect((await run('throw 5')).stderr).toBe('Uncaught 5\n');
   expect((await run('throw { get stack() { throw 1 } }')).outcome).toBe('OUTCOME_FAILED');
   expect((await run('throw new Proxy({}, { get() { throw 1 } })')).outcome).toBe('OUTCOME_FAILED');
 });
 
-test('a promise that nothing settles fails the code', async () => {
+test('code that awaits a promise nobody settles fails', async () => {
   expect((await run('await new Promise(() => {})')).outcome).toBe('OUTCOME_FAILED');
 });
 
@@ -76,13 +76,13 @@ test.each([
   '"a".repeat(40_000).indexOf("a".repeat(20_000) + "b")',
   'const bytes = new Uint8Array(8e6); for (let turn = 0; turn < 1_000; turn++) bytes.copyWithin(1, 0)',
   'try { "a".repeat(40_000).indexOf("a".repeat(20_000) + "b") } catch {} finally { for (;;); }',
-])('what goes on for ever is stopped, also where the clock stands still: %s', async (code) => {
+])('endless code is stopped by the operation limit when the clock stands still: %s', async (code) => {
   const { outcome, stderr } = await run(code, { maxOperations: 2_000_000 });
   expect(outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
   expect(stderr).toContain('2000000 operations');
 });
 
-test('code is stopped when its time is over', async () => {
+test('code is stopped after timeoutMs', async () => {
   let nowMs = 0;
   const { outcome, stderr } = await run('for (;;);', { timeoutMs: 10, now: () => nowMs++ });
   expect(outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
@@ -91,7 +91,7 @@ test('code is stopped when its time is over', async () => {
   expect(nowMs).toBeLessThan(20);
 });
 
-test('what was printed before the end is kept', async () => {
+test('output before a stop is kept', async () => {
   expect((await run('console.log("so far"); for (;;);')).stdout).toBe('so far\n');
   expect((await run('console.log("so far"); throw 1')).stdout).toBe('so far\n');
 });
@@ -104,13 +104,13 @@ test.each([
   'let s = "a"; for (;;) s += s',
   'JSON.stringify(Array(2 ** 32 - 1))',
   'Array(2 ** 31).fill(0)',
-])('what wants too much memory fails, and the next code finds nothing of it: %s', async (code) => {
+])('code that needs too much memory fails, and the next execution starts clean: %s', async (code) => {
   const { outcome } = await run(code, { memoryBytes: 20 * MIB, maxOperations: 250_000_000 });
   expect(outcome).toBe('OUTCOME_FAILED');
   expect((await run('typeof a + typeof s')).stdout).toBe('undefinedundefined\n');
 });
 
-test.each([900_000, 40_000, 1_000])('in pieces of %i bytes no more is held than the bound', async (size) => {
+test.each([900_000, 40_000, 1_000])('memory use stays within the limit in pieces of %i bytes', async (size) => {
   const code = `const held = []; try { for (;;) held.push(new Uint8Array(${size}).fill(1)); } catch {} held.length`;
   for (const memoryBytes of [16 * MIB, 20.5 * MIB, 48 * MIB]) {
     const { stdout } = await run(code, { memoryBytes, maxOperations: 250_000_000 });
@@ -120,13 +120,13 @@ test.each([900_000, 40_000, 1_000])('in pieces of %i bytes no more is held than 
   }
 });
 
-test('files that are more than the memory fail the code, which does not run', async () => {
+test('files larger than the memory limit fail before the code runs', async () => {
   const inputFiles = [{ name: 'a.txt', mimeType: 'text/plain', content: btoa('x'.repeat(17 * MIB)) }];
   const output = await run('console.log("ran")', { inputFiles, memoryBytes: 16 * MIB });
   expect(output).toMatchObject({ stdout: '', outcome: 'OUTCOME_FAILED', stderr: expect.stringContaining('memory') });
 });
 
-test('memory that ran out is named, also when nothing of it becomes free', async () => {
+test('an out-of-memory error is named as such, also if no memory can be freed', async () => {
   const { stderr } = await run('globalThis.a = null; for (;;) a = { a }', {
     memoryBytes: 16 * MIB,
     maxOperations: 250_000_000,
@@ -134,14 +134,14 @@ test('memory that ran out is named, also when nothing of it becomes free', async
   expect(stderr).toContain('out of memory');
 });
 
-test('calls go as deep as the stack allows', async () => {
+test('recursion is limited by the stack size', async () => {
   const code = 'let n = 0; const f = () => { n++; f(); }; try { f(); } catch {} n';
   const shallow = await run(code, { stackBytes: 32 * 1024 });
   const deep = await run(code, { stackBytes: 128 * 1024 });
   expect(Number(deep.stdout)).toBeGreaterThan(2 * Number(shallow.stdout));
 });
 
-test('the lines of an error are those of the code alone', async () => {
+test('line numbers of an error are those of the given code', async () => {
   const { stderr } = await run('console.log({ get x() { throw new Error("in a getter"); } })');
   expect(stderr).toContain('code.js:1:');
   expect(stderr).not.toContain('console.js');
@@ -152,11 +152,11 @@ test.each([
   'const o = {}; let p = o; for (let i = 0; i < 1e5; i++) { p.a = {}; p = p.a; } JSON.stringify(o)',
   'eval("[".repeat(1e6))',
   'new RegExp("(".repeat(1e5))',
-])('what goes too deep fails: %s', async (code) => {
+])('code that nests too deep fails: %s', async (code) => {
   expect((await run(code, { maxOperations: 250_000_000 })).outcome).toBe('OUTCOME_FAILED');
 });
 
-test('of long output the beginning is kept, with a note', async () => {
+test('long output is truncated with a note', async () => {
   const params = { maxOutputChars: 10 };
   expect((await run('console.log("123"); console.log("x".repeat(1e6))', params)).stdout).toBe('123\nxxxxxx');
   const endless = await run('for (;;) console.log("12"), console.error("3")', params);
@@ -175,18 +175,18 @@ test.each([
   ['setTimeout(() => 1)', 'setTimeout'],
   ['WebAssembly.compile', 'WebAssembly'],
   ['std.loadFile("/etc/passwd")', 'std'],
-])('there is no way out: %s', async (code, missing) => {
+])('the code has no access to: %s', async (code, missing) => {
   const { outcome, stderr } = await run(code);
   expect(outcome).toBe('OUTCOME_FAILED');
   expect(stderr).toContain(missing);
 });
 
-test('the only globals beside those of the language are `console` and `files`', async () => {
+test('the only globals beyond the language are console and files', async () => {
   const { stdout } = await run('console.log(Object.keys(globalThis).join())');
   expect(stdout).toBe('console,files\n');
 });
 
-test('code that breaks its own builtins breaks nothing else', async () => {
+test('code that modifies builtins does not affect later executions', async () => {
   const code = `
     Object.prototype.toString = Array.prototype.map = Promise.prototype.then = null;
     JSON.stringify = () => { throw 1; };
@@ -199,7 +199,7 @@ test('code that breaks its own builtins breaks nothing else', async () => {
   expect({}).not.toHaveProperty('message');
 });
 
-test('files are there by name: the text of text files, the base64 of others', async () => {
+test('text files are strings by name, and other files are base64', async () => {
   const inputFiles = [
     { name: 'a.csv', mimeType: 'text/csv; charset=utf-8', content: 'w6Qs4oKs' },
     { name: 'b.json', mimeType: 'application/json', content: 'e30=' },
@@ -209,7 +209,7 @@ test('files are there by name: the text of text files, the base64 of others', as
   expect(stdout).toBe('a.csv ä,€ b.json {} __proto__ AAAA\n');
 });
 
-test('executions at the same time do not see each other', async () => {
+test('concurrent executions are isolated', async () => {
   const outputs = await Promise.all(['a', 'b', 'c'].map((name) => run(`globalThis.x ??= "${name}"; await 0; x`)));
   expect(outputs.map(({ stdout }) => stdout)).toEqual(['a\n', 'b\n', 'c\n']);
 });
@@ -221,6 +221,6 @@ test.each([
   { stackBytes: 2 ** 21 },
   { maxOperations: Number.NaN },
   { maxOutputChars: 0 },
-])('a bound that cannot work is refused: %o', async (bounds) => {
+])('an invalid limit is refused: %o', async (bounds) => {
   await expect(run('1', bounds)).rejects.toBeInstanceOf(ConfigurationError);
 });

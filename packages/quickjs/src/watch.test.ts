@@ -20,7 +20,7 @@ function tickUntilThrown(watch: Watch): { readonly before: number; readonly afte
   return expect.unreachable();
 }
 
-test('code that does not stop is ended some ticks after its operations are used up', () => {
+test('code is stopped a few ticks after maxOperations', () => {
   const watch = new Watch({ ...AMPLE, maxOperations: 10 * METER.turns }, () => 0);
   watch.start();
   const { before, after } = tickUntilThrown(watch);
@@ -29,7 +29,7 @@ test('code that does not stop is ended some ticks after its operations are used 
   expect(() => watch.tick()).toThrow();
 });
 
-test('code that does not stop is ended some ticks after its time is over', () => {
+test('code is stopped a few ticks after timeoutMs', () => {
   let nowMs = 5_000;
   const watch = new Watch({ ...AMPLE, timeoutMs: 7 }, () => nowMs++);
   watch.start();
@@ -38,7 +38,7 @@ test('code that does not stop is ended some ticks after its time is over', () =>
   expect(after).toBeLessThan(20);
 });
 
-test('what comes before the code counts nothing', () => {
+test('ticks before the code starts are not counted', () => {
   const watch = new Watch({ timeoutMs: 10, maxOperations: 10 * METER.turns }, () => 1_000);
   for (let tick = 0; tick < 9; tick++) watch.tick();
   watch.start();

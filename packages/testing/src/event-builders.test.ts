@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from './event-builders.ts';
 
-test('builders put the right author and role on what they are given', () => {
+test('each builder sets the author and the role', () => {
   expect(userEvent('hi', { id: 'e1' })).toMatchObject({
     id: 'e1',
     author: 'user',

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { fixedPlatform } from './fixed-platform.ts';
 
-test('time stands still until it is moved', () => {
+test('now changes only with advance', () => {
   const platform = fixedPlatform({ now: 1000 });
   expect(platform.now()).toBe(1000);
   platform.advance(5);
   expect(platform.now()).toBe(1005);
 });
 
-test('ids count up and have the shape of what they stand for', () => {
+test('ids are numbered and have the shape of real ones', () => {
   const platform = fixedPlatform();
   expect(platform.newEventId()).toBe('019b76da-a800-7000-8000-000000000001');
   expect(platform.newEventId()).toBe('019b76da-a800-7000-8000-000000000002');
   expect(platform.newUuid()).toBe('00000000-0000-4000-8000-000000000001');
 });
 
-test('timers run when they are due, in the order they are due, and see the time they are due at', () => {
+test('advance runs due timers in order, each at its own time', () => {
   const platform = fixedPlatform({ now: 0 });
   const ran: string[] = [];
   platform.schedule(20, () => ran.push(`late at ${platform.now()}`));
@@ -30,7 +30,7 @@ test('timers run when they are due, in the order they are due, and see the time 
   expect(platform.pendingTimers).toBe(0);
 });
 
-test('a timer without a delay runs by itself, once, and not at once', async () => {
+test('a timer without a delay runs once by itself, after the current task', async () => {
   const platform = fixedPlatform();
   let calls = 0;
   const ran = new Promise<void>((resolve) => {
@@ -46,7 +46,7 @@ test('a timer without a delay runs by itself, once, and not at once', async () =
   expect([calls, platform.pendingTimers]).toEqual([1, 0]);
 });
 
-test('a timer that was called off does not run', () => {
+test('a cancelled timer does not run', () => {
   const platform = fixedPlatform();
   const cancel = platform.schedule(1, () => expect.unreachable());
   cancel();
@@ -54,7 +54,7 @@ test('a timer that was called off does not run', () => {
   expect(platform.pendingTimers).toBe(0);
 });
 
-test('everyone who waits for a timer is told when there is one', async () => {
+test('nextTimer resolves all its callers with the delay of the next timer', async () => {
   const platform = fixedPlatform();
   const waiting = [platform.nextTimer(), platform.nextTimer()];
   platform.schedule(250, () => undefined);
@@ -62,7 +62,7 @@ test('everyone who waits for a timer is told when there is one', async () => {
   expect(await platform.nextTimer()).toBe(250);
 });
 
-test('draining waits for background work, also for what it started', async () => {
+test('drain waits for background work, and for background work started by it', async () => {
   const platform = fixedPlatform();
   const done: string[] = [];
   platform.background(
@@ -76,7 +76,7 @@ test('draining waits for background work, also for what it started', async () =>
   expect(done).toEqual(['first', 'second']);
 });
 
-test('draining tells of background work that failed', async () => {
+test('drain rejects with the error of background work', async () => {
   const platform = fixedPlatform();
   platform.background(Promise.reject(new TypeError('lost')));
   await expect(platform.drain()).rejects.toThrow('lost');

@@ -2,7 +2,7 @@ import { RunAbortedError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { Gate } from './gate.ts';
 
-test('a gate holds who comes before it is open, and says that somebody waits', async () => {
+test('pass waits until open is called, and reached resolves when somebody waits', async () => {
   const gate = new Gate();
   const order: string[] = [];
   const passing = gate.pass().then(() => order.push('passed'));
@@ -20,7 +20,7 @@ test('an open gate stays open', async () => {
   await gate.pass(new AbortController().signal);
 });
 
-test('a signal ends the wait at a gate', async () => {
+test('a signal that fires ends the wait with RunAbortedError', async () => {
   const gate = new Gate();
   const controller = new AbortController();
   const passing = gate.pass(controller.signal);
@@ -29,7 +29,7 @@ test('a signal ends the wait at a gate', async () => {
   await expect(passing).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('a signal that fired before lets nobody through', async () => {
+test('pass rejects for a signal that fired before', async () => {
   const gate = new Gate();
   await expect(gate.pass(AbortSignal.abort())).rejects.toBeInstanceOf(RunAbortedError);
 });

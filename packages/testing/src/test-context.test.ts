@@ -9,7 +9,7 @@ test('a tool reads and writes state in a test context', () => {
   expect(tool.actions.stateDelta).toEqual({ city: 'Rome' });
 });
 
-test('a callback sees the events and the message it is given', () => {
+test('a callback gets the given events and the given message', () => {
   const events = [createEvent({ author: 'user' })];
   const userContent = { role: 'user', parts: [{ text: 'hi' }] };
   const context = testContext({ events, userContent });

@@ -8,7 +8,7 @@ new Headers(); // node loads its fetch at first use
 const original: unknown = Reflect.get(globalThis, GLOBAL_DISPATCHER);
 afterEach(() => void Reflect.set(globalThis, GLOBAL_DISPATCHER, original));
 
-test('on node there is no limit on how long an answer may take', async () => {
+test('on node a reply may take any time', async () => {
   await using server = await FakeGeminiServer.start([jsonReply({ ok: true })]);
   const seen: object[] = [];
   const dispatcher = original as { dispatch(options: object, handler: object): boolean };
@@ -24,7 +24,7 @@ test('on node there is no limit on how long an answer may take', async () => {
   expect(seen).toMatchObject([{ headersTimeout: 0, bodyTimeout: 0 }]);
 });
 
-test('a fetch that was handed in is left to itself', async () => {
+test('a given fetch is called with unchanged options', async () => {
   const init = { method: 'POST' };
   const fetch = (_input: unknown, given?: RequestInit) => (
     expect(given).toBe(init),
@@ -33,7 +33,7 @@ test('a fetch that was handed in is left to itself', async () => {
   await new HttpExchange().watch(fetch)('http://localhost', init);
 });
 
-test('where there is no such dispatcher nothing is added', () => {
+test("without undici's global dispatcher the options are unchanged", () => {
   Reflect.set(globalThis, GLOBAL_DISPATCHER, undefined);
   const init = { method: 'POST' };
   expect(withoutTimeouts(init)).toBe(init);

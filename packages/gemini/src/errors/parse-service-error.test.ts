@@ -11,7 +11,7 @@ test.each([
   ['as a frame', `data: ${json}\r\n\r\n`],
   ['in a list', `[${json}]`],
   ['as text in the message of another', JSON.stringify({ error: { message: json, code: 400, status: 'Bad Request' } })],
-])('an error is found %s', (_where, text) => {
+])('parseServiceError finds an error %s', (_where, text) => {
   expect(parseServiceError(text)).toEqual(read);
 });
 
@@ -20,11 +20,11 @@ test.each([
   ['broken JSON', '{"error":'],
   ['a number', '[1]'],
   ['nothing', ''],
-])('%s is none', (_what, text) => {
+])('parseServiceError returns undefined for %s', (_what, text) => {
   expect(parseServiceError(text)).toBeUndefined();
 });
 
-test('errors of other shapes give what they have', () => {
+test('errors of other shapes give the fields they have', () => {
   expect(parseServiceError('{"message":"no route"}')).toEqual({ message: 'no route' });
   expect(parseServiceError('{"error":"not found"}')).toEqual({ message: 'not found' });
   expect(parseServiceError('{"error":{"status":"Bad Request","message":" "}}')).toEqual({});
@@ -42,13 +42,13 @@ test.each([
   expect(parseServiceError(JSON.stringify({ error: { details } }))?.retryDelayMs).toBe(expected);
 });
 
-test('a quota of a day is told from one of a minute', () => {
+test('dayQuota is true for a daily quota only', () => {
   const quota = (quotaId: string) => JSON.stringify({ error: { details: [{ violations: [{ quotaId }] }] } });
   expect(parseServiceError(quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier'))?.dayQuota).toBe(true);
   expect(parseServiceError(quota('GenerateRequestsPerMinutePerProjectPerModel-FreeTier'))?.dayQuota).toBeUndefined();
 });
 
-test('errors wrapped over and over do not go on for ever', () => {
+test('parsing stops at errors nested ten deep', () => {
   let text = json;
   for (let depth = 0; depth < 10; depth++) text = JSON.stringify({ error: { message: text, code: 400 } });
   expect(parseServiceError(text)).toHaveProperty('message');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { secretRedactor } from './secret-redactor.ts';
 
-test('keys and the values of secret headers are taken out, all of them', () => {
+test('all keys and values of secret headers are removed', () => {
   const redact = secretRedactor(
     'my-secret-key',
     { Authorization: 'Bearer tok-12345678' },
@@ -13,14 +13,14 @@ test('keys and the values of secret headers are taken out, all of them', () => {
   );
 });
 
-test('what looks like a key is taken out without being known', () => {
+test('text that looks like a key is removed', () => {
   const redact = secretRedactor(undefined);
   expect(redact(`AIza${'a'.repeat(35)} wss://host/?alt=sse&key=abc&x=1`)).toBe(
     '[redacted] wss://host/?alt=sse&key=[redacted]&x=1',
   );
 });
 
-test('ordinary words and other headers stay', () => {
+test('ordinary words and other headers are kept', () => {
   const redact = secretRedactor('test', { 'content-type': 'application/json' });
   expect(redact('the latest application/json')).toBe('the latest application/json');
 });

@@ -65,13 +65,13 @@ function audio() {
   return { serverContent: { modelTurn: { parts: [{ inlineData }] } } };
 }
 
-test('bytes are asked for as bytes, not as promises of bytes', async () => {
+test('binaryType is set to arraybuffer', async () => {
   const ws = { binaryType: 'blob' };
   await connect(ws);
   expect(ws.binaryType).toBe('arraybuffer');
 });
 
-test('bytes of every kind are read', async () => {
+test('frames of ArrayBuffer and Uint8Array are read', async () => {
   const { connection, frame } = await connect({});
   const bytes = new TextEncoder().encode('{"serverContent":{"modelTurn":{"parts":[{"text":"ü"}]}}}');
   const reader = connection.receive();
@@ -81,7 +81,7 @@ test('bytes of every kind are read', async () => {
   }
 });
 
-test('the service is made to wait for a slow reader, and goes on when there is room', async () => {
+test('the socket is paused for a slow reader, and resumed when it has read half', async () => {
   const told: string[] = [];
   const { connection, says } = await connect({ pause: () => told.push('pause'), resume: () => told.push('resume') });
   for (let count = 0; count < 4; count++) says(audio());
@@ -91,7 +91,7 @@ test('the service is made to wait for a slow reader, and goes on when there is r
   expect(told).toEqual(['pause', 'resume']);
 });
 
-test('where the service cannot be made to wait, a reader that is much too slow gets an error after what came', async () => {
+test('without pause a reader that is far behind gets an error after the frames that arrived', async () => {
   const { connection, says } = await connect({});
   for (let count = 0; count < 40; count++) says(audio());
   let frames = 0;
@@ -102,7 +102,7 @@ test('where the service cannot be made to wait, a reader that is much too slow g
   expect(frames).toBe(32);
 });
 
-test('a send waits while much is on its way', async () => {
+test('a send waits while bufferedAmount is high', async () => {
   const ws = { bufferedAmount: 1_000_000 };
   const { connection, platform, sent } = await connect(ws);
   const settled: string[] = [];
@@ -117,7 +117,7 @@ test('a send waits while much is on its way', async () => {
   await sending;
 });
 
-test('a network that takes nothing for long is dead', async () => {
+test('a socket that takes no bytes for 15 seconds is terminated', async () => {
   const ws = { bufferedAmount: 1_000_000, terminated: false, terminate: () => (ws.terminated = true) };
   const { connection, platform } = await connect(ws);
   const sending = expect(connection.sendActivityStart()).rejects.toMatchObject({

@@ -51,8 +51,8 @@ afterEach(async () => {
   server.assertConsumed();
 });
 
-describe('a connection that was set up', () => {
-  test.each([1000, 1001, 1008, 1011])('and ends with %i may be made again', async (close) => {
+describe('a connection after its setup', () => {
+  test.each([1000, 1001, 1008, 1011])('that closes with %i is retryable', async (close) => {
     const error = await ending([{ serverContent: { turnComplete: true } }, { close, reason: 'too long' }]);
     expect(error).toMatchObject({
       code: 'LIVE_CONNECTION',
@@ -63,11 +63,11 @@ describe('a connection that was set up', () => {
     expect(String(error)).toContain('too long');
   });
 
-  test('and ends because what was sent is invalid is not made again', async () => {
+  test('that closes because of invalid input is not retryable', async () => {
     expect(await ending([{ close: 1007, reason: 'invalid' }])).toMatchObject({ closeCode: 1007, isRetryable: false });
   });
 
-  test('whose network dies may be made again', async () => {
+  test('that is cut is retryable', async () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
@@ -84,7 +84,7 @@ describe('a connection that was set up', () => {
     },
   );
 
-  test('takes a null in a frame for what was left out', async () => {
+  test('reads null in a frame as an absent field', async () => {
     server.live.enqueue([
       '{"serverContent":{"inputTranscription":null,"modelTurn":{"parts":[null,{"text":"Hi"}]},"turnComplete":null}}',
       '{"usageMetadata":null,"toolCall":null,"goAway":null,"sessionResumptionUpdate":null,"error":null}',
@@ -97,7 +97,7 @@ describe('a connection that was set up', () => {
     await reader.return();
   });
 
-  test('gives what came before its end', async () => {
+  test('yields the frames that arrived before its end', async () => {
     server.live.enqueue([{ serverContent: { turnComplete: true } }, { close: 1011 }]);
     const connection = await gemini().connect(requestWith());
     const reader = connection.receive();
@@ -127,7 +127,7 @@ describe('a connection that was set up', () => {
   });
 });
 
-test('an abort comes before what is still to be read', async () => {
+test('an abort takes effect before unread frames', async () => {
   const controller = new AbortController();
   server.live.enqueue([{ serverContent: { turnComplete: true } }, { serverContent: { turnComplete: true } }]);
   const connection = await gemini().connect(requestWith(), controller.signal);
@@ -137,8 +137,8 @@ test('an abort comes before what is still to be read', async () => {
   await expect(reader.next()).rejects.toThrow(RunAbortedError);
 });
 
-describe('keys', () => {
-  test('are in no message and no cause', async () => {
+describe('API keys', () => {
+  test('appear in no message and no cause', async () => {
     const reasons = [`key ${KEY} is not valid`, `see wss://host/ws?key=${KEY}`];
     for (const reason of reasons) {
       const error = await refusal({ setup: { close: 1007, reason } });
@@ -148,7 +148,7 @@ describe('keys', () => {
     }
   });
 
-  test('of a place that cannot be reached are neither', async () => {
+  test('appear in no error of an unreachable host', async () => {
     const error = await gemini({ baseUrl: 'http://nowhere.invalid' })
       .connect(requestWith())
       .catch((thrown: unknown) => thrown);
@@ -157,7 +157,7 @@ describe('keys', () => {
   });
 });
 
-describe('a client that makes its sockets otherwise', () => {
+describe('a given client that hides its WebSocket factory', () => {
   /** The real client, behind an object that shows no more than its method. */
   function foreign() {
     const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: server.url } });
@@ -165,7 +165,7 @@ describe('a client that makes its sockets otherwise', () => {
     return { vertexai: false, models, live: { connect: live.connect.bind(live) } };
   }
 
-  test('works, as far as it goes', async () => {
+  test('connects and reports how the connection ended', async () => {
     server.live.enqueue([
       { serverContent: { turnComplete: true }, usageMetadata: { responseTokenCount: 2 } },
       { close: 1011, reason: 'x' },
@@ -176,7 +176,7 @@ describe('a client that makes its sockets otherwise', () => {
     await expect(reader.next()).rejects.toMatchObject({ closeCode: 1011 });
   });
 
-  test('ends with a frame that cannot be read, and the process lives', async () => {
+  test('fails the reader at an invalid frame without ending the process', async () => {
     server.live.enqueue([
       '{"serverContent":{"outputTranscription":null,"turnComplete":true}}',
       '{"toolCall":{"functionCalls":"f"}}',
@@ -186,7 +186,7 @@ describe('a client that makes its sockets otherwise', () => {
     await expect(reader.next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
-  test('is closed when it is set up after the caller left', async () => {
+  test('is closed when its setup completes after an abort', async () => {
     const gate = new Gate();
     const controller = new AbortController();
     server.live.enqueue({ setup: gate });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => peer.close());
 
-test('a history that ends with the user is answered, and an empty one is not sent', async () => {
+test('a history that ends with the user is sent with turnComplete, and an empty one is not sent', async () => {
   const connection = await peer.connect([]);
   await connection.sendHistory([]);
   await connection.sendHistory([user('Hi')]);
@@ -22,7 +22,7 @@ test('a history that ends with the user is answered, and an empty one is not sen
   expect((await peer.last()).received).toEqual([{ clientContent: { turns: [user('Hi')], turnComplete: true } }]);
 });
 
-test('a history that ends with what came of calls is answered, but not while these wait', async () => {
+test('a history that ends with function responses is sent with turnComplete, unless calls are pending', async () => {
   const functionResponse = { id: 'c1', name: 'f', response: { status: 'pending' } };
   const history = [user('Hi'), { role: 'user', parts: [{ functionResponse }] }];
   for (const isWaiting of [false, true]) {
@@ -34,7 +34,7 @@ test('a history that ends with what came of calls is answered, but not while the
   }
 });
 
-test('to a newer model, a history is announced, told, and its last words are said to be answered', async () => {
+test('for newer models the setup announces the history, and its last user content is sent as realtime input', async () => {
   peer.server.live.enqueue([]);
   const history = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }, user('How are you?')];
   const connection = await peer.gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents: history });
@@ -56,7 +56,7 @@ test('to a newer model, a history is announced, told, and its last words are sai
   ]);
 });
 
-test('a newer model is not made to wait for a history that never comes', async () => {
+test('an announced history that is not sent is ended before the first input', async () => {
   peer.server.live.enqueue([]);
   const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
   const connection = await peer.gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents });
@@ -74,7 +74,7 @@ test('a newer model is not made to wait for a history that never comes', async (
 test.each([
   ['that resumes a session', { config: { sessionResumption: { handle: 'h1' } } }],
   ['without a past', { contents: [user('Hi')] }],
-])('a connection to a newer model %s announces no history', async (_, request) => {
+])('the setup of a newer model %s announces no history', async (_, request) => {
   peer.server.live.enqueue([]);
   const contents = [user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }];
   const connection = await peer.gemini({ model: NEWER }).connect({ ...createLlmRequest(), contents, ...request });
@@ -85,7 +85,7 @@ test.each([
   expect((await peer.last()).received).toEqual([{ realtimeInput: { activityStart: {} } }]);
 });
 
-test('what a newer model cannot be told is refused, and the connection goes on', async () => {
+test('content that a newer model does not take throws, and the connection stays open', async () => {
   peer.server.live.enqueue([{ heard: /later/ }, { serverContent: { turnComplete: true } }]);
   const connection = await peer.gemini({ model: NEWER }).connect(requestWith());
   peer.opened(connection);

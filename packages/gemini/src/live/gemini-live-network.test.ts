@@ -82,7 +82,7 @@ test.each(['binary', 'text'] as const)('in %s frames, all is said and heard in o
   expect(await reader.next()).toEqual({ done: true, value: undefined });
 });
 
-test('the key, the version, headers and the setup arrive', async () => {
+test('the key, the version, headers and the setup are sent', async () => {
   const connection = await connect([], { headers: { 'x-team': 'blue' } }, { sessionResumption: { handle: 'h1' } });
   await connection.close();
   const { connections = [] } = await stop();
@@ -113,7 +113,7 @@ test.each([
   await expect(connect(answer)).rejects.toMatchObject({ code: 'LIVE_CONNECTION', ...expected });
 });
 
-test('a place where nothing listens fails, and may be tried again', async () => {
+test('an unreachable host is a retryable error', async () => {
   const connecting = gemini({ baseUrl: 'http://127.0.0.1:1' }).connect(createLlmRequest());
   await expect(connecting).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
 });
@@ -129,14 +129,14 @@ test.each([
   [{ close: 1011, reason: 'Deadline expired' }, 1011],
   [{ cut: true as const }, 1006],
   ['{"toolCall":{"functionCalls":"f"}}', 1006],
-])('what was said before %j is heard, and then how it ended', async (step, closeCode) => {
+])('frames before %j are read, then the end is thrown', async (step, closeCode) => {
   const connection = await connect([text('a'), step]);
   const reader = connection.receive();
   expect((await reader.next()).value).toEqual({ content: { role: 'model', parts: [{ text: 'a' }] } });
   await expect(reader.next()).rejects.toMatchObject({ code: 'LIVE_CONNECTION', closeCode, isRetryable: true });
 });
 
-test('an abort ends the connection', async () => {
+test('an abort closes the connection', async () => {
   const controller = new AbortController();
   const baseUrl = await start([]);
   const connection = await gemini({ baseUrl }).connect(createLlmRequest(), controller.signal);

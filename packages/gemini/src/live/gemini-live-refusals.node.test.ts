@@ -48,14 +48,14 @@ afterEach(async () => {
 });
 
 describe('a setup', () => {
-  test.each([1007, 1008])('that is refused with %i is not tried again, and the service says why', async (close) => {
+  test.each([1007, 1008])('that closes with %i is not retryable, and the error has the reason', async (close) => {
     const error = await refusal({ setup: { close, reason: 'models/x is not found for bidiGenerateContent' } });
     expect(error).toBeInstanceOf(LiveConnectionError);
     expect(error).toMatchObject({ closeCode: close, isRetryable: false, isHandleRefused: false });
     expect(String(error)).toContain('models/x is not found for bidiGenerateContent');
   });
 
-  test.each([1000, 1001, 1011, 1012, 1013])('that ends with %i may be tried again', async (close) => {
+  test.each([1000, 1001, 1011, 1012, 1013])('that closes with %i is retryable', async (close) => {
     expect(await refusal({ setup: { close, reason: 'later' } })).toMatchObject({
       code: 'LIVE_CONNECTION',
       closeCode: close,
@@ -63,11 +63,11 @@ describe('a setup', () => {
     });
   });
 
-  test('whose network dies may be tried again', async () => {
+  test('that is cut is retryable', async () => {
     expect(await refusal({ setup: { cut: true } })).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test('that is answered with an error is refused with its words', async () => {
+  test('that is answered with an error throws its message', async () => {
     const error = await refusal({ setup: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'no voice' } } });
     expect(error).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: false });
     expect(String(error)).toContain('no voice');
@@ -88,11 +88,11 @@ describe('a setup', () => {
     [1011, 'Deadline expired before operation could complete.', 'DEADLINE_EXCEEDED', true],
     [1011, 'Internal error encountered.', undefined, true],
     [1008, 'models/x is unavailable', undefined, false],
-  ])('that ends with %i and "%s" has the code %s', async (close, reason, errorCode, isRetryable) => {
+  ])('that closes with %i and "%s" has the code %s', async (close, reason, errorCode, isRetryable) => {
     expect(await refusal({ setup: { close, reason } })).toMatchObject({ errorCode, isRetryable });
   });
 
-  test('that is answered with what is no JSON may be tried again, and the process lives', async () => {
+  test('that is answered with invalid JSON is retryable, and the process lives', async () => {
     expect(await refusal({ setup: '<html>' })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 
@@ -102,16 +102,16 @@ describe('a setup', () => {
     [404, false, undefined],
     [429, true, 'RESOURCE_EXHAUSTED'],
     [503, true, 'UNAVAILABLE'],
-  ])('that HTTP answers with %i: retryable is %s, and the code %s', async (status, isRetryable, errorCode) => {
+  ])('that is answered with HTTP %i is retryable (%s) with the code %s', async (status, isRetryable, errorCode) => {
     expect(await refusal({ status })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable, errorCode });
   });
 
-  test('at a place where nothing listens may be tried again', async () => {
+  test('to an unreachable host is retryable', async () => {
     const model = gemini({ baseUrl: 'http://127.0.0.1:1' });
     await expect(model.connect(requestWith())).rejects.toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
-  test('that is never completed ends after its time, with the socket', async () => {
+  test('that is never completed times out and closes its socket', async () => {
     const platform = fixedPlatform();
     server.live.enqueue({ setup: null });
     const connecting = gemini({ platform, liveSetupTimeoutMs: 5000 }).connect(requestWith());
@@ -123,7 +123,7 @@ describe('a setup', () => {
     await peer.closed;
   });
 
-  test('that the client refuses fails without a retry, with the socket', async () => {
+  test('that the client refuses is not retryable and closes its socket', async () => {
     server.live.enqueue({ setup: null });
     await expect(gemini().connect(requestWith({ tools: [{ retrieval: {} }] }))).rejects.toMatchObject({
       code: 'LIVE_CONNECTION',
@@ -134,7 +134,7 @@ describe('a setup', () => {
     ).closed;
   });
 
-  test('whose abort fires ends with the socket', async () => {
+  test('that is aborted closes its socket', async () => {
     const controller = new AbortController();
     server.live.enqueue({ setup: null });
     const connecting = gemini().connect(requestWith(), controller.signal);
@@ -157,7 +157,7 @@ describe('a resumption handle', () => {
     [1007, 'Invalid session resumption handle.'],
     [1007, 'Request contains an invalid argument.'],
     [1008, ''],
-  ])('that is refused with %i "%s" is known for it', async (close, reason) => {
+  ])('is refused by a close with %i "%s"', async (close, reason) => {
     expect(await refusal({ setup: { close, reason } }, config)).toMatchObject({
       isRetryable: false,
       isHandleRefused: true,
@@ -168,11 +168,11 @@ describe('a resumption handle', () => {
   test.each([
     [1007, 'API key not valid. Please pass a valid API key.'],
     [1008, 'models/x is not found for API version v1beta'],
-  ])('has nothing to do with %i "%s"', async (close, reason) => {
+  ])('is not refused by a close with %i "%s"', async (close, reason) => {
     expect(await refusal({ setup: { close, reason } }, config)).toMatchObject({ isHandleRefused: false });
   });
 
-  test('is not at fault when the service is out of order', async () => {
+  test('is not refused by a close with 1011', async () => {
     expect(await refusal({ setup: { close: 1011, reason: 'Internal error' } }, config)).toMatchObject({
       isRetryable: true,
       isHandleRefused: false,
@@ -180,7 +180,7 @@ describe('a resumption handle', () => {
   });
 });
 
-test('a client without a live side is refused', async () => {
+test('a client without live throws a ConfigurationError', async () => {
   const { models } = new GoogleGenAI({ apiKey: KEY });
   await expect(gemini({ client: { vertexai: false, models } }).connect(requestWith())).rejects.toThrow(
     ConfigurationError,

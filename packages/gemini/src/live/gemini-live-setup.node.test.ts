@@ -61,7 +61,7 @@ beforeEach(async () => {
 
 afterEach(() => peer.close());
 
-test('the configuration is the setup, and is not modified', async () => {
+test('the config is sent as the setup and not modified', async () => {
   const config = structuredClone(CONFIG);
   await peer.connect([], { config });
   expect((await peer.last()).setup).toEqual({
@@ -72,7 +72,7 @@ test('the configuration is the setup, and is not modified', async () => {
   expect(config).toEqual(CONFIG);
 });
 
-test('a generationConfig in the client’s older form is taken, and not modified', async () => {
+test('a config with generationConfig is accepted and not modified', async () => {
   const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined);
   const generationConfig = { candidateCount: 1 };
   await peer.connect([], { config: { generationConfig, temperature: 0.5 } });
@@ -81,7 +81,7 @@ test('a generationConfig in the client’s older form is taken, and not modified
   warn.mockRestore();
 });
 
-test('Vertex AI is also told to resume transparently, and the labels', async () => {
+test('on Vertex AI the setup has labels and transparent resumption', async () => {
   await peer.connect([], { config: CONFIG, vertexai: true });
   const { tools: _, ...setup } = SETUP;
   expect((await peer.last()).setup).toMatchObject({
@@ -91,7 +91,7 @@ test('Vertex AI is also told to resume transparently, and the labels', async () 
   });
 });
 
-test('a resumption without a handle asks for one', async () => {
+test('sessionResumption without a handle requests one', async () => {
   await peer.connect([], { config: { sessionResumption: {} } });
   expect((await peer.last()).setup).toEqual({ model: 'models/gemini-live', sessionResumption: {} });
 });

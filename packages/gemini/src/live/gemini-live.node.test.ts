@@ -11,20 +11,20 @@ beforeEach(async () => {
 
 afterEach(() => peer.close());
 
-test('the Gemini API is asked in the version of its live side, with the key', async () => {
+test('the Gemini API is called with its live version and the key', async () => {
   await peer.connect([]);
   expect((await peer.last()).path).toEqual({ apiVersion: 'v1beta', vertexai: false, apiKey: 'a-test-key' });
   expect((await peer.last()).setup).toEqual({ model: 'models/gemini-live' });
 });
 
-test('a version that is given is asked for, and headers are sent', async () => {
+test('a given API version and headers are used', async () => {
   await peer.connect([], { apiVersion: 'v1alpha', headers: { 'x-team': 'blue' } });
   const { path, headers } = await peer.last();
   expect(path.apiVersion).toBe('v1alpha');
   expect(headers['x-team']).toBe(sendsHeaders ? 'blue' : undefined);
 });
 
-test('Vertex AI has the key in a header, the model in full, and audio unless something else is asked for', async () => {
+test('Vertex AI gets the key in a header, the full model name, and AUDIO by default', async () => {
   await peer.connect([], { vertexai: true, location: 'here' });
   const { path, headers, setup } = await peer.last();
   expect(path).toEqual({ apiVersion: 'v1beta1', vertexai: true });
@@ -35,7 +35,7 @@ test('Vertex AI has the key in a header, the model in full, and audio unless som
   });
 });
 
-test('all that is said goes out in the order in which it was said', async () => {
+test('requests are sent in order', async () => {
   const connection = await peer.connect([]);
   await Promise.all([
     connection.sendHistory([user('Hi'), { role: 'model', parts: [{ text: 'Hello.' }] }]),
@@ -64,7 +64,7 @@ test('all that is said goes out in the order in which it was said', async () => 
   ]);
 });
 
-test('a content without a role is the user’s, and one of function responses answers calls', async () => {
+test('a content without a role gets the role user, and function responses are sent as toolResponse', async () => {
   const connection = await peer.connect([]);
   await connection.sendContent({ parts: [{ text: 'Hi' }] });
   await connection.sendContent({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'f', response: {} } }] });
@@ -75,7 +75,7 @@ test('a content without a role is the user’s, and one of function responses an
   ]);
 });
 
-test('what the client refuses to send is told, and the connection goes on', async () => {
+test('content that the client refuses throws, and the connection stays open', async () => {
   const connection = await peer.connect([{ heard: 'clientContent' }, { serverContent: { turnComplete: true } }]);
   await expect(connection.sendToolResponses([{ name: 'f', response: {} }])).rejects.toThrow(InvalidMessageError);
   await connection.sendContent(user('Hi'));
@@ -94,7 +94,7 @@ test.each(['binary', 'text'] as const)(
   },
 );
 
-test('what came before a slow reader looked is all there', async () => {
+test('frames that arrived before the first read are all yielded', async () => {
   const data = 'A'.repeat(1024 * 1024);
   const audio = { serverContent: { modelTurn: { parts: [{ inlineData: { mimeType: 'audio/pcm', data } }] } } };
   const connection = await peer.connect([
@@ -108,7 +108,7 @@ test('what came before a slow reader looked is all there', async () => {
   expect(responses.at(-1)).toEqual({ turnComplete: true });
 });
 
-test('after close the server sees a proper end, receive ends with what had come, and nothing can be sent', async () => {
+test('close sends a close frame, ends receive after the frames that arrived, and refuses sends', async () => {
   const connection = await peer.connect([{ heard: 'clientContent' }, { serverContent: { turnComplete: true } }]);
   await connection.sendContent(user('Hi'));
   const reader = connection.receive();
@@ -125,7 +125,7 @@ test('after close the server sees a proper end, receive ends with what had come,
   expect((await peer.last()).received).toHaveLength(2);
 });
 
-test('a connection is read once', async () => {
+test('receive throws when it is called twice', async () => {
   const connection = await peer.connect([{ serverContent: { turnComplete: true } }]);
   await read(connection, 1);
   await expect(connection.receive().next()).rejects.toThrow(LiveConnectionError);

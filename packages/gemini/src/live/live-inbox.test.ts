@@ -21,7 +21,7 @@ function audio(chars: number): LiveLlmResponse {
   return { content: { parts: [{ inlineData: { data: 'A'.repeat(chars), mimeType: 'audio/pcm' } }] } };
 }
 
-test('what is pushed is taken in order, however far the reader is behind', async () => {
+test('responses are taken in order, however far the reader is behind', async () => {
   const { box } = inbox(10_000_000);
   const texts = Array.from({ length: 5000 }, (_, index) => `${index}`);
   const taken: unknown[] = [];
@@ -41,7 +41,7 @@ test('what is pushed is taken in order, however far the reader is behind', async
   expect(taken).toEqual(texts);
 });
 
-test('an error comes after what is in it, the first one', async () => {
+test('the first error is thrown after the responses before it', async () => {
   const { box } = inbox();
   box.push(said('a'));
   box.end({ error: new TypeError('first') });
@@ -51,7 +51,7 @@ test('an error comes after what is in it, the first one', async () => {
   await expect(box.take()).rejects.toThrow('first');
 });
 
-test('an abort comes before what is in it, also after an end', async () => {
+test('an abort is thrown before unread responses, also after an end', async () => {
   const { box } = inbox();
   box.push(said('a'));
   box.end({});
@@ -59,7 +59,7 @@ test('an abort comes before what is in it, also after an end', async () => {
   await expect(box.take()).rejects.toThrow('now');
 });
 
-test('a sender is told once to pause, and to go on when half is read', async () => {
+test('the sender is paused once, and resumed when half is read', async () => {
   const { box, told } = inbox();
   for (let index = 0; index < 12; index++) box.push(audio(1000));
   expect(told).toEqual(['full']);
@@ -71,7 +71,7 @@ test('a sender is told once to pause, and to go on when half is read', async () 
   expect(told).toEqual(['full', 'room', 'full']);
 });
 
-test('a sender that does not pause overflows it', () => {
+test('a sender that does not pause causes an overflow', () => {
   const { box, told } = inbox();
   for (let index = 0; index < 8; index++) box.push(audio(9500));
   expect(told).toEqual(['full']);

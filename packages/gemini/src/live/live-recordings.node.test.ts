@@ -85,7 +85,7 @@ test.skipIf(recorded.length === 0).each<[string, object[]]>([
     'Vertex-should-receive-transcription-in-async-session-with-transcription-enabled',
     [{ outputTranscription: { text: 'We' } }],
   ],
-])('the recording %s comes out as it is written here', async (name, responses) => {
+])('the recording %s is parsed as expected', async (name, responses) => {
   const text = readFileSync(new URL(`jsgenai-live-${name}.json`, FOLDER), 'utf8');
   const played = await play(JSON.parse(text) as LiveRecording, 'binary');
   expect(played.responses).toEqual(responses);

@@ -10,11 +10,11 @@ test.each<[string, object]>([
   ['a transcription without text', { serverContent: { outputTranscription: {} } }],
   ['calls without a call', { toolCall: { functionCalls: [] }, toolCallCancellation: { ids: [] } }],
   ['a signal of voice activity', { voiceActivity: { type: 'ACTIVITY_START' } }],
-])('%s tells nothing', (_, message) => {
+])('%s gives no response', (_, message) => {
   expect(toLiveResponse(message)).toBeUndefined();
 });
 
-test('parts are passed on as they came, with the role that was left out', () => {
+test('parts are kept unchanged, and a missing role becomes model', () => {
   const parts = [{ text: 'Hm.', thought: true, thoughtSignature: 'c2ln' }, AUDIO];
   const response = toLiveResponse({ serverContent: { modelTurn: { parts } } });
   expect(response).toEqual({ content: { role: 'model', parts } });
@@ -22,7 +22,7 @@ test('parts are passed on as they came, with the role that was left out', () => 
   expect(toLiveResponse({ serverContent: { modelTurn: { role: 'user', parts } } })?.content?.role).toBe('user');
 });
 
-test('calls are parts, behind what is said in the same message', () => {
+test('calls become parts after the text of the same message', () => {
   const call = { id: 'c1', name: 'f', args: { a: 1 } };
   expect(toLiveResponse({ toolCall: { functionCalls: [call, { ...call, id: 'c2' }] } })).toEqual({
     content: { role: 'model', parts: [{ functionCall: call }, { functionCall: { ...call, id: 'c2' } }] },
@@ -32,7 +32,7 @@ test('calls are parts, behind what is said in the same message', () => {
   expect(message.serverContent.modelTurn.parts).toHaveLength(1);
 });
 
-test('everything that one message holds is in one response', () => {
+test('all fields of one message become one response', () => {
   expect(
     toLiveResponse({
       serverContent: {
@@ -74,24 +74,24 @@ test('everything that one message holds is in one response', () => {
   });
 });
 
-test('Vertex AI’s names of counts stay', () => {
+test("Vertex AI's usage counts keep their names", () => {
   const usageMetadata = { candidatesTokenCount: 2, trafficType: 'ON_DEMAND' };
   expect(toLiveResponse({ usageMetadata })).toEqual({ usageMetadata });
 });
 
-test('a session that cannot be resumed says so', () => {
+test('an update with resumable false is kept', () => {
   expect(toLiveResponse({ sessionResumptionUpdate: { resumable: false } })).toEqual({
     liveSessionResumptionUpdate: { resumable: false },
   });
   expect(toLiveResponse({ sessionResumptionUpdate: {} })).toEqual({ liveSessionResumptionUpdate: {} });
 });
 
-test('an announced end without a time is one', () => {
+test('a goAway without timeLeft is kept', () => {
   expect(toLiveResponse({ goAway: {} })).toEqual({ goAway: {} });
   expect(toLiveResponse({ goAway: { timeLeft: '0s' } })).toEqual({ goAway: { timeLeftMs: 0 } });
 });
 
-test('a turn that ended for a fault has an error code, one that waits for more has none', () => {
+test('an abnormal turnCompleteReason becomes an error code, NEED_MORE_INPUT does not', () => {
   expect(toLiveResponse({ serverContent: { turnComplete: true, turnCompleteReason: 'RESPONSE_REJECTED' } })).toEqual({
     turnComplete: true,
     finishReason: 'RESPONSE_REJECTED',
@@ -104,7 +104,7 @@ test('a turn that ended for a fault has an error code, one that waits for more h
   });
 });
 
-test('an error is one', () => {
+test('an error becomes errorCode and errorMessage', () => {
   expect(toLiveResponse({ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'slow down' } })).toEqual({
     errorCode: 'RESOURCE_EXHAUSTED',
     errorMessage: 'slow down',

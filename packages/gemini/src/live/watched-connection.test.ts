@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { withoutNulls } from './watched-connection.ts';
 
-test('a message without nulls is passed on as it is', () => {
+test('a message without null is returned unchanged', () => {
   const message = { serverContent: { modelTurn: { parts: [{ text: '' }] }, turnComplete: false } };
   expect(withoutNulls(message)).toBe(message);
 });
 
-test('fields and items that are null are as if they were not there, and what has none is not copied', () => {
+test('null fields and items are removed, and objects without null are not copied', () => {
   const part = { text: 'a' };
   const message = {
     usageMetadata: null,
@@ -18,7 +18,7 @@ test('fields and items that are null are as if they were not there, and what has
   expect(message.serverContent.modelTurn.parts).toHaveLength(3);
 });
 
-test('what a call is given and what it gave keeps its nulls', () => {
+test('null inside call arguments and function responses is kept', () => {
   const calls = { toolCall: { functionCalls: [{ id: null, name: 'f', args: { until: null, all: [null] } }] } };
   expect(withoutNulls(calls)).toEqual({
     toolCall: { functionCalls: [{ name: 'f', args: { until: null, all: [null] } }] },

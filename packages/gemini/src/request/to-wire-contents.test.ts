@@ -16,7 +16,7 @@ test('contents that need no change are passed on unchanged', () => {
   for (const [index, content] of contents.entries()) expect(wire[index]).toBe(content);
 });
 
-test.each([true, false])('bytes are normalised, also those of a function response (Vertex AI: %s)', (vertexai) => {
+test.each([true, false])('bytes are normalised, in function responses too (Vertex AI: %s)', (vertexai) => {
   const content = user(
     { functionResponse: { name: 'f', parts: [{ inlineData: { data: '-_', displayName: 'ref' } }] } },
     { inlineData: { data: 'YQ' } },
@@ -28,7 +28,7 @@ test.each([true, false])('bytes are normalised, also those of a function respons
   ]);
 });
 
-test('fields that the service does not know are left out', () => {
+test('fields that the service does not know are removed', () => {
   const parts: Part[] = [
     { text: 'a', partMetadata: { local: 1 } },
     { functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.a', numberValue: 1 }], willContinue: true } },
@@ -83,7 +83,7 @@ test.each([
   expect(normaliseBase64(data)).toBe(expected);
 });
 
-test('bytes survive both base64 alphabets', () => {
+test('bytes in both base64 alphabets are kept', () => {
   const bytes = Uint8Array.from({ length: 257 }, (_, index) => index);
   const standard = btoa(String.fromCharCode(...bytes));
   const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');

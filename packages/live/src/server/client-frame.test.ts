@@ -2,7 +2,7 @@ import { BodyTooLargeError } from '@eventloom/server';
 import { expect, test } from 'vitest';
 import { parseTextFrame } from './client-frame.ts';
 
-test('a frame has no more parts than the server takes in a message', () => {
+test('a frame may have at most as many parts as a message of the server', () => {
   const parts = Array.from({ length: 4 }, () => ({ text: 'x' }));
   const frame = JSON.stringify({ content: { parts } });
   const limits = { maxBodyParts: 3, maxBodyEvents: 3, maxBodyKeys: 3 };

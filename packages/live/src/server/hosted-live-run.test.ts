@@ -10,7 +10,7 @@ const PIECE = 'x'.repeat(300);
 
 const PIECES = Array.from({ length: 100 }, () => PIECE);
 
-test('a client is asked for a sign of life, and let go when it gives none for two heartbeats', async () => {
+test('a client that misses two heartbeats is disconnected, and no timer is left', async () => {
   const { platform, call, calls, socket, stored } = await setup([{ heard: 'content' }, 'I was saying', new Gate()]);
   call.message(say('Hi'));
   await socket.has(2);
@@ -32,7 +32,7 @@ test('a client is asked for a sign of life, and let go when it gives none for tw
   expect([calls.size, socket.done.length]).toEqual([0, 3]);
 });
 
-test('whatever a client says is a sign of life', async () => {
+test('any frame of a client counts as an answer to the heartbeat', async () => {
   const { platform, call, socket } = await setup([new Gate()]);
   for (let beat = 0; beat < 10; beat++) {
     platform.advance(BEAT_MS);
@@ -43,7 +43,7 @@ test('whatever a client says is a sign of life', async () => {
   await call.ended;
 });
 
-test('of a socket without pings, silence says nothing', async () => {
+test('silence on a socket without pings does not disconnect the client', async () => {
   const { platform, call, socket } = await setup([new Gate()], { isCapable: false });
   platform.advance(20 * BEAT_MS);
   expect(socket.sent).toEqual([]);
@@ -51,7 +51,7 @@ test('of a socket without pings, silence says nothing', async () => {
   await call.ended;
 });
 
-test('a call that another one takes over stores what was said so far, and its client is told', async () => {
+test('a run that is interrupted by another one stores the speech so far and closes with STALE_WRITER', async () => {
   const { runner, calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was saying'], { others: [[]] });
   call.message(say('Hi'));
   await socket.has(2);
@@ -67,7 +67,7 @@ test('a call that another one takes over stores what was said so far, and its cl
   expect(told).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
 });
 
-test('faults are forgiven when something right follows; too many in a row are not', async () => {
+test('a valid frame resets the count of invalid ones, and too many in a row close the socket', async () => {
   const { call, socket } = await setup([new Gate()], { maxWaiting: 1_000_000 });
   for (let count = 0; count < 100; count++) {
     call.message('{');
@@ -79,7 +79,7 @@ test('faults are forgiven when something right follows; too many in a row are no
   await call.ended;
 });
 
-test('a client that cannot be made to wait is told what was not heard', async () => {
+test('a client whose socket cannot be paused gets an error event for audio that was dropped', async () => {
   const { call, socket, connection } = await setup([new Gate()], { isCapable: false, maxWaiting: 100_000 });
   connection.sendRealtime = () => new Promise(() => undefined);
   for (let piece = 0; piece < 5; piece++) call.message(JSON.stringify(audio));
@@ -88,7 +88,7 @@ test('a client that cannot be made to wait is told what was not heard', async ()
   ]);
 });
 
-test('a client that asks without end and takes no answer is let go', async () => {
+test('a client that sends pings and reads no pongs is disconnected', async () => {
   const { call, socket } = await setup([new Gate()]);
   for (let count = 0; count < 200; count++) call.message('{"ping": "is anybody there?"}');
   expect(socket.size).toBeLessThan(1500);
@@ -118,7 +118,7 @@ test.each(['the client says so', 'the server drains'])(
   },
 );
 
-test('audio that is no base64 stays in its event, and the call goes on', async () => {
+test('model audio that is not base64 stays in its event, and the run continues', async () => {
   const { call, socket } = await setup(
     [{ content: { role: 'model', parts: [{ inlineData: { mimeType: 'audio/pcm', data: '*' } }] } }, 'Hello', END],
     ROOMY,
@@ -130,7 +130,7 @@ test('audio that is no base64 stays in its event, and the call goes on', async (
   await call.ended;
 });
 
-test('a run that does not end when its client is gone is aborted after five seconds', async () => {
+test('a run that does not end within five seconds of the hang-up is aborted', async () => {
   const { call, platform, socket, connection, reported } = await setup([{ heard: 'blob' }, 'Hello', new Gate()], ROOMY);
   const { promise, resolve } = Promise.withResolvers<void>();
   connection.sendActivityStart = () => promise;
@@ -147,7 +147,7 @@ test('a run that does not end when its client is gone is aborted after five seco
   expect([socket.sent.length, reported.length]).toEqual([1, 1]);
 });
 
-test('when the server drains, the model says its sentence, and the client is asked to call again', async () => {
+test('a draining server lets the model end its turn and closes with 1012', async () => {
   const gate = new Gate();
   const { calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was ', gate, 'saying', END], ROOMY);
   call.message(say('Hi'));
@@ -160,7 +160,7 @@ test('when the server drains, the model says its sentence, and the client is ask
   expect((await stored()).map(({ content }) => content?.parts?.[0]?.text)).toEqual(['Hi', 'I was saying', undefined]);
 });
 
-test('a sentence that is too long is cut off, and stored as far as it was said', async () => {
+test('a turn that takes longer than the drain allows is interrupted and stored so far', async () => {
   const { calls, call, platform, socket, stored, reported } = await setup(
     [{ heard: 'content' }, 'I was', new Gate()],
     ROOMY,
@@ -175,7 +175,7 @@ test('a sentence that is too long is cut off, and stored as far as it was said',
   expect(reported).toEqual([]);
 });
 
-test('a call that nothing else ends is aborted when the time is over', async () => {
+test('a run that is still open at the end of a drain is aborted', async () => {
   const { calls, platform, socket } = await setup([...PIECES, END]);
   await socket.has(2);
   const drained = calls.drain(10_000);

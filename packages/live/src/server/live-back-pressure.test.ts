@@ -40,7 +40,7 @@ test.each([
   },
 );
 
-test('a client that speaks and of which nobody knows what it takes is sent so much on trust, to the end of a sentence', async () => {
+test('without flow information a client gets at most maxUnconfirmed bytes, up to the end of the turn', async () => {
   const sentence = [...PIECES.slice(0, 12), END];
   const set = await setup([...sentence, ...sentence, ...sentence], { ...TRUSTED, maxWaiting: 20_000 });
   await chat(set);
@@ -55,7 +55,7 @@ test('a client that speaks and of which nobody knows what it takes is sent so mu
   await call.ended;
 });
 
-test('a sentence without an end does not prolong that: what comes after it waits, and the client is let go', async () => {
+test('a turn that does not end does not extend maxUnconfirmed, and the client is disconnected', async () => {
   const set = await setup([...PIECES, END], TRUSTED);
   const chatting = chat(set);
   const { platform, socket, call, connection } = set;
@@ -72,7 +72,7 @@ test('a sentence without an end does not prolong that: what comes after it waits
 test.each([
   ['whose socket tells what it takes', { ...TRUSTED, isCapable: true }],
   ['that answers pings', { ...TRUSTED, answersPings: true }],
-])('nothing is taken on trust of a client %s', async (_what, how) => {
+])('maxUnconfirmed does not apply to a client %s', async (_what, how) => {
   const set = await setup([...PIECES, END], { ...how, maxWaiting: 1_000_000 });
   const chatting = chat(set);
   const { socket, call } = set;
@@ -83,7 +83,7 @@ test.each([
   await Promise.all([chatting, call.ended]);
 });
 
-test('what was sent on trust counts for all calls of a server, until their sockets are gone', async () => {
+test('unconfirmed bytes count for all runs of a server until their sockets are closed', async () => {
   const sentence = (pieces: number) => [...PIECES.slice(0, pieces), END];
   const { runner, calls, call, socket, model } = await setup([...sentence(5), new Gate()], {
     isCapable: false,
@@ -120,7 +120,7 @@ test('what was sent on trust counts for all calls of a server, until their socke
   await fourth.call.ended;
 });
 
-test('what a client did not take that was let go counts until its socket is gone, though it answers pings', async () => {
+test('unread bytes of a disconnected client count until its socket is closed, also if it answers pings', async () => {
   const { platform, runner, calls, call, socket } = await setup([...PIECES, END], {
     isCapable: false,
     answersPings: true,
@@ -147,7 +147,7 @@ test('what a client did not take that was let go counts until its socket is gone
   await next.ended;
 });
 
-test('a client that takes it piece by piece gets all of it, however slow it is', async () => {
+test('a slow client that confirms each piece gets all of them', async () => {
   const { platform, call, socket } = await setup([...PIECES, END]);
   let taken = 0;
   while (!String(socket.sent.at(-1)).includes('turnComplete')) {
@@ -162,7 +162,7 @@ test('a client that takes it piece by piece gets all of it, however slow it is',
   await call.ended;
 });
 
-test('a client that says more than the model hears is made to wait', async () => {
+test('a client that sends faster than the model takes is paused', async () => {
   const gate = new Gate();
   const { call, socket, connection } = await setup([gate]);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -176,7 +176,7 @@ test('a client that says more than the model hears is made to wait', async () =>
   await call.ended;
 });
 
-test('a client that is made to wait is not asked for a sign of life meanwhile: it cannot give one', async () => {
+test('a paused client gets no heartbeat, because it cannot answer', async () => {
   const { call, platform, socket, connection } = await setup([new Gate()]);
   connection.sendRealtime = () => new Promise(() => undefined);
   for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
@@ -188,7 +188,7 @@ test('a client that is made to wait is not asked for a sign of life meanwhile: i
   await call.ended;
 });
 
-test('a client that is made to wait for very long may be gone, and is let go', async () => {
+test('a client that is paused for 13 heartbeats is disconnected', async () => {
   const { call, platform, socket, connection } = await setup([new Gate()]);
   connection.sendRealtime = () => new Promise(() => undefined);
   for (let piece = 0; piece < 3; piece++) call.message(JSON.stringify(audio));
@@ -198,7 +198,7 @@ test('a client that is made to wait for very long may be gone, and is let go', a
   await call.ended;
 });
 
-test('a pong to what was never asked takes nothing off', async () => {
+test('a pong without a ping confirms no bytes', async () => {
   const { call, socket, connection } = await setup([...PIECES, END], { isCapable: false, answersPings: true });
   await socket.has(2);
   for (let turn = 0; turn < 100; turn++) {

@@ -19,7 +19,7 @@ async function get(server: EventloomServer, path: string): Promise<{ status: num
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-test('a server with the endpoint describes it, and asks a request without an upgrade for one', async () => {
+test('a server with liveEndpoint describes it in OpenAPI and answers plain requests with 426', async () => {
   const server = setUp({ live: liveEndpoint() });
   const { paths } = (await get(server, '/openapi.json')).body as { paths: Record<string, { get?: object }> };
   const operation = paths['/run_live']?.get;
@@ -29,7 +29,7 @@ test('a server with the endpoint describes it, and asks a request without an upg
   expect(body).toMatchObject({ code: 'UPGRADE_REQUIRED', error: expect.any(String) });
 });
 
-test('a server without the endpoint has no such path and admits no live runs', async () => {
+test('a server without liveEndpoint has no such path and admits no live runs', async () => {
   const server = setUp();
   expect(server.live).toBeUndefined();
   const { paths } = (await get(server, '/openapi.json')).body as { paths: object };
@@ -37,7 +37,7 @@ test('a server without the endpoint has no such path and admits no live runs', a
   expect((await get(server, '/run_live')).status).toBe(404);
 });
 
-test('a server refuses an endpoint that is none', () => {
+test('createServer refuses a live endpoint of another type', () => {
   const options = { live: liveEndpoint } as unknown as Partial<ServerOptions>;
   expect(() => setUp(options)).toThrow(ConfigurationError);
 });

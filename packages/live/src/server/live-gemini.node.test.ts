@@ -11,7 +11,7 @@ import { live } from '../live.ts';
 import { callServer } from './fixtures/call-server.ts';
 import { liveEndpoint } from './live-endpoint.ts';
 
-test('a call goes from the client to the real client of the service and back: speech, words and a tool', async () => {
+test('audio, text and a tool call pass from a WebSocket client through @google/genai and back', async () => {
   const service = await FakeGeminiServer.start();
   service.live.enqueue([
     { heard: 'realtimeInput' },

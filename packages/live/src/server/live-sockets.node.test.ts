@@ -54,7 +54,7 @@ async function sendRaw({ port }: NodeServer, text: string): Promise<string> {
 const HANDSHAKE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
 
-test('a client that stops reading is sent no more than fits on the way, and is let go with a reason', async () => {
+test('a client that stops reading gets only what fits the buffers, and is disconnected with a reason', async () => {
   const server = await start({ limits: { heartbeatMs: 200, maxLiveWaitingBytes: 1_000_000 } });
   const piece = 'x'.repeat(1_000_000);
   const model = speakWith([{ heard: 'content' }, ...Array.from({ length: 200 }, () => piece), END]);
@@ -70,12 +70,12 @@ test('a client that stops reading is sent no more than fits on the way, and is l
   expect([told, code]).toEqual(['SLOW_READER', 1008]);
 });
 
-test('a server without the endpoint answers a request for a WebSocket as any other, with 404', async () => {
+test('a server without liveEndpoint answers a WebSocket request with 404', async () => {
   const server = await start({ live: undefined });
   await expect(callServer(server, QUERY)).rejects.toThrow('404');
 });
 
-test('a token among the protocols opens a call, and the protocol that is not the token is named', async () => {
+test('a token among the WebSocket protocols authenticates the client, and the other protocol is selected', async () => {
   const authenticate = jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
   const server = await start({ authenticate });
   const token = (userId: string) =>
@@ -97,19 +97,19 @@ test('a token among the protocols opens a call, and the protocol that is not the
   expect(await nobody.end()).toMatchObject({ told: 'UNAUTHENTICATED', code: 1008 });
 });
 
-test('a hook that fails is a failure of the server, and lets nobody in', async () => {
+test('an error in authenticate is a server failure and opens no WebSocket', async () => {
   const server = await start({ authenticate: () => Promise.reject(new TypeError('the secret is 42')) });
   const client = await callServer(server, QUERY);
   const end = await client.end();
   expect(end).toEqual({ told: 'INTERNAL', code: 1011, reason: expect.not.stringContaining('42') });
 });
 
-test('a call under a foreign name is refused', async () => {
+test("a run under another user's id is refused", async () => {
   const client = await callServer(await start(), QUERY, { headers: { host: 'evil.example' } });
   expect(await client.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
 });
 
-test('nothing of a client is heard before it is let in', async () => {
+test('frames sent before the client is authenticated are not processed', async () => {
   const gate = Promise.withResolvers<undefined>();
   const server = await start({ authenticate: () => gate.promise });
   const model = speakWith([]);
@@ -130,7 +130,7 @@ test.each([
   expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"\}$/);
 });
 
-test('other upgrades, and those at other addresses, are answered as if none was asked for', async () => {
+test('other upgrades, and upgrades at other addresses, are answered as plain requests', async () => {
   const server = await start();
   const h2c = 'Connection: close, Upgrade\r\nUpgrade: h2c\r\n\r\n';
   expect(await sendRaw(server, `GET /health HTTP/1.1\r\nHost: localhost\r\n${h2c}`)).toMatch(/^HTTP\/1\.1 200 /);
@@ -138,13 +138,13 @@ test('other upgrades, and those at other addresses, are answered as if none was 
   expect(await sendRaw(server, elsewhere)).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test('a handshake that is none is refused', async () => {
+test('an invalid handshake is refused', async () => {
   const head = `GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n`;
   const answer = await sendRaw(await start(), `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('a frame that announces more than is taken is not waited for', async () => {
+test('a frame whose announced length exceeds the limit closes the socket immediately', async () => {
   const server = await start();
   speakWith([]);
   const socket = connect(server.port, '127.0.0.1');
@@ -157,7 +157,7 @@ test('a frame that announces more than is taken is not waited for', async () => 
   socket.destroy();
 });
 
-test('a connection that is cut in mid-call ends it', async () => {
+test('a connection that is cut ends its run', async () => {
   const server = await start();
   const model = speakWith([{ heard: 'content' }, 'Hello', new Gate()]);
   const client = await callServer(server, QUERY);
@@ -169,7 +169,7 @@ test('a connection that is cut in mid-call ends it', async () => {
   expect(connection.isClosed).toBe(true);
 });
 
-test('shutting down asks clients to call again, and waits for none that does not hang up', async () => {
+test('a shutdown closes sockets with 1012 and does not wait for clients that stay', async () => {
   const server = await start({}, 200);
   speakWith(['Hello', END], []);
   const polite = await callServer(server, QUERY);
@@ -187,7 +187,7 @@ test('shutting down asks clients to call again, and waits for none that does not
 test.each([
   ['text that is no UTF-8', [0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff], 1007],
   ['a frame that breaks the protocol', [0xff, 0x80, 0, 0, 0, 0], 1002],
-])('a connection that ends for %s says so', async (_, bytes, code) => {
+])('a connection that ends for %s has its close code', async (_, bytes, code) => {
   const server = await start();
   speakWith([]);
   const client = await callServer(server, QUERY);

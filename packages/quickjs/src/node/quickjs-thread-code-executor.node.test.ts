@@ -48,13 +48,13 @@ async function start(code: string, options: QuickJsCodeExecutorOptions, abortSig
   return { running, executor, platform };
 }
 
-test('code runs on a thread and its output comes back', SLOW, async () => {
+test('code runs on a thread, and its output is returned', SLOW, async () => {
   const { running } = await start('console.log(6 * 7)', {});
   const [, result] = await running;
   expect(result?.content?.parts).toMatchObject([{ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42' } }]);
 });
 
-test('a thread that gives no result is ended when the agent waits no longer, and the run goes on', SLOW, async () => {
+test('a thread without a result is terminated after the time-out, and the run continues', SLOW, async () => {
   const { running, executor, platform } = await start(LONG, UNBOUND);
   await executor.started.promise;
   platform.advance(executor.timeoutMs);
@@ -64,7 +64,7 @@ test('a thread that gives no result is ended when the agent waits no longer, and
   expect(await executor.ended).toMatchObject({ outcome: 'OUTCOME_FAILED' });
 });
 
-test('an abort of the run ends the thread', SLOW, async () => {
+test('an abort of the run terminates the thread', SLOW, async () => {
   const controller = new AbortController();
   const { running, executor } = await start(LONG, UNBOUND, controller.signal);
   await executor.started.promise;
@@ -89,7 +89,7 @@ test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
   },
 );
 
-test('code on a thread holds no more than its memory', SLOW, async () => {
+test('code on a thread keeps to its memory limit', SLOW, async () => {
   const memoryBytes = 24 * 1024 * 1024;
   const code =
     'const held = []; try { for (;;) held.push(new Uint8Array(900_000).fill(1)); } catch {} held.length * 900_000';

@@ -23,7 +23,7 @@ function runIn(threads: QuickJsThreads, ended: string[] = []) {
   };
 }
 
-test('there are never more threads than maxThreads, and none after idleMs', SLOW, async () => {
+test('at most maxThreads threads run, and none after idleMs', SLOW, async () => {
   const threads = new QuickJsThreads({ maxThreads: 2, idleMs: 0 });
   const run = runIn(threads);
   const sizes = new Set<number>();
@@ -39,7 +39,7 @@ test('there are never more threads than maxThreads, and none after idleMs', SLOW
   await vi.waitUntil(() => threads.size === 0);
 });
 
-test('a thread is used again, and nothing is left from the execution before', SLOW, async () => {
+test('a thread is reused without data of the execution before', SLOW, async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const first = 'globalThis.secret = 1; Array.prototype.map = () => "mine"; console.log = () => {}; [1].map(String)';
@@ -49,7 +49,7 @@ test('a thread is used again, and nothing is left from the execution before', SL
   expect(threads.size).toBe(1);
 });
 
-test('owners take turns, and an owner keeps the order', SLOW, async () => {
+test("owners take turns, and each owner's executions keep their order", SLOW, async () => {
   const ended: string[] = [];
   const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
   const running = ['1', '2', '3', '4'].map((code) => run('ann', code));
@@ -58,7 +58,7 @@ test('owners take turns, and an owner keeps the order', SLOW, async () => {
   expect(ended).toEqual(['ann 1', 'ann 2', 'ben 1', 'cleo 1', 'ann 3', 'ben 2', 'ann 4']);
 });
 
-test('an abort ends the code that runs, and the next execution gets a new thread', SLOW, async () => {
+test('an abort ends the running code, and the next execution gets a new thread', SLOW, async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const controller = new AbortController();
@@ -70,7 +70,7 @@ test('an abort ends the code that runs, and the next execution gets a new thread
   expect(threads.size).toBe(1);
 });
 
-test('an abort takes code out of the queue, and code that is aborted already is not run', SLOW, async () => {
+test('an abort removes queued code, and code with an aborted signal does not run', SLOW, async () => {
   const ended: string[] = [];
   const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);
   const holder = new AbortController();
@@ -89,7 +89,7 @@ test('an abort takes code out of the queue, and code that is aborted already is 
   expect(ended.at(-1)).toBe('ben 2');
 });
 
-test('code that waited for maxWaitMs is not run, and the code before it goes on', SLOW, async () => {
+test('code that waited for maxWaitMs fails, and the running code continues', SLOW, async () => {
   const threads = new QuickJsThreads({ maxThreads: 1 });
   const run = runIn(threads);
   const holder = new AbortController();
@@ -106,7 +106,7 @@ test('code that waited for maxWaitMs is not run, and the code before it goes on'
   await running;
 });
 
-test('a bound that cannot work is refused', () => {
+test('an invalid limit is refused', () => {
   for (const maxThreads of [0, -1, 1.5, Number.NaN])
     expect(() => new QuickJsThreads({ maxThreads })).toThrow(ConfigurationError);
   for (const idleMs of [-1, Number.NaN, Infinity])

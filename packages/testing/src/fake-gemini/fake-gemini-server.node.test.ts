@@ -18,7 +18,7 @@ function post(action: string, init: RequestInit = {}): Promise<Response> {
 const generate = (init?: RequestInit) => post('generateContent', init);
 const streamGenerate = (init?: RequestInit) => post('streamGenerateContent?alt=sse', init);
 
-test('a whole answer is JSON', async () => {
+test('jsonReply sends a JSON body', async () => {
   server.enqueue(jsonReply(wireResponse({ text: 'Hello', usage: { totalTokenCount: 3 } })));
   const response = await generate();
   expect(response.status).toBe(200);
@@ -32,21 +32,21 @@ test('a whole answer is JSON', async () => {
   server.assertConsumed();
 });
 
-test('a stream is frames of data lines that end in two line breaks', async () => {
+test('sseReply sends data lines, each followed by an empty line', async () => {
   server.enqueue(sseReply([{ a: 1 }, 'data: as it is\r\n\r\n']));
   const response = await streamGenerate();
   expect(response.headers.get('content-type')).toBe('text/event-stream');
   expect(await response.text()).toBe('data: {"a":1}\r\n\r\ndata: as it is\r\n\r\n');
 });
 
-test('chunks of a text end with a finish reason', () => {
+test('wireChunks ends with a finish reason', () => {
   expect(wireChunks(['a', 'b'], { finishReason: 'MAX_TOKENS' })).toMatchObject([
     { candidates: [{ content: { parts: [{ text: 'a' }] } }] },
     { candidates: [{ content: { parts: [{ text: 'b' }] }, finishReason: 'MAX_TOKENS' }] },
   ]);
 });
 
-test('bytes reach the client in the pieces they were cut into', async () => {
+test('splitBytes decides in which pieces the client gets the bytes', async () => {
   const text = 'Grüße 🌍';
   const bytes = new TextEncoder().encode(`data: ${JSON.stringify({ text })}\r\n\r\n`);
   server.enqueue(sseReply([{ text }], { split: [1] }));
@@ -57,7 +57,7 @@ test('bytes reach the client in the pieces they were cut into', async () => {
   expect(pieces.length).toBeGreaterThan(bytes.length / 2);
 });
 
-test('errors look like the errors of the service', async () => {
+test("errorReply has the shape of the service's errors", async () => {
   server.enqueue(
     errorReply(
       { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'slow down', retryDelay: '3s' },
@@ -77,7 +77,7 @@ test('errors look like the errors of the service', async () => {
   });
 });
 
-test('a socket that is cut fails the request, before the answer and in the middle of it', async () => {
+test('a cut socket fails the request, before or in mid-reply', async () => {
   server.enqueue(cutReply(), sseReply([{ a: 1 }], { end: 'cut' }));
   await expect(streamGenerate()).rejects.toThrow('fetch failed');
   const response = await streamGenerate();
@@ -85,7 +85,7 @@ test('a socket that is cut fails the request, before the answer and in the middl
   expect(server.requests.map(({ closedByClient }) => closedByClient)).toEqual([false, false]);
 });
 
-test('a gate holds an answer, or the frames that follow it', async () => {
+test('a gate holds the reply, or the frames after it', async () => {
   const whole = new Gate();
   const rest = new Gate();
   server.enqueue(sseReply([{ a: 1 }, rest, { b: 2 }], { gate: whole }));
@@ -100,7 +100,7 @@ test('a gate holds an answer, or the frames that follow it', async () => {
   expect((await reader?.read())?.done).toBe(true);
 });
 
-test('a client that goes away is seen', async () => {
+test('a request records that the client closed it', async () => {
   server.enqueue(hangReply(), sseReply([{ a: 1 }], { end: 'hang' }), jsonReply({}));
   for (const index of [0, 1]) {
     const controller = new AbortController();
@@ -135,12 +135,12 @@ test('requests are recorded with path, headers and parsed body', async () => {
   ]);
 });
 
-test('a function answers from the request', async () => {
+test('a function computes the reply from the request', async () => {
   server.enqueue(({ model }) => jsonReply({ model }));
   expect(await (await generate()).json()).toEqual({ model: 'm' });
 });
 
-test('a function that throws fails the assertion', async () => {
+test('a function that throws makes assertConsumed fail', async () => {
   server.enqueue(() => {
     throw new TypeError('not what I wanted');
   });
@@ -148,32 +148,32 @@ test('a function that throws fails the assertion', async () => {
   expect(() => server.assertConsumed()).toThrow('reply 1 threw: not what I wanted');
 });
 
-test('a request that the script does not have is refused and fails the assertion', async () => {
+test('a request beyond the script is refused and makes assertConsumed fail', async () => {
   const response = await generate();
   expect(response.status).toBe(400);
   expect(() => server.assertConsumed()).toThrow(UnexpectedRequestError);
   expect(() => server.assertConsumed()).toThrow('request 1 (/v1beta/models/m:generateContent) was not expected');
 });
 
-test('a path that Gemini does not have, and a body that is no JSON, fail the assertion', async () => {
+test('an unknown path or an invalid JSON body makes assertConsumed fail', async () => {
   expect((await fetch(`${server.url}/nowhere`)).status).toBe(400);
   expect(() => server.assertConsumed()).toThrow('GET /nowhere is no request that Gemini knows');
   server.enqueue(jsonReply({}));
   expect((await generate({ body: '{' })).status).toBe(400);
 });
 
-test('frames for a request that is not streamed fail the assertion', async () => {
+test('frames for a request without streaming make assertConsumed fail', async () => {
   server.enqueue(sseReply([{}]));
   expect((await generate()).status).toBe(400);
   expect(() => server.assertConsumed()).toThrow('reply 1 is streamed');
 });
 
-test('replies that nothing asked for fail the assertion', () => {
+test('unused replies make assertConsumed fail', () => {
   server.enqueue(jsonReply({}), jsonReply({}));
   expect(() => server.assertConsumed()).toThrow(UnconsumedStepsError);
 });
 
-test('a recording is played as it was, and an error gets the status that it names', async () => {
+test('a recording is replayed, and an error reply has the status it names', async () => {
   const error = { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } };
   server.enqueue(
     ...recordedReplies({
@@ -192,7 +192,7 @@ test('a recording is played as it was, and an error gets the status that it name
   server.assertConsumed();
 });
 
-test('it goes away at the end of the block that made it', async () => {
+test('await using closes the server at the end of its block', async () => {
   let url: string;
   {
     await using short = await FakeGeminiServer.start();

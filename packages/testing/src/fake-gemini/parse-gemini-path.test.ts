@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseGeminiPath } from './parse-gemini-path.ts';
 
-test('paths of the Gemini API are read', () => {
+test('parseGeminiPath reads paths of the Gemini API', () => {
   expect(parseGeminiPath('/v1beta/models/gemini-2.5-flash:generateContent')).toEqual({
     apiVersion: 'v1beta',
     model: 'gemini-2.5-flash',
@@ -14,7 +14,7 @@ test('paths of the Gemini API are read', () => {
   });
 });
 
-test('paths of Vertex AI are read', () => {
+test('parseGeminiPath reads paths of Vertex AI', () => {
   expect(parseGeminiPath('/v1beta1/projects/P/locations/L/publishers/google/models/m:generateContent')).toEqual({
     apiVersion: 'v1beta1',
     project: 'P',

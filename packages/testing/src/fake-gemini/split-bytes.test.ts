@@ -11,7 +11,7 @@ test('sizes are used in turn', () => {
   expect(sizesOf(splitBytes(bytes, [5, 1]))).toEqual([5, 1, 5, 1, 5, 1, 5, 1, 5, 1, 2]);
 });
 
-test('a seed gives the same pieces each time, and another seed gives others', () => {
+test('the same seed gives the same pieces, and another seed gives others', () => {
   expect(sizesOf(splitBytes(bytes, { seed: 1 }))).toEqual(sizesOf(splitBytes(bytes, { seed: 1 })));
   expect(sizesOf(splitBytes(bytes, { seed: 1 }))).not.toEqual(sizesOf(splitBytes(bytes, { seed: 2 })));
 });

@@ -26,7 +26,7 @@ async function read(connection: BaseLlmConnection, count = Infinity): Promise<Li
   return responses;
 }
 
-test('steps are said in order: texts, responses, and what a function makes of what was sent', async () => {
+test('steps are played in order: texts, responses, and results of functions', async () => {
   const model = new ScriptedLiveModel([['a', { turnComplete: true }, (sent) => [`${sent.length} sent`]]]);
   const connection = await model.connect(createLlmRequest());
   await connection.sendActivityStart();
@@ -34,7 +34,7 @@ test('steps are said in order: texts, responses, and what a function makes of wh
   model.assertConsumed();
 });
 
-test('a cue holds what follows until the client has sent what it waits for', async () => {
+test('a cue holds the next step until the client sent what it names', async () => {
   const model = new ScriptedLiveModel([[{ heard: /weather/ }, 'sunny', { heard: 'toolResponses' }, 'done']]);
   const connection = await model.connect(createLlmRequest());
   const reader = connection.receive();
@@ -49,7 +49,7 @@ test('a cue holds what follows until the client has sent what it waits for', asy
   expect((await second).value).toEqual(says('done'));
 });
 
-test('what was sent before a cue is reached counts, once', async () => {
+test('a request sent before its cue counts once', async () => {
   const model = new ScriptedLiveModel([[{ heard: 'blob' }, 'one', { heard: 'blob' }, 'two']]);
   const connection = await model.connect(createLlmRequest());
   await connection.sendRealtime({ data: 'AA==', mimeType: 'audio/pcm' });
@@ -60,7 +60,7 @@ test('what was sent before a cue is reached counts, once', async () => {
   expect((await second).value).toEqual(says('two'));
 });
 
-test('a gate holds what follows until the test opens it', async () => {
+test('a gate holds the next step until the test opens it', async () => {
   const gate = new Gate();
   const model = new ScriptedLiveModel([[gate, 'late']]);
   const connection = await model.connect(createLlmRequest());
@@ -70,7 +70,7 @@ test('a gate holds what follows until the test opens it', async () => {
   expect((await first).value).toEqual(says('late'));
 });
 
-test('all that is sent is kept in order, as it was then', async () => {
+test('sent contains copies of all requests in order', async () => {
   const model = new ScriptedLiveModel([[]]);
   const connection = await model.connect(createLlmRequest());
   const content = user('Hi');
@@ -92,7 +92,7 @@ test('all that is sent is kept in order, as it was then', async () => {
   expect(await connection.heard('activityEnd')).toEqual({ activityEnd: true });
 });
 
-test('without recording, cues still hear', async () => {
+test('cues work without recording', async () => {
   const model = new ScriptedLiveModel([[{ heard: 'activityEnd' }, 'yes']], { recordSent: false });
   const connection = await model.connect(createLlmRequest());
   const first = connection.receive().next();
@@ -101,7 +101,7 @@ test('without recording, cues still hear', async () => {
   expect(connection.sent).toEqual([]);
 });
 
-test('after its last step a connection is silent until the client closes it', async () => {
+test('after its last step a connection stays silent until the client closes it', async () => {
   const model = new ScriptedLiveModel([['a']]);
   const connection = await model.connect(createLlmRequest());
   const reading = read(connection);
@@ -122,12 +122,12 @@ test('an end is thrown to the reader and to later sends', async () => {
   model.assertConsumed();
 });
 
-test('what a function throws ends the connection', async () => {
+test('an error thrown by a function ends the connection', async () => {
   const model = new ScriptedLiveModel([[() => Promise.reject(new TypeError('broken'))]]);
   await expect(read(await model.connect(createLlmRequest()))).rejects.toThrow('broken');
 });
 
-test('a script may refuse the setup, be held at a gate, and look at the request', async () => {
+test('a script can refuse the setup, hold it at a gate, and read the request', async () => {
   const refusal = new LiveConnectionError('no such model', { closeCode: 1008, isRetryable: false });
   const gate = new Gate();
   const model = new ScriptedLiveModel([refusal, { gate, steps: ['a'] }, { expect: { tools: ['f'] } }]);
@@ -156,7 +156,7 @@ test('an abort ends the connection, and the wait for one', async () => {
   await expect(model.connect(createLlmRequest(), controller.signal)).rejects.toThrow(RunAbortedError);
 });
 
-test('too many connections, connections and steps left over are reported', async () => {
+test('assertConsumed reports unexpected connections, unused connections and unused steps', async () => {
   const model = new ScriptedLiveModel([['a', 'b']]);
   expect(() => model.assertConsumed()).toThrow(UnconsumedStepsError);
   const connection = await model.connect(createLlmRequest());
@@ -166,7 +166,7 @@ test('too many connections, connections and steps left over are reported', async
   expect(() => model.assertConsumed()).toThrow(UnexpectedModelCallError);
 });
 
-test('a cue that nobody gave is left over', async () => {
+test('assertConsumed reports a cue that was not met', async () => {
   const model = new ScriptedLiveModel([[{ heard: 'blob' }]]);
   const connection = await model.connect(createLlmRequest());
   const reading = read(connection);
@@ -175,7 +175,7 @@ test('a cue that nobody gave is left over', async () => {
   expect(() => model.assertConsumed()).toThrow(UnconsumedStepsError);
 });
 
-test('a function makes scripts for as many connections as there come', async () => {
+test('a function creates the script of each connection', async () => {
   const model = new ScriptedLiveModel((_, index) => [`connection ${index}`]);
   for (let index = 0; index < 3; index++) {
     expect(await read(await model.connect(createLlmRequest()), 1)).toEqual([says(`connection ${index}`)]);
@@ -183,6 +183,6 @@ test('a function makes scripts for as many connections as there come', async () 
   model.assertConsumed();
 });
 
-test('it answers no text request', async () => {
+test('generateContentAsync throws', async () => {
   await expect(new ScriptedLiveModel([]).generateContentAsync().next()).rejects.toThrow(ConfigurationError);
 });

@@ -23,14 +23,14 @@ function modelSays(text: string): LlmResponse {
   return { content: { role: 'model', parts: [{ text }] } };
 }
 
-test('steps answer one call each, in order', async () => {
+test('each step answers one call, in order', async () => {
   const model = new ScriptedModel(['one', { text: 'two' }]);
   expect(await ask(model)).toEqual([{ ...modelSays('one'), finishReason: 'STOP' }]);
   expect(await ask(model)).toEqual([{ ...modelSays('two'), finishReason: 'STOP' }]);
   model.assertConsumed();
 });
 
-test('a streamed reply is its chunks and then what merges them', async () => {
+test('a streamed reply is its chunks and then the merged response', async () => {
   const model = new ScriptedModel([
     { chunks: ['Hel', 'lo', [{ functionCall: { name: 'f', args: {} } }], { usageMetadata: { totalTokenCount: 3 } }] },
   ]);
@@ -47,12 +47,12 @@ test('a streamed reply is its chunks and then what merges them', async () => {
   ]);
 });
 
-test('without streaming only what merges the chunks comes', async () => {
+test('without streaming only the merged response is yielded', async () => {
   const model = new ScriptedModel([{ chunks: ['Hel', 'lo'] }]);
   expect(await ask(model)).toEqual([{ ...modelSays('Hello'), finishReason: 'STOP' }]);
 });
 
-test('a reply without chunks is one chunk when it is streamed', async () => {
+test('a streamed reply without chunks has one chunk', async () => {
   const model = new ScriptedModel(['Hello']);
   expect(await ask(model, asking('hi'), true)).toEqual([
     { ...modelSays('Hello'), partial: true },
@@ -60,7 +60,7 @@ test('a reply without chunks is one chunk when it is streamed', async () => {
   ]);
 });
 
-test('thought, text, calls and parts come in this order', async () => {
+test('parts have the order thought, text, calls, other parts', async () => {
   const model = new ScriptedModel([
     { parts: [{ text: 'last', thoughtSignature: 's' }], calls: [{ name: 'f' }], text: 'b', thought: 'a' },
   ]);
@@ -73,7 +73,7 @@ test('thought, text, calls and parts come in this order', async () => {
   ]);
 });
 
-test('fields beside the content are passed on', async () => {
+test('other fields of a reply are kept', async () => {
   const model = new ScriptedModel([
     { response: { errorCode: 'SAFETY', errorMessage: 'no' } },
     { text: 'cut', response: { finishReason: 'MAX_TOKENS' } },
@@ -82,7 +82,7 @@ test('fields beside the content are passed on', async () => {
   expect(await ask(model)).toEqual([{ ...modelSays('cut'), finishReason: 'MAX_TOKENS' }]);
 });
 
-test('an error is thrown, and after the chunks when there are some', async () => {
+test('an error is thrown, after its chunks if there are some', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
   const model = new ScriptedModel([lost, { chunks: ['a'], error: lost }]);
   await expect(ask(model)).rejects.toBe(lost);
@@ -94,7 +94,7 @@ test('an error is thrown, and after the chunks when there are some', async () =>
   expect(seen).toEqual([{ ...modelSays('a'), partial: true }]);
 });
 
-test('a function answers from the request', async () => {
+test('a function computes the reply from the request', async () => {
   const model = new ScriptedModel([
     (request, { stream, index }) => ({
       text: `${request.contents.length} contents, ${stream ? 'streamed' : 'whole'}, call ${index}`,
@@ -103,7 +103,7 @@ test('a function answers from the request', async () => {
   expect(await ask(model)).toEqual([{ ...modelSays('1 contents, whole, call 0'), finishReason: 'STOP' }]);
 });
 
-test('a call past the end of the script fails, and fails the assertion as well', async () => {
+test('a call beyond the script throws and makes assertConsumed fail', async () => {
   const model = new ScriptedModel(['one']);
   await ask(model);
   await expect(ask(model, asking('again?'))).rejects.toThrow(
@@ -112,7 +112,7 @@ test('a call past the end of the script fails, and fails the assertion as well',
   expect(() => model.assertConsumed()).toThrow(UnexpectedModelCallError);
 });
 
-test('steps that nothing asked for fail the assertion', async () => {
+test('unused steps make assertConsumed fail', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   await ask(model);
   expect(() => model.assertConsumed()).toThrow('2 of 3 steps were not asked for, beginning with step 2');
@@ -133,14 +133,14 @@ test.each([
     },
     'no temperature',
   ],
-])('a request that is not as expected fails: %o', async (expect_, message) => {
+])('a request that does not match its step throws: %o', async (expect_, message) => {
   const model = new ScriptedModel([{ text: 'x', expect: expect_ }]);
   const request = { ...asking('hi'), config: { systemInstruction: 'Be brief.' } };
   await expect(ask(model, request)).rejects.toThrow(`call 1: ${message}`);
   expect(() => model.assertConsumed()).toThrow(UnmetExpectationError);
 });
 
-test('a request that is as expected is answered', async () => {
+test('a request that matches its step is answered', async () => {
   const model = new ScriptedModel([
     {
       text: 'x',
@@ -156,7 +156,7 @@ test('a request that is as expected is answered', async () => {
   model.assertConsumed();
 });
 
-test('recorded requests are copies that later changes do not reach', async () => {
+test('recorded requests are copies', async () => {
   const model = new ScriptedModel(['one']);
   const request = asking('before');
   await ask(model, request);
@@ -165,7 +165,7 @@ test('recorded requests are copies that later changes do not reach', async () =>
   expect(model.requests).toEqual([{ request: asking('before'), stream: false }]);
 });
 
-test('a gate holds an answer until the test opens it', async () => {
+test('a gate holds the reply until the test opens it', async () => {
   const gate = new Gate();
   const model = new ScriptedModel([{ text: 'late', gate }]);
   let answered = false;
@@ -176,7 +176,7 @@ test('a gate holds an answer until the test opens it', async () => {
   await asked;
 });
 
-test('a gate among the chunks holds what follows it', async () => {
+test('a gate among the chunks holds the chunks after it', async () => {
   const gate = new Gate();
   const model = new ScriptedModel([{ chunks: ['a', gate, 'b'] }]);
   const chunks = model.generateContentAsync(asking('hi'), true);
@@ -187,7 +187,7 @@ test('a gate among the chunks holds what follows it', async () => {
   expect((await second).value).toMatchObject(modelSays('b'));
 });
 
-test('an abort ends a call that is held, and one that comes after it', async () => {
+test('an abort ends a held call and refuses later ones', async () => {
   const gate = new Gate();
   const controller = new AbortController();
   const model = new ScriptedModel([{ text: 'never', gate }, 'unused']);
@@ -211,7 +211,7 @@ test('an abort between chunks ends the reply', async () => {
   await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('it presents itself as it is told to', () => {
+test('name and capabilities are those of the options', () => {
   const model = new ScriptedModel([], { model: 'm', outputSchemaWithTools: true });
   expect(model.model).toBe('m');
   expect(model.supportsOutputSchemaWithTools('m')).toBe(true);

@@ -216,7 +216,7 @@ test.each<GeminiClientOptions>([
   { httpOptions: { timeout: 30_500, extraBody: { generationConfig: { topK: 1 }, extra: [1] } } },
   { vertexai: true },
   { vertexai: true, baseUrl: 'https://proxy.example' },
-])('with %j it sends what the whole client sends', expectSame);
+])('with %j the small client sends what GoogleGenAI sends', expectSame);
 
 // Outside of node the whole client takes no project, also with a key.
 test
@@ -225,14 +225,14 @@ test
     { project: 'p' },
     { project: 'p', location: 'eu' },
     { project: 'p', location: 'europe-west4', apiVersion: 'v1' },
-  ])('in a project %j it sends what the whole client sends on node', (options) =>
+  ])('with the project options %j the small client sends what GoogleGenAI sends on node', (options) =>
   expectSame({ vertexai: true, ...options }),
 );
 
-test('a token that only live connections take goes into the address that is for it', () =>
+test('a live token is sent in the address parameter for tokens', () =>
   expectSaidSame({ apiKey: 'auth_tokens/t1', apiVersion: 'v1alpha' }));
 
-test('a live connection that ends before it is set up is an error, and why is told', async () => {
+test('a live connection that ends before its setup throws with the reason', async () => {
   const { live } = createGenAiClient({ apiKey: 'key' });
   const told: unknown[] = [];
   for (const end of ['onerror', 'onclose'] as const) {
@@ -254,7 +254,7 @@ test('a live connection that ends before it is set up is an error, and why is to
   expect(told).toEqual(['no', 'no']);
 });
 
-test('a cache holds tools as a request says them, and what is given stays as it is', async () => {
+test('a cache is created with the tools of a request, and the given tools are not modified', async () => {
   const bodies: { readonly tools?: unknown }[] = [];
   const { models, caches } = createGenAiClient({
     apiKey: 'key',
@@ -279,6 +279,6 @@ test('a cache holds tools as a request says them, and what is given stays as it 
   expect(given).toEqual(toolsOf());
 });
 
-test('without a key there is no client', () => {
+test('createGenAiClient throws without a key', () => {
   expect(() => createGenAiClient({ vertexai: true, project: 'p' })).toThrow(ConfigurationError);
 });

@@ -19,19 +19,19 @@ test.each(['\r\n', '\n', '\r'])('events may end with two of %j, in one piece or 
   expect(await read('da', `ta: {"a":1}${line}`, `${line}data: {"b":2}`, end)).toEqual(['{"a":1}', '{"b":2}']);
 });
 
-test('what is no data is left out', async () => {
+test('fields of an event other than data are ignored', async () => {
   expect(await read(': a comment\n\nevent: end\n\ndata: {}\n\n')).toEqual(['{}']);
 });
 
-test('a body that is no stream is its only event', async () => {
+test('a body that is not a stream is one event', async () => {
   expect(await read('{"error":', '{"code":429}}\n')).toEqual(['{"error":{"code":429}}']);
 });
 
-test('an end within an event is a failure', async () => {
+test('an end inside an event throws', async () => {
   await expect(read('data: {}\n\ndata: {"a":')).rejects.toThrow(TypeError);
 });
 
-test('a long event is searched once, however many pieces it comes in', async () => {
+test('a long event is scanned once however it is split', async () => {
   const split = vi.spyOn(String.prototype, 'split');
   const searched = async (count: number): Promise<number> => {
     split.mockClear();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ENGINE_PATH, meterEngine } from './meter-engine.ts';
 import { meterWasm } from './meter-wasm.ts';
 
-test('the engine is the build of QuickJS that its package depends on, metered (after an update of it: pnpm engine:update)', () => {
+test('the engine file is the metered build of the installed QuickJS package (to update it: pnpm engine:update)', () => {
   expect(Buffer.compare(readFileSync(ENGINE_PATH), meterEngine())).toBe(0);
 });
 
@@ -43,13 +43,13 @@ describe('a metered module', () => {
     ['loop', 1_000, 10],
     ['fill', 99 * 64, 0],
     ['fill', 200 * 64, 1],
-  ])('counts what %s of %i does, and calls %i times', (name, count, calls) => {
+  ])('counts the operations of %s of %i, and ticks %i times', (name, count, calls) => {
     const told: number[] = [];
     start((argument) => told.push(argument)).run(name, count);
     expect(told).toEqual(Array.from({ length: calls }, () => METER.argument));
   });
 
-  test('owes what one instruction spends beyond a call, and pays with the next', () => {
+  test('carries operations beyond a tick over to the next', () => {
     let ticks = 0;
     const { run } = start(() => ticks++);
     run('fill', 1_000 * 64);
@@ -58,18 +58,18 @@ describe('a metered module', () => {
     expect(ticks).toBe(10);
   });
 
-  test('is ended by what is thrown', () => {
+  test('is ended by an error thrown in a tick', () => {
     const { run } = start(() => {
       throw new RangeError('enough');
     });
     expect(() => run('loop', 0)).toThrow('enough');
   });
 
-  test('is known by its mark', () => {
+  test('is recognised by its mark', () => {
     expect(WebAssembly.Module.customSections(start(() => undefined).module, 'mark')).toHaveLength(1);
   });
 
-  test('cannot be made of a module without the import, or with instructions that are not known', () => {
+  test('cannot be made from a module without the import, or with unknown instructions', () => {
     expect(() => meterWasm(sample, { ...METER, name: 'other' })).toThrow(TypeError);
     const unknown = sample.with(sample.lastIndexOf(0xfc), 0xfd);
     expect(() => meterWasm(unknown, METER)).toThrow(TypeError);

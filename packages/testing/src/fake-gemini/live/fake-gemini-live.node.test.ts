@@ -81,7 +81,7 @@ test.each([
   socket.terminate();
 });
 
-test('cues, gates and functions hold and make what follows', async () => {
+test('cues and gates hold the next step, and functions compute it', async () => {
   const gate = new Gate();
   server.live.enqueue([
     { heard: 'clientContent' },
@@ -122,7 +122,7 @@ test('a connection ends as its script says', async () => {
   expect((await (await server.live.connection(2)).closed).code).toBe(1005);
 });
 
-test('a setup may be refused, held, and never completed', async () => {
+test('a setup can be refused, held at a gate, or left incomplete', async () => {
   const gate = new Gate();
   server.live.enqueue({ setup: { close: 1008, reason: 'no' } }, { status: 403 }, { setup: gate }, { setup: null });
   await expect(connect()).rejects.toThrow('1008');
@@ -137,14 +137,14 @@ test('a setup may be refused, held, and never completed', async () => {
   await expect(never).rejects.toThrow('1006');
 });
 
-test('what the service would not take ends the connection', async () => {
+test('invalid frames close the connection with 1007', async () => {
   server.live.enqueue([], [], []);
   expect((await bare('{"clientContent":{}}')).code).toBe(1007);
   expect((await bare('no JSON')).code).toBe(1007);
   expect((await bare('{"setup":{}}', '{"setup":{}}')).code).toBe(1007);
 });
 
-test('something may be said beside the script', async () => {
+test('send adds a frame beside the script', async () => {
   server.live.enqueue([]);
   const { heard, messages } = await connect();
   (await server.live.connection(0)).send(TURN);
@@ -152,7 +152,7 @@ test('something may be said beside the script', async () => {
   expect(messages[1]).toEqual(TURN);
 });
 
-test('a recording is played back: what the service said, after what the client said before it', async () => {
+test('a recording is replayed, each frame after the client frames before it', async () => {
   server.live.enqueue(
     recordedLive({
       frames: [
@@ -171,7 +171,7 @@ test('a recording is played back: what the service said, after what the client s
   server.assertConsumed();
 });
 
-test('connections that were not expected, and what is left of scripts, are reported', async () => {
+test('unexpected connections and unused steps make assertConsumed fail', async () => {
   await expect(connect()).rejects.toThrow('400');
   expect(() => server.assertConsumed()).toThrow(UnexpectedRequestError);
   const other = await FakeGeminiServer.start();
@@ -183,7 +183,7 @@ test('connections that were not expected, and what is left of scripts, are repor
   expect(() => server.assertConsumed()).toThrow('1 steps of live connection 1');
 });
 
-test('a function that throws is reported, and ends the connection', async () => {
+test('a function that throws closes the connection and makes assertConsumed fail', async () => {
   server.live.enqueue([() => Promise.reject(new TypeError('broken'))]);
   expect((await (await connect()).closed).code).toBe(1006);
   expect(() => server.assertConsumed()).toThrow(UnexpectedRequestError);

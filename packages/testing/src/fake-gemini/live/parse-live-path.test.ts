@@ -13,6 +13,6 @@ test.each([
   ],
   ['/v1/models/m:generateContent', undefined],
   ['/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateMusic?key=k1', undefined],
-])('%s is read', (path, expected) => {
+])('parseLivePath reads %s', (path, expected) => {
   expect(parseLivePath(path)).toEqual(expected);
 });

@@ -38,7 +38,7 @@ const SPEECH = { data: 'AA==', mimeType: 'audio/pcm' };
 test.each([
   ['is lost', {}, []],
   ['has no time left and no successor', { liveReconnect: false }, [{ goAway: { timeLeftMs: 0 } }]],
-])('an agent that waits to hand over makes no connection for one that %s', async (_, runConfig, last) => {
+])('an agent that waits to transfer opens no connection for an agent that %s', async (_, runConfig, last) => {
   const gate = new Gate();
   const completed = new Gate();
   // Another connection would be refused: its script has one.
@@ -58,7 +58,7 @@ test.each([
   expect(await responses()).toEqual([COMPLETED, ['slow', { result: 'booked' }], COMPLETED]);
 });
 
-test('of several hand-overs in one breath the first happens, and the others are told that they did not', async () => {
+test('of several transfers in one model message the first runs, and the others are answered as interrupted', async () => {
   const second = speaker('second', []);
   const third = speaker('third', ['Hello', END]);
   const transfers = calls(
@@ -76,7 +76,7 @@ test('of several hand-overs in one breath the first happens, and the others are 
   expect(second.model.attempts).toBe(0);
 });
 
-test('an agent hands over when its other calls are over, and who follows knows what came of them and hears what was said', async () => {
+test('a transfer waits for the running tool calls, and the next agent gets their results and the audio sent meanwhile', async () => {
   const gate = new Gate();
   const completed = new Gate();
   // A call that is made when the agent hands over already is nobody's.
@@ -99,7 +99,7 @@ test('an agent hands over when its other calls are over, and who follows knows w
   second.model.assertConsumed();
 });
 
-test('who hangs up while an agent that hands over waits for its calls waits for none, and what was said goes to the next', async () => {
+test('a hang-up while a transfer waits for tool calls interrupts them, and the next agent gets the audio sent before it', async () => {
   const first = speaker('first', [calls(['slow'], ['task_completed'])], { tools: [slow(new Gate())] });
   const second = speaker('second', [{ heard: /interrupted/ }, { heard: 'blob' }]);
   const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
@@ -113,7 +113,7 @@ test('who hangs up while an agent that hands over waits for its calls waits for 
   expect(second.model.connections[0]?.sent).toContainEqual({ blob: SPEECH });
 });
 
-test('of two hand-overs at once one happens, and the other is answered as cut off', async () => {
+test('of two transfers in separate messages one runs, and the other is answered as interrupted', async () => {
   const gate = new Gate();
   const near = speaker('near', ['Hello', END]);
   const far = speaker('far', []);
@@ -142,22 +142,25 @@ test.each<[string, Partial<LlmAgentConfig>]>([
   ['beforeToolCallback', { beforeToolCallback: () => new Promise(() => undefined) }],
   ['afterToolCallback', { afterToolCallback: () => new Promise(() => undefined) }],
   ['onToolErrorCallback', { onToolErrorCallback: () => new Promise(() => undefined) }],
-])('a call whose %s never settles keeps no run open, and has a response afterwards', async (which, config) => {
-  const tool = new FunctionTool({
-    name: 'book',
-    description: '',
-    execute: () => {
-      if (which === 'onToolErrorCallback') throw new TypeError('no');
-      return which === 'the tool' ? new Promise(() => undefined) : 'booked';
-    },
-  });
-  const bot = speaker('bot', [calls(['book']), 'Well'], { tools: [tool], ...config });
-  const { queue, stream, responses } = await setup(bot.agent);
-  for await (const event of stream) if (event.partial) queue.close();
-  expect(await responses()).toEqual([['book', INTERRUPTED]]);
-});
+])(
+  'a call whose %s never settles does not keep the run open, and has a stored response afterwards',
+  async (which, config) => {
+    const tool = new FunctionTool({
+      name: 'book',
+      description: '',
+      execute: () => {
+        if (which === 'onToolErrorCallback') throw new TypeError('no');
+        return which === 'the tool' ? new Promise(() => undefined) : 'booked';
+      },
+    });
+    const bot = speaker('bot', [calls(['book']), 'Well'], { tools: [tool], ...config });
+    const { queue, stream, responses } = await setup(bot.agent);
+    for await (const event of stream) if (event.partial) queue.close();
+    expect(await responses()).toEqual([['book', INTERRUPTED]]);
+  },
+);
 
-test('two calls with one id are both stopped when the run ends', async () => {
+test('two calls with the same id are both stopped when the run ends', async () => {
   const never = new FunctionTool({ name: 'never', description: '', execute: () => new Promise(() => undefined) });
   const bot = speaker('bot', [calls(['never']), calls(['never']), 'Well'], { tools: [never] });
   const { queue, stream, responses } = await setup(bot.agent);

@@ -4,31 +4,34 @@ import { expect, test } from 'vitest';
 import { END, START, StateGraph } from './index.ts';
 import { scenario, scripted } from '../../runner/src/fixtures/scenario.ts';
 
-test.each([false, true])('what nodes tell is told at once under a tool too, streamInner: %s', async (streamInner) => {
-  const gate = new Gate();
-  const taken: boolean[] = [];
-  const graph = new StateGraph({ name: 'graph' })
-    .addNode('work', async (_: string, context) => {
-      taken.push(await context.emitProgress(40, 'reading'));
-      await gate.pass();
-      return 'done';
-    })
-    .addEdge(START, 'work')
-    .addEdge('work', END)
-    .compile({ nodeLifecycleEvents: true });
-  const tools = [new AgentTool({ agent: graph, streamInner })];
-  const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
-  const { start, stored } = await scenario({ agent });
-  const told: unknown[] = [];
-  for await (const { author, nodeEvent } of start()) {
-    if (nodeEvent) told.push([author, nodeEvent.eventType]);
-    // The node waits: what it told is here before it is done.
-    if (nodeEvent?.progress === 40) gate.open();
-  }
-  expect(told).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));
-  expect(taken).toEqual([true]);
-  expect((await stored()).some(({ nodeEvent }) => nodeEvent)).toBe(false);
-});
+test.each([false, true])(
+  'node events are streamed immediately from a graph that is called as a tool, streamInner: %s',
+  async (streamInner) => {
+    const gate = new Gate();
+    const taken: boolean[] = [];
+    const graph = new StateGraph({ name: 'graph' })
+      .addNode('work', async (_: string, context) => {
+        taken.push(await context.emitProgress(40, 'reading'));
+        await gate.pass();
+        return 'done';
+      })
+      .addEdge(START, 'work')
+      .addEdge('work', END)
+      .compile({ nodeLifecycleEvents: true });
+    const tools = [new AgentTool({ agent: graph, streamInner })];
+    const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
+    const { start, stored } = await scenario({ agent });
+    const told: unknown[] = [];
+    for await (const { author, nodeEvent } of start()) {
+      if (nodeEvent) told.push([author, nodeEvent.eventType]);
+      // The node waits: what it told is here before it is done.
+      if (nodeEvent?.progress === 40) gate.open();
+    }
+    expect(told).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));
+    expect(taken).toEqual([true]);
+    expect((await stored()).some(({ nodeEvent }) => nodeEvent)).toBe(false);
+  },
+);
 
 test("events of a graph that is a node's tool are streamed", async () => {
   const told = new StateGraph({ name: 'told' })
