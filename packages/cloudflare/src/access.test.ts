@@ -121,7 +121,7 @@ test('what a client says of who it is stays with the client', async () => {
 });
 
 test.each([SESSIONS, `${SESSIONS}/s/runs/e-1`, '/list-apps'])(
-  'it is asked once who a request comes from, also when it is refused: %s',
+  'authenticate runs once per request, also for refused requests: %s',
   async (path) => {
     const answers: (AuthenticatedUser | undefined)[] = [undefined, { userId: 'ann' }];
     const { ask, users } = createWorker({ authenticate: () => () => answers.shift() });

@@ -70,7 +70,7 @@ test('what cannot work is an answer, and is reported once; that the Worker lives
 });
 
 test.each([{ origins: ['app.example'] }, { limits: { maxRuns: -1 } }])(
-  'what cannot work is found in the Worker: %j',
+  'an invalid configuration is found when the Worker starts: %j',
   async (options) => {
     const { handler } = createCloudflareServer<CloudflareBindings>({
       appNames: ['app'],

@@ -111,7 +111,7 @@ describe('a resumable run whose object dies', () => {
   });
 
   test.each(WORK_STEPS)(
-    'tells who reads on what was committed once and in order, when it had come to "%s"',
+    'yields committed events once and in order to a reader that continues after a halt at "%s"',
     async (step) => {
       const run = await beginAndHalt(step);
       const seen = step === 'ask' ? { seqs: [], events: [] } : await seenOf(run);
@@ -183,7 +183,7 @@ describe('a resumable run whose object dies', () => {
   });
 
   test.each(['stream', 'work'] as const)(
-    'is given up when it dies at each attempt, in "%s", and an event says so',
+    'is given up after each attempt halted in "%s", with an error event',
     async (step) => {
       await beginAndHalt(step);
       for (const _attempt of [2, 3]) {

@@ -122,7 +122,7 @@ test('a key that is wiped after it was handed in stays in use', async () => {
 });
 
 test.each([[], [new Uint8Array(16)], [createEncryptionKey(), new Uint8Array(33)]].map((keys) => ({ keys })))(
-  'keys that cannot be are refused: $keys.length',
+  'invalid keys are refused: $keys.length',
   ({ keys }) => {
     expect(() => new EncryptedCredentialService({ store: new MapStore(), keys })).toThrow(ConfigurationError);
   },
@@ -136,7 +136,7 @@ test('a key is read from base64, in either alphabet and with a line’s end', ()
 });
 
 test.each(['', 'hunter2', 'hunter2!', btoa('hunter2 is no key'), btoa('hunter2'.repeat(9))])(
-  'what is no key is refused and not quoted: %s',
+  'an invalid key is refused and not quoted: %s',
   (text) => {
     const read = () => parseEncryptionKey(text);
     expect(read).toThrow(ConfigurationError);

@@ -18,7 +18,7 @@ test.each([
 });
 
 test.each(['gpt-5', 'gemini', 'my-gemini-2.5', 'models/gemma-3', 'gemini-2.5-flash:generateContent?', ''])(
-  '"%s" is none',
+  '"%s" is not a Gemini model',
   (name) => {
     expect(geminiModels({ apiKey: 'a-test-key' })(name)).toBeUndefined();
   },

@@ -8,7 +8,7 @@ import { waiting } from './fixtures/waiting-run.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test.each([undefined, 'items'])(
-  'a history grows as the run does, whatever the channels hold, under the stateKey %s',
+  'a history grows linearly with the run whatever the channels hold, with the stateKey %s',
   async (stateKey) => {
     const item = (round: number) => ({ round, text: 'some words about it' });
     const sizeOf = async (rounds: number) => {

@@ -103,7 +103,7 @@ function lastEventOf(
   if (!history)
     return fail(`has no run ${wanted === undefined ? '' : `${JSON.stringify(wanted)} `}of the graph "${plan.name}"`);
   if (!events.some((event) => event.invocationId === invocationId && beginsResumableRun(event)))
-    return fail('was not begun with `resumable: true`, so nothing goes on from its steps');
+    return fail('was not started with `resumable: true`, so no fork can continue from its steps');
   const { executionId } = history;
   const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
   const [begin] = own;

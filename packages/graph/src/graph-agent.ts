@@ -116,7 +116,7 @@ export class GraphAgent extends BaseAgent {
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
     if (userContent?.parts?.some(({ functionResponse }) => functionResponse)) {
       throw new InvalidRequestError(
-        `graph "${this.name}": the run that asked this is over, so nothing can go on with the answer; send a message to begin anew`,
+        `graph "${this.name}": the run that asked this question has ended and cannot use the answer; send a message to start a new run`,
       );
     }
     const text = contentText(userContent);

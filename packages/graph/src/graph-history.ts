@@ -93,7 +93,7 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
   const { executionId = '', branch } = begin;
   const own = events.ofExecution(executionId, stretch);
   const keys = [...plan.channels.values()].flatMap(({ stateKey }) => stateKey ?? []);
-  const told = keys.length === 0 ? own : events.ofExecutionAndKeys(executionId, keys, until(own, events, stretch));
+  const executed = keys.length === 0 ? own : events.ofExecutionAndKeys(executionId, keys, until(own, events, stretch));
   const record = new GraphRecord(plan);
   const channels = new ChannelHistory(plan);
   const steps: (Mutable<StepHistory> & { readonly nodes: NodeHistory[] })[] = [];
@@ -114,7 +114,7 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     if (last?.step !== step) steps.push((last = { step, nodes: [], open: [], changed: {}, added: {} }));
     return last;
   };
-  for (const event of told) {
+  for (const event of executed) {
     if (event.executionId !== executionId || event.author === 'user') {
       channels.noteKeys(event);
       continue;

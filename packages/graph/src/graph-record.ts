@@ -46,7 +46,7 @@ export class GraphRecord {
   /** Outputs of runs that other runs started, and the digests of their inputs. */
   readonly inner = new Map<string, { readonly output: JsonValue | undefined; readonly given: string | undefined }>();
   /** Ids of the runs whose events have content. */
-  readonly told = new Set<string>();
+  readonly withContent = new Set<string>();
   /** The event with which the graph began; undefined before it. */
   begin: Event | undefined;
   /** The last event before the current step: of the previous step, or one that changed channels from outside. */
@@ -79,7 +79,7 @@ export class GraphRecord {
     if (run === FINISH) this.isFinished = true;
     if (run === UPDATE) this.#beginStep(event);
     const place = placeOf(run);
-    if (event.content) this.told.add(run);
+    if (event.content) this.withContent.add(run);
     if (run.includes('~')) this.inner.set(run, { output, given });
     if (place?.step !== this.progress.step) return;
     this.progress.complete(place.index, { output, next });

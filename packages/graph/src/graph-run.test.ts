@@ -80,7 +80,7 @@ test.each<[string, () => unknown, RegExp]>([
   ['gives nothing', () => undefined, /must give the name of a route/],
   ['gives no route at all', () => [], /must give the name of a route/],
   ['gives what is no name', () => [5], /must give the name of a route/],
-  ['gives a route that there is not', () => 'off', /the route "off"; its routes are: on/],
+  ['returns an unknown route', () => 'off', /has no route "off"; its routes are: on/],
 ])('a router that %s is an error that names where it is', async (_, router, fault) => {
   for (const from of [START, 'work'] as const) {
     const graph = new StateGraph({ name: 'g' }).addNode('work', () => 1);

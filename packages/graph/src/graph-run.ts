@@ -108,11 +108,12 @@ export class GraphRun {
     const output = await validateValue(this.#plan.name, 'output', this.#params.outputSchema, outputOf(arrivals));
     const [only] = arrivals;
     // Content that the node's event already holds is not repeated.
-    const isTold = arrivals.length === 1 && only !== undefined && this.#record.told.has(runId(only.step, only.index));
+    const isRepeated =
+      arrivals.length === 1 && only !== undefined && this.#record.withContent.has(runId(only.step, only.index));
     const agentState = toAgentState({ node: END, run: FINISH, ...(output === undefined ? {} : { output }) });
     const text = typeof output === 'string' ? output : JSON.stringify(output ?? null);
     return this.#context.createEvent({
-      ...(isTold || output === undefined ? {} : { content: { role: 'model', parts: [{ text }] } }),
+      ...(isRepeated || output === undefined ? {} : { content: { role: 'model', parts: [{ text }] } }),
       [STRUCTURED_OUTPUT]: output,
       actions: { agentState },
     });

@@ -1,4 +1,4 @@
-// Graph agents: nodes and edges, channels, routes, joins, questions to people, and runs that go on where they were.
+// Graph agents: nodes and edges, channels, routes, joins, questions to people, and runs that resume at the current node.
 
 // Channels
 export type {

@@ -17,7 +17,7 @@ class Speaker extends BaseAgent {
 const same = (input: unknown): unknown => input;
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7].flatMap((width) => [[width, 'functions'] as const, [width, 'agents'] as const]))(
-  'one run goes on with any number of answers, %s %s before each, in this process and in new ones',
+  'one run resumes with any number of answers, %s %s before each, in this process and in new ones',
   async (width, kind) => {
     const graph = new StateGraph<Channels, AnyNodes>({ name: 'g' });
     const names = Array.from({ length: width }, (_, index) => `n${index}`);

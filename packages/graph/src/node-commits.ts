@@ -69,14 +69,14 @@ export class NodeCommits {
     const way = this.#plan.ways.get(name);
     if (!way?.routes) {
       if (route !== undefined)
-        throw new NodeError(name, `goes on by the route ${JSON.stringify(route)}; it has no routes`);
+        throw new NodeError(
+          name,
+          `sets the route ${JSON.stringify(route)}, but it has no routes; add them with addRoutes`,
+        );
       return [...(way?.targets ?? [])];
     }
     if (way.router && route !== undefined)
-      throw new NodeError(
-        name,
-        `sets the route ${JSON.stringify(route)}, and has a router; one of them says where it goes on`,
-      );
+      throw new NodeError(name, `sets the route ${JSON.stringify(route)} and has a router; use one of them`);
     const step = this.#record.progress.step;
     const named = way.router
       ? await routed(name, () => way.router?.(output as never, { state: state ?? this.#channels.snapshot(), step }))
@@ -86,7 +86,7 @@ export class NodeCommits {
       const targets = way.routes.get(each) ?? way.routes.get(DEFAULT_ROUTE);
       if (!targets) {
         const routes = [...way.routes.keys()].join(', ');
-        throw new NodeError(name, `goes on by the route ${JSON.stringify(each)}; its routes are: ${routes}`);
+        throw new NodeError(name, `has no route ${JSON.stringify(each)}; its routes are: ${routes}`);
       }
       for (const target of targets) if (!next.includes(target)) next.push(target);
     }

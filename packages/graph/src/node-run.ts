@@ -237,7 +237,7 @@ export class NodeRun {
   /** Adds an event to the stream of the graph. @throws RunAbortedError if the stream has no reader */
   async post(event: Event): Promise<true> {
     if (await this.#graph.events.post(event)) return true;
-    throw new RunAbortedError(`node "${this.node.name}": nobody reads its events any more`);
+    throw new RunAbortedError(`node "${this.node.name}": the reader of its events stopped reading`);
   }
 
   async #tell(object: string, eventType: string, news?: LifecycleNews): Promise<void> {

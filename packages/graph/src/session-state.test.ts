@@ -9,7 +9,7 @@ import { outputOf, run } from './fixtures/state-run.ts';
 const idle = (): null => null;
 
 test.each([0, 1])(
-  'nodes of a step see the state that the step found and their own, whichever is first: %s',
+  'nodes see the state at the beginning of their step and their own changes, whichever runs first: %s',
   async (first) => {
     const gates = [new Gate(), new Gate()] as const;
     gates[first]?.open();
@@ -50,35 +50,32 @@ test.each([0, 1])(
   },
 );
 
-test.each([false, true])(
-  'a node sees what those that it runs changed, and they see what it did, beside others: %s',
-  async (isBeside) => {
-    const model = new ScriptedModel(['a draft']);
-    const writer = new LlmAgent({ name: 'writer', model, instruction: 'About {topic}.', outputKey: 'draft' });
-    const inner = node('inner', (_: unknown, { callbackContext: { state } }) => {
-      const found = [state.get('topic'), state.get('draft')];
-      state.set('inner', true);
-      return found;
-    });
-    const agent = new StateGraph({ name: 'g' })
-      .addNode('before', () => 1)
-      .addNode('work', async (_: unknown, context) => {
-        const { state } = context.callbackContext;
-        state.set('topic', 'rain');
-        await context.runNode(writer, 'go');
-        return [await context.runNode(inner, null), state.get('draft'), state.get('inner')];
-      })
-      .addNode('beside', () => 1)
-      .addEdge(START, 'before')
-      .addConditionalEdges('before', () => (isBeside ? 'both' : 'one'), { both: ['work', 'beside'], one: 'work' })
-      .addEdge('work', END)
-      .addEdge('beside', END)
-      .compile();
-    const seen = [['rain', 'a draft'], 'a draft', true];
-    expect(await outputOf(agent)).toEqual(isBeside ? { work: seen, beside: 1 } : seen);
-    expect(JSON.stringify(model.requests[0]?.request.config)).toContain('About rain.');
-  },
-);
+test.each([false, true])('a node sees state changes of its inner nodes, and they see its own: %s', async (isBeside) => {
+  const model = new ScriptedModel(['a draft']);
+  const writer = new LlmAgent({ name: 'writer', model, instruction: 'About {topic}.', outputKey: 'draft' });
+  const inner = node('inner', (_: unknown, { callbackContext: { state } }) => {
+    const found = [state.get('topic'), state.get('draft')];
+    state.set('inner', true);
+    return found;
+  });
+  const agent = new StateGraph({ name: 'g' })
+    .addNode('before', () => 1)
+    .addNode('work', async (_: unknown, context) => {
+      const { state } = context.callbackContext;
+      state.set('topic', 'rain');
+      await context.runNode(writer, 'go');
+      return [await context.runNode(inner, null), state.get('draft'), state.get('inner')];
+    })
+    .addNode('beside', () => 1)
+    .addEdge(START, 'before')
+    .addConditionalEdges('before', () => (isBeside ? 'both' : 'one'), { both: ['work', 'beside'], one: 'work' })
+    .addEdge('work', END)
+    .addEdge('beside', END)
+    .compile();
+  const seen = [['rain', 'a draft'], 'a draft', true];
+  expect(await outputOf(agent)).toEqual(isBeside ? { work: seen, beside: 1 } : seen);
+  expect(JSON.stringify(model.requests[0]?.request.config)).toContain('About rain.');
+});
 
 test("concurrent inner nodes do not see each other's state changes", async () => {
   const gate = new Gate();
@@ -166,7 +163,7 @@ test('nodes of a sub-graph see the state at the beginning of the outer step', as
 });
 
 test.each([false, true])(
-  'a node sees what an agent that is a tool changed, and what one removed that it runs, beside others: %s',
+  'a node sees what an agent called as a tool changed and an inner node removed: %s',
   async (isBeside) => {
     const model = new ScriptedModel(['yo']);
     const said = new LlmAgent({ name: 'said', model, outputKey: 'said' });

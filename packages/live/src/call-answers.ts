@@ -47,7 +47,7 @@ export class CallAnswers {
   async #sendUnderWay(): Promise<void> {
     const { context, emit, answer, call } = this.#params;
     const { id = '', name = '' } = call;
-    const functionResponse = { id, name, response: { status: 'under way; what it finds is told as it comes' } };
+    const functionResponse = { id, name, response: { status: 'running; its results follow as they come' } };
     this.#isStored = true;
     await emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     if (!this.#isStreamed) return answer(functionResponse);
@@ -126,7 +126,7 @@ class SentChunks {
     this.#chunks.push(chunk);
   }
 
-  /** Returns the part of a response that does not repeat the chunks: a failure without its output, a result of its own. Undefined when there is none. */
+  /** Returns the part of a response that does not repeat the chunks: an error without its output, or a result that is not among the chunks. Undefined if there is none. */
   newPartOf(response: AnswerValue): AnswerValue | undefined {
     if ('error' in response) {
       const { output, ...failure } = response;

@@ -1,6 +1,6 @@
 /** Advice about an error of a live run. */
 export interface ErrorAdvice {
-  /** `stop`: end the call. `retry`: try again after a while, a few times. `continue`: go on reading. */
+  /** `stop`: end the call. `retry`: try again after a while, a few times. `continue`: keep reading. */
   readonly action: 'stop' | 'retry' | 'continue';
   /** True for an error that should be logged: an unknown code, or a fault in code or configuration. */
   readonly log: boolean;

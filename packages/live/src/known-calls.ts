@@ -31,7 +31,7 @@ export class KnownCalls {
     return this.#context.session.events.length;
   }
 
-  /** A session begins that was told the history. */
+  /** Records the start of a connection that got the history. */
   began(): void {
     this.#stretches = [{ from: this.#end, to: Infinity }];
     this.#isPastHandle = false;

@@ -87,9 +87,12 @@ test('a tool with an input stream does not prolong an ended invocation', async (
       for await (const _request of inputStream ?? []) yield 'heard';
     },
   });
-  const { stream, stored } = await setup([call('listen', 'c1'), { heard: /under way/ }, call('hang_up', 'c2')], {
-    agent: { tools: [listen, hangUp] },
-  });
+  const { stream, stored } = await setup(
+    [call('listen', 'c1'), { heard: /its results follow/ }, call('hang_up', 'c2')],
+    {
+      agent: { tools: [listen, hangUp] },
+    },
+  );
   for await (const _ of stream);
   expect((await stored()).at(-1)).toMatchObject({ content: { parts: [{ functionResponse: { name: 'hang_up' } }] } });
 });

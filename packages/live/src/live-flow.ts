@@ -315,7 +315,7 @@ class LiveFlow {
 
   /** @throws RunAbortedError when the run has no reader */
   async #emit(event: Event): Promise<void> {
-    if (!(await this.#emitted.emit(event))) throw new RunAbortedError('nobody reads the events of this run any more');
+    if (!(await this.#emitted.emit(event))) throw new RunAbortedError('the reader of this run stopped reading');
     this.#endIfDone();
   }
 }

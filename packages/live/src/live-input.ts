@@ -39,7 +39,7 @@ export class LiveInput {
   /** Responses to the model's calls that wait to be sent. They outlive a connection, and come from the runtime, not from the client. */
   readonly answers = new Fifo<LiveRequest>();
   readonly #params: LiveInputParams;
-  /** Running calls that give control away: the client's requests wait for the next agent meanwhile. */
+  /** Running calls that transfer control. While there are any, the client's requests wait for the next agent. */
   readonly #held = new Map<FunctionCall, () => void>();
   #isOn = false;
   #watching: AbortController | undefined;
@@ -94,7 +94,7 @@ export class LiveInput {
     this.#answerPump = undefined;
   }
 
-  /** Lets the client's requests wait until a call has ended. If the client hangs up meanwhile, the call gets some seconds. */
+  /** Holds the client's requests back until a call has ended. If the client hangs up in that time, the call gets some seconds. */
   hold(call: FunctionCall): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held.set(call, resolve);

@@ -172,7 +172,7 @@ test('a tool with an input stream reads client media, sends chunks to the model,
   expect((await stored()).map(summaryOf)).toEqual([
     'user: watch',
     'bot: watch()',
-    'bot: watch={"status":"under way; what it finds is told as it comes"}',
+    'bot: watch={"status":"running; its results follow as they come"}',
     'bot: stop_streaming()',
     'bot: stop_streaming={"status":"stopped watch"}',
     'bot: end',

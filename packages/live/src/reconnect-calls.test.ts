@@ -62,7 +62,7 @@ test.each<[string, RunConfig, ScriptedLiveScript, object[]]>([
     ],
   ],
 ])(
-  'a response reaches the model after its connection died, in a form it can take: %s',
+  'a response reaches the model after its connection was lost, in a form the next one accepts: %s',
   async (_, config, first, sent) => {
     const model: ScriptedLiveModel = new ScriptedLiveModel([first, [{ heard: /done/ }, 'Done', END]]);
     const agent = new LlmAgent({ name: 'bot', model, tools: [slowTool(() => model)] });

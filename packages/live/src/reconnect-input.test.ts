@@ -36,7 +36,7 @@ test.each([
   ['sendActivityEnd', { activityEnd: true }],
   ['sendContent', { content: image }],
 ] as const)(
-  'what a lost connection did not take and no history tells is sent to the next one: %s',
+  'requests that a lost connection did not consume and the history lacks are sent to the next one: %s',
   async (send, sent) => {
     const gate = new Gate();
     const { model, queue, stream } = await liveScenario({
@@ -66,7 +66,7 @@ test.each([
   ['a handle of before', { sessionResumption: {} }, [{ liveSessionResumptionUpdate: { newHandle: 'h' } }], []],
   ['a handle of meanwhile', { sessionResumption: {} }, [], [{ liveSessionResumptionUpdate: { newHandle: 'h' } }]],
 ])(
-  'who speaks when a connection is lost still speaks on the next one, which has all of it, made with %s',
+  'an open activity continues on the next connection with all its audio, made with %s',
   async (_, config, before, meanwhile) => {
     const { model, queue, stream } = await liveScenario({
       model: [

@@ -5,7 +5,7 @@ import { readTurns } from './fixtures/live-turns.ts';
 import { reconnecting, textOf } from './fixtures/reconnecting.ts';
 
 test.each([[{ goAway: { timeLeftMs: 100 } }], [{ ends: 1006 }], [{ ends: 1011 }]])(
-  'after %o the run goes on with the newest handle, and the consumer sees no break',
+  "after %o the run continues with the newest handle, without a gap in the reader's events",
   async (end) => {
     const { model, queue, stream, stored } = await reconnecting(
       [

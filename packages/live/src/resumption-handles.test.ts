@@ -23,7 +23,7 @@ function asked({ connections }: ScriptedLiveModel) {
 }
 
 test.each(['hands over', 'is done'])(
-  'the handle that a run is given is for its first connection: an agent after one that %s is told the history',
+  'a given handle is used by the first connection only: after an agent that %s the next agent gets the history',
   async (how) => {
     const isTransfer = how === 'hands over';
     const second = speaker('second', [[{ heard: 'history' }, 'Second', END]]);

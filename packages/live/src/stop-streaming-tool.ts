@@ -12,7 +12,7 @@ export class StopStreamingTool extends BaseTool {
   constructor(stop: (toolName: string) => boolean) {
     super({
       name: STOP_STREAMING,
-      description: 'Stops a function that is still under way and reports as it goes on.',
+      description: 'Stops a function that is still running and reports its results as they come.',
       idempotent: true,
     });
     this.#stop = stop;
@@ -30,6 +30,6 @@ export class StopStreamingTool extends BaseTool {
   override runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
     const name = String(args[FUNCTION_NAME]);
     const isStopped = this.#stop(name);
-    return Promise.resolve(isStopped ? { status: `stopped ${name}` } : { error: `${name} is not under way` });
+    return Promise.resolve(isStopped ? { status: `stopped ${name}` } : { error: `${name} is not running` });
   }
 }

@@ -12,7 +12,7 @@ import { expect, test } from 'vitest';
 import { liveScenario } from './fixtures/live-scenario.ts';
 
 const END = { turnComplete: true };
-const UNDER_WAY = 'under way; what it finds is told as it comes';
+const UNDER_WAY = 'running; its results follow as they come';
 
 function call(args: Record<string, unknown> = {}, id: string | undefined = 'c') {
   const functionCall: FunctionCall = { ...(id && { id }), name: 'watch', args };

@@ -71,7 +71,7 @@ export async function createEngine({ wasmModule, memoryBytes, onTick }: EnginePa
   return engine;
 }
 
-/** Texts are copied to where memory was found: without this, over the beginning of everything where there is none. */
+/** Makes the allocator throw when it is out of memory. QuickJS would otherwise copy strings to address 0. */
 function failWithoutMemory(module: QuickJSEmscriptenModule): void {
   const allocate = module._malloc.bind(module);
   module._malloc = (size) => {

@@ -31,7 +31,7 @@ const OPTIONS: OptionNames<QuickJsCodeExecutorOptions> = {
 /** Time that an execution may take in addition to its code: to start a thread and load the engine on a busy machine. */
 const ALLOWANCE_MS = 5_000;
 
-/** Blocks marked `tool_code` count as Python: the model that writes them is told which language the executor runs. */
+/** Blocks marked `tool_code` count as Python: the model that writes them gets an error that names the executor's language. */
 const DELIMITERS: readonly CodeDelimiters[] = [
   ['```javascript\n', '\n```'],
   ['```js\n', '\n```'],
@@ -48,12 +48,12 @@ const INSTRUCTION = [
 /**
  * Runs a model's JavaScript in QuickJS compiled to WebAssembly, in a new instance of the engine for each execution. The code has the
  * language and a `console`, and the files of the user's message as `files` by name (the text of text files, the base64 of
- * others); it has no network, no file system, no timers, no modules and no way to the host. Top-level `await` works. What is
- * printed is the result; when nothing is, the value of the last expression is. Errors tell the lines.
+ * others); it has no network, no file system, no timers, no modules and no way to the host. Top-level `await` works. The
+ * printed output is the result; without output it is the value of the last expression. Errors contain line numbers.
  *
- * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up, also
- * inside one call of a built-in function: a run's abort is seen before the code starts and not while it runs. Where other work
- * must go on meanwhile, on node, use QuickJsThreadCodeExecutor of `@eventloom/quickjs/node`.
+ * The code runs on the calling thread and blocks it until it ends or `timeoutMs` (1 second) or `maxOperations` is used up, even
+ * inside one call of a built-in function. An abort of the run is noticed before the code starts, but not while it runs. On node,
+ * QuickJsThreadCodeExecutor of `@eventloom/quickjs/node` runs the code on a thread and does not block.
  */
 export class QuickJsCodeExecutor extends BaseCodeExecutor {
   readonly #settings: Omit<RunInQuickJsParams, 'code' | 'now'>;

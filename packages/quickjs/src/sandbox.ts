@@ -153,7 +153,7 @@ class OutputBuffer {
 
   /** With a note behind it when something was left out. */
   get stderr(): string {
-    return this.isFull ? `${this.#stderr}The output was cut off here.\n` : this.#stderr;
+    return this.isFull ? `${this.#stderr}The output was truncated here.\n` : this.#stderr;
   }
 
   write(stream: 'stdout' | 'stderr', line: string): void {

@@ -82,7 +82,7 @@ test('an onAgentErrorCallback that answers nothing lets the agent fail, with one
 });
 
 test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', 'afterAgentCallback'] as const)(
-  'what a %s throws fails the run as an error of the agent',
+  'an error in %s fails the run with the code AGENT',
   async (callback) => {
     const { run, session } = await scenario({
       model: ['answer'],

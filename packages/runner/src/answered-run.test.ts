@@ -36,7 +36,7 @@ test('an answer whose run is never the one that was looked up is refused, with t
 });
 
 test.each([12, 13, 14, 15])(
-  'an answer goes on with a run that was answered %s rounds before, when another run has a call of that id as well',
+  'an answer resumes the run that asked, %s rounds after its last answer, even if another run has a call with the same id',
   async (rounds) => {
     const sessionService = new InMemorySessionService();
     await sessionService.createSession({ appName: 'app', ...IDS });

@@ -51,7 +51,7 @@ test('an aborted run ends with the completion event and then the error', async (
 });
 
 test.each(['before it is asked for anything', 'while it waits for its session'])(
-  'a run that is aborted %s ends with the completion event and then the error',
+  'a run that is aborted %s yields the completion event and then throws',
   async (when) => {
     const { runner, stored } = await scenario({ agent: twice });
     await runner.sessionService.acquireLease(KEY);

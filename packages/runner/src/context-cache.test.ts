@@ -70,7 +70,7 @@ test('without a config nothing is said of caches', async () => {
 });
 
 test.each([{ cacheIntervals: 0 }, { cacheIntervals: 101 }, { ttlSeconds: 0 }, { minTokens: -1 }, { ttl: 5 }])(
-  'what cannot work is refused: %j',
+  'an invalid cache config is refused: %j',
   async (config) => {
     await expect(setUp(config, [])).rejects.toThrow(/contextCacheConfig/);
   },

@@ -46,7 +46,7 @@ describe.each(['none', 'sse'] as const)('with streamingMode %s, arguments of a c
   });
 
   test.each([196, 5000, 100_000])(
-    'that nest %i levels are answered to the model, and the run goes on',
+    'nested %i levels deep are answered to the model, and the run continues',
     async (levels) => {
       const calls: unknown[] = [];
       const { run, stored, model } = await scenario({

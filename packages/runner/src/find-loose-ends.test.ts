@@ -9,7 +9,7 @@ const look = new FunctionTool({ name: 'look', description: '', execute: () => 's
 const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
 
 test.each([true, false])(
-  'a session whose runs ended, or wait for answers, has no loose ends (resumable: %s)',
+  'findLooseEnds returns none if every run ended or waits for answers (resumable: %s)',
   async (resumable) => {
     const model = [{ calls: [{ name: 'look' }] }, 'Seen.', { calls: [{ id: 'c', name: 'wait' }] }, 'Thanks.'];
     const { run, sessionService } = await scenario({ model, agent: { tools: [look, wait] }, resumable });

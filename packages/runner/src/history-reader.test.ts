@@ -16,7 +16,7 @@ test('a cold turn of a compacted session reads as much after 20 turns as after 3
 });
 
 test.each([[5], [1500], [2990]])(
-  'a cold turn reads as much after a rewind to before compactions, to turn %i of 3,000',
+  'a cold turn reads the same number of events after a rewind across compactions, to turn %i of 3,000',
   async (target) => {
     const { turns, warm, cold, sessionService } = await setUp();
     const ids = await turns(3000);
@@ -68,7 +68,7 @@ test('what was appended after a compaction is seen, also when it is dated before
 });
 
 test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
-  'a cold turn sees what counts in any mix of compactions, rewinds and early-dated events (seed %i)',
+  'a cold turn reads the right events in random mixes of compactions, rewinds and early timestamps (seed %i)',
   async (seed) => {
     let state = seed;
     const random = (below: number): number => {

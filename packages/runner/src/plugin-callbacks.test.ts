@@ -99,29 +99,26 @@ test.each([
   ['beforeToolCallback', [callF, 'x'], 'tool'],
   ['afterToolCallback', [callF, 'x'], 'tool'],
   ['onToolErrorCallback', [callF, 'x'], 'tool'],
-] as const)(
-  'a plugin’s %s is asked before the agent’s own, and its answer is final',
-  async (callback, steps, about) => {
-    const answer = about === 'model' ? reply('plugin') : { by: 'plugin' };
-    const plugins = [
-      new Answering('silent', { [callback]: () => undefined }),
-      new Answering('first', { [callback]: () => answer }),
-      new Answering('second', { [callback]: () => expect.unreachable() }),
-    ];
-    const tool = toolOf(() => {
-      if (callback === 'onToolErrorCallback') throw new RangeError('broken');
-      return 'tool';
-    });
-    const { run } = await scenario({
-      model: steps,
-      agent: { tools: [tool], [callback]: () => expect.unreachable() },
-      plugins,
-    });
-    const events = await run();
-    if (about === 'model') expect(textOf(events[0])).toBe('plugin');
-    else expect(responseOf(events[1])).toEqual({ by: 'plugin' });
-  },
-);
+] as const)("a plugin's %s runs before the agent's own, and its answer is final", async (callback, steps, about) => {
+  const answer = about === 'model' ? reply('plugin') : { by: 'plugin' };
+  const plugins = [
+    new Answering('silent', { [callback]: () => undefined }),
+    new Answering('first', { [callback]: () => answer }),
+    new Answering('second', { [callback]: () => expect.unreachable() }),
+  ];
+  const tool = toolOf(() => {
+    if (callback === 'onToolErrorCallback') throw new RangeError('broken');
+    return 'tool';
+  });
+  const { run } = await scenario({
+    model: steps,
+    agent: { tools: [tool], [callback]: () => expect.unreachable() },
+    plugins,
+  });
+  const events = await run();
+  if (about === 'model') expect(textOf(events[0])).toBe('plugin');
+  else expect(responseOf(events[1])).toEqual({ by: 'plugin' });
+});
 
 test('a plugin may choose the tools of a request', async () => {
   const tools = ['a', 'b', 'c'].map((name) => new FunctionTool({ name, description: '', execute: () => name }));

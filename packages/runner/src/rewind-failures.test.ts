@@ -30,7 +30,7 @@ test('a rewind commits once, before any artifact is touched, and says at its end
 });
 
 test.each(EACH_CALL)(
-  'when call %i (%s) of a rewind fails, nothing is changed, or the next turn has all right',
+  'when call %i (%s) of a rewind fails, nothing has changed or the next turn completes it',
   async (n) => {
     const { rewind, calls, view, turn, agent, stored } = await setUp();
     const events = (await stored()).events.length;
@@ -104,7 +104,7 @@ test.each(EACH_CALL)('an abort during call %i (%s) leaves nothing changed, or th
 });
 
 test.each(EACH_CALL)(
-  'a lease that is lost before call %i (%s) leaves nothing changed, or the rewind to its new owner',
+  'when the lease is lost before call %i (%s), nothing has changed or the new owner completes the rewind',
   async (n, name) => {
     const { rewind, calls, view, turn, other, agent, artifacts } = await setUp();
     let writes = 0;

@@ -190,7 +190,7 @@ describe('bounds', () => {
   });
 
   test.each([{ maxLlmCalls: 0 }, { maxLlmCalls: Infinity }, { maxParallelToolCalls: 'x' }, { onBusy: 'reject' }, 5])(
-    '%j are none: the run is refused, and nothing is stored',
+    'invalid defaults %j refuse the run, and nothing is stored',
     async (bounds) => {
       const { run, stored } = await scenario({ model: ['never'] });
       await expect(run('hi', { bounds: bounds as never })).rejects.toBeInstanceOf(ConfigurationError);

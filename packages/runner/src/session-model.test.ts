@@ -188,7 +188,7 @@ async function play(seed: number): Promise<void> {
 }
 
 test.each(Array.from({ length: 10 }, (_, index) => index * 25))(
-  'whatever is said, written, saved, summed up and rewound: state, artifacts and contents are what they have to be (seeds from %i)',
+  'random messages, writes, artifacts, compactions and rewinds give the state, artifacts and contents of a simple model (seeds from %i)',
   async (first) => {
     for (let seed = first; seed < first + 25; seed++) await play(seed);
   },

@@ -95,7 +95,7 @@ test('tool callbacks and the tool share the context of the call', async () => {
 });
 
 test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as const)(
-  'what a %s throws fails the run',
+  'an error in %s fails the run',
   async (callback) => {
     const { run } = await scenario({
       model: [callF],

@@ -72,7 +72,7 @@ test('the tool for it stands before the agent’s own', async () => {
 });
 
 test.each([['nobody'], ['lead'], [undefined], [5]])(
-  'a hand-over to %j, who cannot be handed over to, is an error that the model is told of',
+  'a transfer to %j, which is not allowed, is answered to the model as an error',
   async (name) => {
     const model = new ScriptedModel([transferTo(name), 'I do it myself.']);
     const lead = new LlmAgent({ name: 'lead', model, subAgents: [scripted('helper', [])] });

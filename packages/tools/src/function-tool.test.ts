@@ -37,20 +37,17 @@ test.each([
     { type: 'OBJECT', properties: { city: { type: 'STRING' } } },
     'city: Instance type "number" is invalid. Expected "string".',
   ],
-])(
-  'arguments that %s does not let through are answered with what is wrong, and the function is not called',
-  async (_, schema, issue) => {
-    const tool = new FunctionTool({
-      name: 'weather',
-      description: '',
-      parameters: schema,
-      execute: (): never => expect.unreachable(),
-    });
-    expect(await tool.runAsync({ args: { city: 5 }, toolContext: toolContext() })).toEqual({
-      error: `the arguments of weather are not valid: ${issue}`,
-    });
-  },
-);
+])('arguments that %s rejects are answered with the reason, and execute is not called', async (_, schema, issue) => {
+  const tool = new FunctionTool({
+    name: 'weather',
+    description: '',
+    parameters: schema,
+    execute: (): never => expect.unreachable(),
+  });
+  expect(await tool.runAsync({ args: { city: 5 }, toolContext: toolContext() })).toEqual({
+    error: `the arguments of weather are not valid: ${issue}`,
+  });
+});
 
 test('waits for a schema that checks asynchronously', async () => {
   const schema = {

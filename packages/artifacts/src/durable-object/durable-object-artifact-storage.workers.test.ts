@@ -62,7 +62,7 @@ test('an object that was evicted has everything, and its numbers go on after a d
 });
 
 test(
-  'what is as large as the limit is stored, and what is larger is refused and changes nothing',
+  'an artifact of the maximum size is stored, and a larger one is refused and changes nothing',
   { timeout: 30_000 },
   () =>
     inObject(newObject(), async (service, storage) => {

@@ -47,21 +47,17 @@ test('more versions than a list gives at once are listed, known and deleted', { 
   expect(await service.saveArtifact({ ...KEY, artifact: BYTES })).toBe(1104);
 });
 
-test(
-  'more names than a list gives at once are listed, each once, and none that is deleted',
-  { timeout: 60_000 },
-  async () => {
-    const names = Array.from({ length: 1103 }, (_, index) => `name ${index}`);
-    await Promise.all(names.map((name) => storeVersion(name, 0)));
-    await Promise.all(names.slice(0, 20).map((name) => storeVersion(name, 1)));
-    // More than a page of what is deleted, as it holds metadata.
-    const deleted = names.slice(0, 105);
-    await Promise.all(deleted.map((filename) => service.deleteArtifact({ ...KEY, filename })));
-    const again = deleted.slice(100);
-    await Promise.all(again.map((filename) => service.saveArtifact({ ...KEY, filename, artifact: BYTES })));
-    expect(await service.listArtifactKeys(KEY)).toEqual(names.slice(100).sort());
-  },
-);
+test('more names than one R2 list page are listed once each, without deleted ones', { timeout: 60_000 }, async () => {
+  const names = Array.from({ length: 1103 }, (_, index) => `name ${index}`);
+  await Promise.all(names.map((name) => storeVersion(name, 0)));
+  await Promise.all(names.slice(0, 20).map((name) => storeVersion(name, 1)));
+  // More than a page of what is deleted, as it holds metadata.
+  const deleted = names.slice(0, 105);
+  await Promise.all(deleted.map((filename) => service.deleteArtifact({ ...KEY, filename })));
+  const again = deleted.slice(100);
+  await Promise.all(again.map((filename) => service.saveArtifact({ ...KEY, filename, artifact: BYTES })));
+  expect(await service.listArtifactKeys(KEY)).toEqual(names.slice(100).sort());
+});
 
 test('an artifact costs the operations that are promised', async () => {
   const counted: Record<string, number> = {};

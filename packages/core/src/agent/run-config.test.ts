@@ -150,7 +150,7 @@ test.each(Object.entries(WRONG))(
 );
 
 test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.resolve({})])(
-  'defaults are a plain object, and not %j',
+  'checkRunConfigDefaults refuses %j, which is not a plain object',
   (value) => {
     expect(() => checkRunConfigDefaults(value as never)).toThrow(new RegExp('^runConfig: must be a plain object'));
   },
@@ -180,7 +180,7 @@ test.each([
 });
 
 test.each([{ maxLlmCalls: 0 }, { maxParallelToolCalls: 1.5 }, { maxLlmCalls: '5' }, { busyWaitMs: 5 }])(
-  '%j are no bounds',
+  '%j are not valid bounds',
   (bounds) => {
     expect(() => mergeRunConfigs({}, {}, bounds as never)).toThrow(ConfigurationError);
   },

@@ -15,14 +15,14 @@ class Lookup extends BaseTool {
 }
 
 test.each(['a', '_a', 'get_weather', 'ns.tool:v1-x', '__proto__', 'x'.repeat(128)])(
-  'a tool may be called %s',
+  'a tool may have the name %s',
   (name) => {
     expect(new Lookup({ name, description: 'd' }).name).toBe(name);
   },
 );
 
 test.each(['', '1a', '-a', '.a', 'a b', 'a\n', 'ä', 'a/b', 'x'.repeat(129), undefined, 5])(
-  'a tool may not be called %j',
+  'a tool may not have the name %j',
   (name) => {
     expect(() => new Lookup({ name: name as string, description: 'd' })).toThrow(ConfigurationError);
   },

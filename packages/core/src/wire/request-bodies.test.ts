@@ -55,7 +55,7 @@ describe('the body of a run', () => {
   });
 
   test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
-    'refuses %s of the run config, unless it is a field of the body',
+    'refuses the RunConfig field %s, unless it is a field of the body',
     (option) => {
       if (Object.hasOwn(RUN_BODY.fields ?? {}, option)) return;
       const snake = option.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -103,7 +103,7 @@ test.each([
   [false, [{ output: 1 }, true], [{ result: [1] }, false]],
   [true, [{ output: 1 }, undefined], [{ result: [1] }, undefined]],
 ] as const)(
-  'a tool that lets the model speak on is declared so, and answers as it goes (Vertex AI: %s)',
+  'a non-blocking tool is declared NON_BLOCKING and sends its chunks (Vertex AI: %s)',
   async (vertexai, chunk, whole) => {
     const count = new FunctionTool({
       name: 'count',

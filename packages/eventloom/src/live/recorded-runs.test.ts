@@ -175,7 +175,7 @@ const cases = Object.keys(recordings).flatMap((name) => [
 ]);
 
 test.each(cases)(
-  'in %s frames, a run on the recording %s gives these events, and stores those that are whole',
+  'in %s frames, a run over the recording %s yields the expected events and stores the whole ones',
   async (frames, name) => {
     const recording = playable(recordings[name].frames as LiveRecording['frames']);
     const setup = recording.frames[0]?.msg['setup'] as { model: string; generationConfig?: object } | undefined;

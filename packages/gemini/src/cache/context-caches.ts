@@ -79,16 +79,16 @@ export class ContextCaches {
     removed?.catch((error: unknown) => this.report('a cache could not be deleted', error));
   }
 
-  /** Tells the platform what went wrong with a cache: the request does without. */
+  /** Reports a cache failure to the platform. The request is sent without the cache. */
   report(what: string, cause: unknown): void {
-    const told = ModelError.isInstance(cause) ? cause.message : statusOf(cause);
+    const reason = ModelError.isInstance(cause) ? cause.message : statusOf(cause);
     this.#platform.background(
-      Promise.reject(new ModelError(`context caching: ${what} (${told})`, { errorCode: 'CONTEXT_CACHE' })),
+      Promise.reject(new ModelError(`context caching: ${what} (${reason})`, { errorCode: 'CONTEXT_CACHE' })),
     );
   }
 }
 
-/** The message of a failed call may hold the key, so only its status is told. */
+/** Returns the status of a failed call. Its message may contain the key and is not reported. */
 function statusOf(error: unknown): string {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
   return typeof status === 'number' ? `status ${status}` : 'no answer';

@@ -83,7 +83,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   UNAVAILABLE: 'the connection to the service failed',
 };
 
-/** The client's ApiError is told by its shape: importing the class would load the whole client. */
+/** Recognises the client's ApiError by its shape: importing the class would load the whole client. */
 function httpStatusOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('status' in error)) return undefined;
   return typeof error.status === 'number' && error.status >= 400 ? error.status : undefined;

@@ -25,12 +25,12 @@ export interface GeminiLiveConnectionParams {
   readonly dialect: LiveDialect;
   /** Counts what is sent, where the service tells what it consumed. */
   readonly sends: CountedSends | undefined;
-  /** The setup announced a past, for which the service waits. */
+  /** True if the setup announced a history, for which the service waits. */
   readonly isPastAwaited: boolean;
   readonly platform: Platform;
   /** Returns the error that the connection ended with; undefined while it is open. */
   readonly failure: () => EventloomError | undefined;
-  /** Nothing that is sent goes on its way any more. */
+  /** Called when the network takes no bytes any more. */
   readonly onStall: () => void;
   /** Called when this side closes the connection. */
   readonly onClose: () => void;
@@ -172,7 +172,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     try {
       const { session } = this.#params;
       if (this.#isPastAwaited) {
-        // Nobody told a past: the service is not to wait for it any longer.
+        // No history was sent: this ends the service's wait for it.
         this.#isPastAwaited = false;
         session.sendClientContent({ turnComplete: true });
         this.#params.sends?.add();

@@ -72,7 +72,7 @@ describe('a connection after its setup', () => {
   });
 
   test.each(['{"serverContent":', '"text"', '{"toolCall":{"functionCalls":"f"}}'])(
-    'and gets the frame %s ends, and the process lives',
+    'that gets the frame %s ends, and the process lives',
     async (frame) => {
       server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
       const connection = await gemini().connect(requestWith());

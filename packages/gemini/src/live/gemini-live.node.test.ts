@@ -83,7 +83,7 @@ test('content that the client refuses throws, and the connection stays open', as
 });
 
 test.each(['binary', 'text'] as const)(
-  'messages in %s frames come in order, those right behind the setup too',
+  'messages in %s frames arrive in order, including those directly after the setup',
   async (frames) => {
     const texts = Array.from({ length: 200 }, (_, index) => `${index} Grüße 🌍`);
     const steps = texts.map((text) => ({ serverContent: { modelTurn: { parts: [{ text }] } } }));

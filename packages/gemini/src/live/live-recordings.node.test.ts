@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 test.skipIf(recorded.length === 0).each(cases)(
-  'in %s frames, the recording %s comes out as it was said',
+  'in %s frames, the recording %s is parsed as expected',
   async (frames, name) => {
     const recorded = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as LiveRecording;
     const recording = { frames: recorded.frames.map(({ dir, msg }) => ({ dir, msg: toOurWay(msg) })) };

@@ -58,7 +58,7 @@ export function toConnectionError({ model, ending, isSetUp, hasHandle, redact }:
   );
 }
 
-/** The service's code for what a reason says; undefined when it says nothing of that kind. */
+/** Returns the service's error code for a close reason, or undefined if the reason matches none. */
 function codeIn(reason: string, isFault: boolean): string | undefined {
   if (QUOTA.test(reason)) return 'RESOURCE_EXHAUSTED';
   if (isFault) return undefined;

@@ -56,7 +56,7 @@ function addServerContent(response: LiveLlmResponse, content: LiveServerContent)
   response.errorMessage = `the model ended its turn: ${turnCompleteReason}`;
 }
 
-/** A number that is no HTTP status is told as it is. */
+/** A number that is not an HTTP status becomes the code unchanged. */
 export function errorCodeOf(code: number): string {
   return code >= 400 && code < 600 ? statusCode(code) : String(code);
 }
@@ -76,7 +76,7 @@ function toUsage(usage: LiveUsage): UsageMetadata {
   };
 }
 
-/** Milliseconds of a protobuf duration, undefined for what is none. */
+/** Converts a protobuf duration to milliseconds. Undefined for any other value. */
 function toMs(duration: string | undefined): number | undefined {
   const seconds = /^(\d+(?:\.\d+)?)s$/.exec(duration ?? '')?.[1];
   return seconds === undefined ? undefined : Math.round(Number(seconds) * 1000);

@@ -45,7 +45,7 @@ export class WatchedConnection {
     this.#listener = listener;
   }
 
-  /** Opens it, and settles when it is set up. Ends are told to the listener too. */
+  /** Opens the connection. Resolves when its setup is complete. The listener gets its end too. */
   async open(live: Live, { setup, ...parameters }: ConnectParameters): Promise<LiveSession> {
     this.#setup = setup;
     const factory: unknown = Reflect.get(live, 'webSocketFactory');
@@ -63,12 +63,12 @@ export class WatchedConnection {
     return this.#session;
   }
 
-  /** Bytes that were sent and are not on their way yet; 0 where the runtime does not tell. */
+  /** Number of bytes that were sent and that the network has not taken yet; 0 if the runtime does not report it. */
   get bufferedBytes(): number {
     return this.#runtimeSocket.bufferedAmount ?? 0;
   }
 
-  /** Ends it in peace: what was sent is still on its way. The listener is told nothing any more. */
+  /** Closes the connection after the bytes already sent. The listener is not called any more. */
   close(): void {
     this.#isEnded = true;
     try {
@@ -78,14 +78,14 @@ export class WatchedConnection {
     }
   }
 
-  /** Ends it now, whatever the other side does. The listener is told nothing any more. */
+  /** Ends the connection immediately, without waiting for the service. The listener is not called any more. */
   terminate(): void {
     this.#isEnded = true;
     if (this.#runtimeSocket.terminate) this.#runtimeSocket.terminate();
     else this.close();
   }
 
-  /** Lets the service wait, where the runtime can. */
+  /** Pauses the socket, if the runtime can. */
   pause(): void {
     if (!this.#isEnded) this.#runtimeSocket.pause?.();
   }
@@ -171,8 +171,8 @@ function isFactory(value: unknown): value is ClientSocketFactory {
 const VALUES: ReadonlySet<string> = new Set(['args', 'response']);
 
 /**
- * A message without its nulls: protobuf's JSON may write a field that is not set as null, and nobody after this has to know. In
- * lists they are left out as well. The message itself where it has none; what calls and responses hold is left as it is.
+ * Removes null fields and null items from a message: protobuf's JSON may write an unset field as null. Returns the same object if there
+ * are none. Null inside call arguments and function responses is kept.
  */
 export function withoutNulls<T extends object>(message: T): T {
   return hasNull(message) ? (stripped(message) as T) : message;

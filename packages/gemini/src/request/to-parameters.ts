@@ -12,7 +12,7 @@ export interface RequestTarget {
   readonly exchange: HttpExchange;
 }
 
-/** A request in the client's terms. The request itself is not modified, and nothing of it is rewritten by the client. */
+/** Converts a request to the client's parameters. The request is not modified, and the client modifies no object of it. */
 export function toParameters(request: LlmRequest, target: RequestTarget): GenerateContentParameters {
   const { model, client, exchange } = target;
   const { vertexai } = client;

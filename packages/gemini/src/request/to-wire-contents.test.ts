@@ -64,7 +64,7 @@ test("a request to continue is added only if the last content is the model's", (
 });
 
 test.each(['', 'YQ==', 'YWI=', 'YWJj', 'AAECAwQFBgcICQ==', '+/+/'])(
-  '%s is base64 as it should be and stays',
+  '%s is standard base64 and is not changed',
   (data) => {
     expect(normaliseBase64(data)).toBe(data);
   },

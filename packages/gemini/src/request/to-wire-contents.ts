@@ -7,7 +7,7 @@ const GO_ON = 'Go on as you were instructed.';
  * Converts contents to what the service accepts. A content that needs no change is the same object; none is modified.
  *
  * A request has to end with a user turn or function responses. One that does not (an agent in a loop reads its own last reply, an
- * agent with all of its task in the instruction reads nothing) gets a user turn that says to go on.
+ * agent with all of its task in the instruction reads nothing) gets a user turn that asks the model to continue.
  */
 export function toWireContents(contents: readonly Content[], vertexai: boolean): Content[] {
   const wire = contents.map((content) => toWireContent(content, vertexai));

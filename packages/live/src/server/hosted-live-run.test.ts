@@ -97,7 +97,7 @@ test('a client that sends pings and reads no pongs is disconnected', async () =>
 });
 
 test.each(['the client says so', 'the server drains'])(
-  'of a call that ends because %s nothing more is heard, and a microphone that is still on is no fault',
+  'after %s no client frame is processed, and audio frames are not errors',
   async (why) => {
     const { calls, call, socket, connection } = await setup([new Gate()], ROOMY);
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -30,7 +30,7 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
 const CALL_OVER: SocketClose = { code: 1000, reason: 'the call is over' };
 /** The heartbeats without a sign of life, or without progress, after which the client is disconnected. */
 const MAX_MISSED_BEATS = 2;
-/** The heartbeats for which a client may be paused: meanwhile it gives no sign of life. */
+/** Maximum number of heartbeats that a client may be paused. A paused client cannot answer a heartbeat. */
 const MAX_PAUSED_BEATS = 10;
 /** Time that a run has to end after its client disconnected. */
 const GRACE_MS = 5000;
@@ -129,7 +129,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     if (this.#missedBeats < MAX_MISSED_BEATS) this.#writer.ping();
     else
       this.#disconnect(
-        new SlowReaderError('for so long the client took nothing, or gave no sign of it, that it was let go'),
+        new SlowReaderError('the client read nothing, or did not answer heartbeats, for too long and was disconnected'),
       );
   }
 

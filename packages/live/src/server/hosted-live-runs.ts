@@ -37,7 +37,7 @@ import { LIVE_PROTOCOL, type LiveQuery, parseLiveQuery } from './live-query.ts';
 /** The parameters that differ from run to run. */
 type OwnParams = Omit<HostedLiveRunParams, 'platform' | 'limits' | 'bounds' | 'maxWaiting' | 'unconfirmed'>;
 
-/** The live runs of a server, while they last. A live run has one client, and nothing of it is kept for another one. */
+/** The open live runs of a server. A live run has one client, and no other client can follow it. */
 export class HostedLiveRuns implements LiveHost {
   readonly #server: LiveServer;
   readonly #heartbeat: Heartbeat<HostedLiveRun>;

@@ -25,7 +25,7 @@ test.each([
   ['as its pongs tell', { isCapable: false, answersPings: true }],
   ['as far as is known', { isCapable: false }],
 ])(
-  'the run waits while more is under way than may be, and the client is let go when it takes nothing: %s',
+  'the run waits while more than maxWaiting is unread, and a client that reads nothing is disconnected: %s',
   async (_how, how) => {
     const { platform, call, socket, connection } = await setup([...PIECES, END], how);
     await socket.has(2);

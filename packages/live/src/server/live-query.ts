@@ -27,7 +27,8 @@ export const LIVE_PARAMETERS = {
   on_busy: 'What to do when the session is busy: `queue` (default, up to 5 seconds), `reject` or `interrupt`.',
   input_audio_transcription: '`true`: what the user says comes as text too.',
   output_audio_transcription: '`true`: what the model says comes as text too.',
-  enable_session_resumption: '`true`: the service is asked for handles with which a lost connection to it goes on.',
+  enable_session_resumption:
+    '`true`: requests resumption handles, with which a new connection to the service continues the session of a lost one.',
   proactive_audio: '`true`: the model may choose not to answer.',
   enable_affective_dialog: '`true`: the model hears moods.',
   save_live_blob: '`true`: the audio of both sides is saved as artifacts.',

@@ -143,7 +143,7 @@ test('what is no database is refused, with its path', () => {
 });
 
 test.each(['memory.schema', 'memory.words'])(
-  'a file whose %s is of a newer version is refused and left as it is',
+  'a file whose %s is of a newer version is refused and not changed',
   (key) => {
     new SqliteMemoryService({ path }).close();
     const database = new DatabaseSync(path);

@@ -74,7 +74,7 @@ test('an abort of the run terminates the thread', SLOW, async () => {
 });
 
 test.each([LONG, 'const text = "x".repeat(5e6); for (;;) text.indexOf("y")'])(
-  'code is stopped by its own time also inside a built-in function: %s',
+  'timeoutMs stops code inside a built-in function: %s',
   SLOW,
   async (code) => {
     const startMs = performance.now();

@@ -7,7 +7,7 @@ export interface QuickJsThreadCodeExecutorOptions extends QuickJsCodeExecutorOpt
   /** The threads that run the code. Default: a pool that all executors of the process share. */
   readonly threads?: QuickJsThreads;
   /**
-   * Maximum time that code waits for a thread, in milliseconds. After that the model is told that the code was not run. Default 30,000.
+   * Maximum time that code waits for a thread, in milliseconds. After that the code is not run, and the model gets an error result. Default 30,000.
    */
   readonly maxWaitMs?: number;
 }

@@ -213,7 +213,7 @@ async function leftConfirmedCall(lastAct: LastAct, inNewRun = false) {
 }
 
 test.each([false, true])(
-  'a confirmed call that ran gets the result in the ledger (answer in a new run: %s)',
+  'a confirmed call that ran gets its result from the ledger (answer in a new run: %s)',
   async (inNewRun) => {
     const { runner, sessionService, params, newMessage, askAgain, askedIn, paid } = await leftConfirmedCall(
       'finishes the call',
@@ -303,7 +303,7 @@ test.each([
     { functionCall: { id: 'c', name: 'f', args: {} } } as Part,
   ],
 ] as const)(
-  'a run that was left at a whole reply of %s is over only if that is all',
+  'a run interrupted after a whole reply of %s is completed only if nothing is left to do',
   async (_, toRoot, isOver, config = {}, part = { text: 'Done.' }) => {
     const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
     await sessionService.createSession(KEY);

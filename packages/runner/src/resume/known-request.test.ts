@@ -21,7 +21,7 @@ const textsOf = (events: readonly Event[]): (string | undefined)[] =>
   events.filter(({ content }) => content?.parts?.[0]?.text).map(textOf);
 
 test.each([true, false])(
-  'an answer that is sent again after a kill is stored and run once (resumable: %s)',
+  'an answer sent again after a kill is stored and processed once (resumable: %s)',
   async (resumable) => {
     // Killed at each commit between the begin and the end.
     for (let commit = 1, isLast = false; !isLast; commit++) {

@@ -47,7 +47,7 @@ describe('an answer alone goes on with the run that asked', () => {
   });
 
   test.each([true, false])(
-    'a confirmation, of agents side by side whose calls have the same id: %s',
+    'a confirmation reaches its own agent when parallel agents use the same call id: %s',
     async (resumable) => {
       const { run, begin } = await setUp();
       let paid = 0;

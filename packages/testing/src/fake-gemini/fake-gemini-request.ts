@@ -13,7 +13,7 @@ export interface FakeGeminiRequest extends GeminiPath {
   readonly body: FakeGeminiRequestBody;
   /** True when the client closed the connection before the answer was complete; settled by `ended`. */
   readonly closedByClient: boolean;
-  /** Settles when the exchange is over: answered in full, or cut off by either side. */
+  /** Settles when the exchange has ended: answered in full, or interrupted by either side. */
   readonly ended: Promise<void>;
 }
 

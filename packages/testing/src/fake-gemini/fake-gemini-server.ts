@@ -26,7 +26,7 @@ export class FakeGeminiServer {
   readonly #steps: FakeGeminiStep[];
   readonly #requests: FakeGeminiRequest[] = [];
   readonly #open = new Set<ServerResponse>();
-  /** Answers that this side cut off; a client that closes looks the same otherwise. */
+  /** Replies that this server interrupted, to tell them from those whose client closed the socket. */
   readonly #cut = new WeakSet<ServerResponse>();
   readonly #connections = new Map<Socket, number>();
   #url = '';

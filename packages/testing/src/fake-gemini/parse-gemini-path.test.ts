@@ -26,7 +26,7 @@ test('parseGeminiPath reads paths of Vertex AI', () => {
 });
 
 test.each(['/', '/v1/models/m:countTokens', '/v1/models/m:streamGenerateContent', '/models/m:generateContent'])(
-  '%s is no request that it knows',
+  'parseGeminiPath refuses %s',
   (path) => {
     expect(parseGeminiPath(path)).toBeUndefined();
   },

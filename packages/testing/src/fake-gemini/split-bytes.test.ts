@@ -17,7 +17,7 @@ test('the same seed gives the same pieces, and another seed gives others', () =>
 });
 
 test.each([[[1]], [[0, 3]], [[]], [{ seed: 7, max: 3 }], [{ seed: 9 }]])(
-  'pieces put together are the bytes: %o',
+  'the pieces contain all bytes: %o',
   (split) => {
     const pieces = splitBytes(bytes, split);
     expect(new Uint8Array(pieces.flatMap((piece) => [...piece]))).toEqual(bytes);

@@ -29,7 +29,7 @@ test('memoryTexts truncates the text that exceeds maxCharacters and leaves out t
 });
 
 test.each([{ limit: 0 }, { limit: 1.5 }, { maxCharacters: -1 }, { maxCharacters: Number.NaN }])(
-  'the options %j are refused',
+  'invalid options %j are refused',
   (options) => {
     expect(() => new LoadMemoryTool(options)).toThrow(ConfigurationError);
     expect(() => new PreloadMemoryTool(options)).toThrow(ConfigurationError);

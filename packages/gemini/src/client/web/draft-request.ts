@@ -13,8 +13,8 @@ export interface DraftedRequest {
 }
 
 /**
- * Words a request without sending it. Caches and live connections are told what a request begins with, in the same words: `Models` has
- * the conversions, and is there anyway, while `Caches` and `Live` have all of them a second and a third time.
+ * Returns the body of a request without sending it. Caches and live connections use it too: `Models` already has the conversions, and
+ * `Caches` and `Live` of the client would each load them again.
  */
 export async function draftRequest(
   api: KeyedApi,

@@ -27,7 +27,7 @@ interface KeyedApiOptions extends GeminiClientOptions {
 const KEY_HEADER = 'x-goog-api-key';
 
 /**
- * The Gemini API or Vertex AI, asked with a key: what `Models` of @google/genai asks of its client, and where live connections are opened. Requests are what that client makes of them, and errors are told alike: the tests of this package run with either.
+ * The Gemini API or Vertex AI with an API key: the client that `Models` of @google/genai calls, which also opens live connections. It sends the same requests and throws the same errors as the client of @google/genai; the tests of this package run with both.
  */
 export class KeyedApi {
   readonly #apiKey: string;

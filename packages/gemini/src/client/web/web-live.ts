@@ -14,7 +14,7 @@ interface WebLive {
 
 /**
  * The live connections of an API. Frames are read by who watches the socket; the first that gets here says that the setup is complete.
- * @throws LiveConnectionError (from `connect`) when the connection ends before; why is told to the callbacks
+ * @throws LiveConnectionError (from `connect`) if the connection ends before; the callbacks get the reason
  */
 export function createWebLive(api: KeyedApi): WebLive {
   return {
@@ -72,7 +72,7 @@ class WebSocketOfRuntime implements ClientSocket {
     this.ws.onmessage = this.#callbacks.onmessage;
     this.ws.onclose = this.#callbacks.onclose;
     this.ws.onerror = (event) => {
-      // Why it failed is told by some runtimes, and by no browser.
+      // Some runtimes give the reason of the failure; browsers do not.
       const message: unknown = Reflect.get(event, 'message');
       this.#callbacks.onerror(typeof message === 'string' ? { message } : {});
     };
