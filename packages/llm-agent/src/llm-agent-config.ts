@@ -109,10 +109,13 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly generateContentConfig?: GenerateContentConfig;
   /** The history that the model sees: `'none'` for the current turn only, `'default'` for the whole conversation. Default `'default'`. */
   readonly includeContents?: 'default' | 'none';
-  /** Schema of the arguments when the agent is called through an `AgentTool`. Not used in a conversation. */
+  /**
+   * Schema of the arguments when the agent is called through an `AgentTool`, of any kind that `ToolOptions.parameters` accepts. Not
+   * used in a conversation.
+   */
   readonly inputSchema?: SchemaLike;
   /**
-   * Schema of the final answer, which must be JSON. The model is told about an answer that does not match and answers again, up to three
+   * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. The model is told about an answer that does not match and answers again, up to three
    * times; then the run fails with an OutputSchemaError.
    */
   readonly outputSchema?: SchemaLike;

@@ -40,7 +40,10 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly name?: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
-  /** Schema of the arguments, an object: zod 4, any Standard Schema with a JSON schema, or JSON Schema. Default: no arguments are declared or checked. */
+  /**
+   * Schema of the arguments, an object: of zod (3, 4, mini), any other Standard Schema with a JSON Schema, a `Schema` of
+   * @google/genai, or JSON Schema. Default: no arguments are declared or checked.
+   */
   readonly parameters?: P;
   /**
    * Runs the call with checked arguments and returns the result, as JSON: see `BaseTool.runAsync`. An error that it throws is

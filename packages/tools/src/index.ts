@@ -18,11 +18,15 @@ export type { MemoryToolOptions } from './memory/memory-tools.ts';
 
 // Schemas
 export type {
+  GenaiSchema,
   InferSchema,
   JsonSchema,
   SchemaLike,
   StandardIssue,
+  StandardResult,
   StandardSchemaWithJson,
+  Zod3Schema,
+  Zod4Schema,
 } from './schema/standard-schema.ts';
 export type { SchemaCheck } from './schema/value-schema.ts';
 export { ValueSchema } from './schema/value-schema.ts';

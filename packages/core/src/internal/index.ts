@@ -78,7 +78,7 @@ export {
   toInputRequest,
 } from '../tool/input-request.ts';
 export { askedCallId, INTERRUPTED_CALL, isPersonRequest, TASK_COMPLETED } from '../tool/reserved-calls.ts';
-export { jsonSchemaSource, standardToJson } from '../tool/standard-schema.ts';
+export { checkLibrarySchema, isLibrarySchema, librarySchemaToJson } from '../tool/standard-schema.ts';
 export { isToolResult } from '../tool/tool-result.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '../platform/postgres-pool.ts';
 export { listenToClient, listenToPool } from '../platform/postgres-pool.ts';

@@ -3,7 +3,7 @@ import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { InputRequest } from '../event/event-actions.ts';
-import { standardToJson } from './standard-schema.ts';
+import { isLibrarySchema, librarySchemaToJson } from './standard-schema.ts';
 import { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './reserved-calls.ts';
 
 /** Parameters of a request for input to a person. */
@@ -15,7 +15,7 @@ export interface InputRequestParams {
   /** Further data for the client, as JSON. */
   readonly payload?: unknown;
   /**
-   * Schema of the answer: JSON Schema, or a Standard Schema that can be converted to it (zod 4, …). Answers that do not
+   * Schema of the answer: JSON Schema, or a library's schema that can be converted to it (zod, arktype, …). Answers that do not
    * match are rejected before the agent gets them. Default: any answer.
    */
   readonly responseSchema?: object;
@@ -30,8 +30,8 @@ export function toInputRequest(
   caller: string,
   { key = '', message, payload, responseSchema }: InputRequestParams,
 ): InputRequest {
-  const isStandard = responseSchema !== undefined && '~standard' in responseSchema;
-  const schema = isStandard ? standardToJson(caller, responseSchema) : responseSchema && { ...responseSchema };
+  const isOfLibrary = responseSchema !== undefined && isLibrarySchema(responseSchema);
+  const schema = isOfLibrary ? librarySchemaToJson(caller, responseSchema) : responseSchema && { ...responseSchema };
   const copied = copyJson({ key, message, payload, responseSchema: schema }, { toJson: true });
   if ('value' in copied) return copied.value as unknown as InputRequest;
   const { path, reason } = copied.fault;

@@ -3,6 +3,7 @@ import type { GenerateContentParameters, HttpOptions } from '@google/genai';
 import type { GenAiClient, OwnGenAiClient } from '../client/genai-client.ts';
 import type { HttpExchange } from '../client/http-exchange.ts';
 import { toWireContents } from './to-wire-contents.ts';
+import { toWireSchema } from './to-wire-schema.ts';
 import { toWireTools } from './to-wire-tools.ts';
 
 /** The model that a request goes to, and the features of its service. */
@@ -16,8 +17,8 @@ export interface RequestTarget {
 export function toParameters(request: LlmRequest, target: RequestTarget): GenerateContentParameters {
   const { model, client, exchange } = target;
   const { vertexai } = client;
-  const { tools, labels, httpOptions, responseMimeType, ...config } = request.config;
-  const structured = config.responseJsonSchema !== undefined || config.responseSchema !== undefined;
+  const { tools, labels, httpOptions, responseMimeType, responseJsonSchema, ...config } = request.config;
+  const structured = responseJsonSchema !== undefined || config.responseSchema !== undefined;
   const mimeType = responseMimeType ?? (structured ? 'application/json' : undefined);
   const { retryOptions: _, ...http } = (httpOptions ?? {}) as HttpOptions;
   const watched = 'own' in client ? exchange.watch(http.fetch ?? client.own.fetch) : http.fetch;
@@ -30,6 +31,7 @@ export function toParameters(request: LlmRequest, target: RequestTarget): Genera
       ...(tools?.length && { tools: toWireTools(tools) }),
       // The Gemini API has no labels.
       ...(vertexai && labels && { labels }),
+      ...(responseJsonSchema !== undefined && { responseJsonSchema: toWireSchema(responseJsonSchema) }),
       ...(mimeType !== undefined && { responseMimeType: mimeType }),
       automaticFunctionCalling: { disable: true },
       httpOptions: { ...http, ...(watched && { fetch: watched }) },

@@ -1,4 +1,6 @@
-/** Function declarations as they are on the wire; nothing here looks into them. */
+import { toWireSchema } from './to-wire-schema.ts';
+
+/** Function declarations as they are on the wire. */
 type Declaration = Readonly<Record<string, unknown>>;
 
 /**
@@ -16,10 +18,16 @@ export function toWireTools(tools: readonly unknown[]): object[] {
     }
     const { functionDeclarations, ...others } = tool;
     if (declarations.length === 0) wire.push({ functionDeclarations: declarations });
-    for (const declaration of functionDeclarations) declarations.push({ ...declaration });
+    for (const declaration of functionDeclarations) declarations.push(toWireDeclaration(declaration));
     if (Object.keys(others).length > 0) wire.push(others);
   }
   return wire;
+}
+
+function toWireDeclaration(declaration: Declaration): Declaration {
+  const { parametersJsonSchema } = declaration;
+  if (parametersJsonSchema === undefined) return { ...declaration };
+  return { ...declaration, parametersJsonSchema: toWireSchema(parametersJsonSchema) };
 }
 
 function hasDeclarations(tool: object): tool is { readonly functionDeclarations: readonly Declaration[] } {

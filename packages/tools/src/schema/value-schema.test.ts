@@ -89,9 +89,28 @@ test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema
   );
 });
 
-test('the constructor throws for a Standard Schema without a JSON schema', async () => {
-  const { jsonSchema: _, ...old } = standard({})['~standard'];
-  expect(() => new ValueSchema({ '~standard': old }, OWNER)).toThrow(ConfigurationError);
+test.each([
+  [
+    'test',
+    'the test schema has no JSON Schema; use a library with Standard JSON Schema, such as zod or arktype, or give JSON Schema itself',
+  ],
+  [
+    'valibot',
+    'the valibot schema has no JSON Schema; write toStandardJsonSchema(schema), from @valibot/to-json-schema 1.5 or newer',
+  ],
+  ['arktype', 'the arktype schema has no JSON Schema; use arktype 2.1.28 or newer'],
+])('the constructor says what to write for a schema of %s without a JSON Schema', (vendor, message) => {
+  const { jsonSchema: _, ...old } = standard({ vendor })['~standard'];
+  // The type requires a JSON Schema.
+  const schema = { '~standard': old } as unknown as JsonSchema;
+  expect(() => new ValueSchema(schema, OWNER)).toThrow(new ConfigurationError(`tool "f": ${message}`));
+});
+
+test('checks with the JSON Schema of a Standard JSON Schema that cannot validate', () => {
+  const { validate: _, ...rest } = standard({ jsonSchema: { input: () => ({ type: 'string' }) } })['~standard'];
+  const schema = new ValueSchema({ '~standard': rest }, OWNER);
+  expect(schema.check('x')).toEqual({ value: 'x' });
+  expect(schema.check(1)).toEqual({ issues: ['value: Instance type "number" is invalid. Expected "string".'] });
 });
 
 test('what JSON Schema cannot say is a configuration error when it is asked for', async () => {

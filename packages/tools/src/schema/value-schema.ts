@@ -1,8 +1,8 @@
 import { ConfigurationError } from '@eventloom/core';
-import { jsonSchemaSource, standardToJson } from '@eventloom/core/internal';
+import { checkLibrarySchema, isLibrarySchema, isPromiseLike, librarySchemaToJson } from '@eventloom/core/internal';
 import { toJsonSchema } from './json-schema.ts';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
-import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standard-schema.ts';
+import type { JsonSchema, SchemaLike, StandardIssue, StandardResult } from './standard-schema.ts';
 
 /**
  * The result of checking a value: the value as the schema returns it (defaults filled in), or the problems, one line
@@ -10,40 +10,47 @@ import type { SchemaLike, StandardIssue, StandardSchemaWithJson } from './standa
  */
 export type SchemaCheck = { readonly value: unknown } | { readonly issues: readonly string[] };
 
+/** Checks a value with the library that made the schema. */
+type Validate = (value: unknown) => StandardResult<unknown> | PromiseLike<StandardResult<unknown>>;
+
 /** Checks values against a schema of any supported kind, and converts it to JSON Schema. Both happen lazily. */
 export class ValueSchema {
   readonly #schema: SchemaLike;
   readonly #owner: string;
+  /** The library's own check; undefined for JSON Schema. */
+  readonly #validate: Validate | undefined;
   #json: Record<string, unknown> | undefined;
   #validator: JsonSchemaValidator | undefined;
 
   /**
    * @param owner start of error messages, e.g. `tool "x"`
-   * @throws ConfigurationError for a value that is not a schema, and for a Standard Schema without a JSON schema
+   * @throws ConfigurationError for a value that is not a schema, and for a library's schema without a JSON Schema
    */
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
       throw new ConfigurationError(
         `${owner}: the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema`,
       );
-    if (isStandard(schema)) jsonSchemaSource(owner, schema);
-    else checkKeywords(schema, owner);
+    if (isLibrarySchema(schema)) {
+      checkLibrarySchema(owner, schema);
+      this.#validate = validatorOf(schema);
+    } else checkKeywords(schema, owner);
     this.#schema = schema;
     this.#owner = owner;
   }
 
-  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for a Standard Schema that JSON Schema cannot express */
+  /** The schema as JSON Schema, draft 2020-12. @throws ConfigurationError for a library's schema that JSON Schema cannot express */
   get json(): Record<string, unknown> {
-    return (this.#json ??= isStandard(this.#schema)
-      ? standardToJson(this.#owner, this.#schema)
-      : toJsonSchema(this.#schema));
+    return (this.#json ??= isLibrarySchema(this.#schema)
+      ? librarySchemaToJson(this.#owner, this.#schema)
+      : toJsonSchema(this.#schema as JsonSchema));
   }
 
   /** Checks a value. Returns a promise only if the schema checks asynchronously. @throws ConfigurationError for an invalid JSON Schema */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
-    if (!isStandard(this.#schema)) return this.#checkJson(value);
-    const result = this.#schema['~standard'].validate(value);
-    return result instanceof Promise ? result.then(toCheck) : toCheck(result);
+    if (!this.#validate) return this.#checkJson(value);
+    const result = this.#validate(value);
+    return isPromiseLike(result) ? Promise.resolve(result.then(toCheck)) : toCheck(result);
   }
 
   #checkJson(value: unknown): SchemaCheck {
@@ -51,6 +58,27 @@ export class ValueSchema {
     const issues = this.#validator.issues(value);
     return issues.length === 0 ? { value } : { issues };
   }
+}
+
+/** The part of zod before 3.24, which is no Standard Schema. */
+interface OldZodSchema {
+  safeParseAsync(
+    value: unknown,
+  ): Promise<
+    { success: true; data: unknown } | { success: false; error: { readonly issues: readonly StandardIssue[] } }
+  >;
+}
+
+/** Returns the check of the schema's own library; undefined for a schema that only has a JSON Schema. */
+function validatorOf(schema: object): Validate | undefined {
+  const { validate } = (schema as { '~standard'?: { validate?: Validate } })['~standard'] ?? {};
+  if (validate) return (value) => validate(value);
+  if (!('safeParseAsync' in schema)) return undefined;
+  const zod = schema as OldZodSchema;
+  return async (value) => {
+    const parsed = await zod.safeParseAsync(value);
+    return parsed.success ? { value: parsed.data } : { issues: parsed.error.issues };
+  };
 }
 
 /** A JSON Schema has at least one of these keywords, unless it is empty. */
@@ -63,7 +91,9 @@ const KEYWORDS =
 function checkKeywords(schema: object, owner: string): void {
   const [property] = Object.keys(schema);
   const holdsSchemas = Object.values(schema).some(
-    (value) => typeof value === 'object' && value !== null && '~standard' in value,
+    (value) =>
+      ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+      isLibrarySchema(value as object),
   );
   if (property === undefined || (!holdsSchemas && KEYWORDS.some((keyword) => keyword in schema))) return;
   throw new ConfigurationError(
@@ -73,13 +103,7 @@ function checkKeywords(schema: object, owner: string): void {
   );
 }
 
-function isStandard(schema: SchemaLike): schema is StandardSchemaWithJson {
-  return '~standard' in schema;
-}
-
-function toCheck(
-  result: { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] },
-): SchemaCheck {
+function toCheck(result: StandardResult<unknown>): SchemaCheck {
   return result.issues === undefined ? { value: result.value } : { issues: result.issues.map(issueLine) };
 }
 
