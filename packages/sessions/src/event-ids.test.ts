@@ -6,7 +6,7 @@ const MANY = 400_000;
 
 test('every id has the index that it claimed first, also when hashes are the same', () => {
   const ids = Array.from({ length: MANY }, (_, index) => `event ${index}`);
-  const table = new EventIds((index) => ids[index]);
+  const table = new EventIds({ idAt: (index) => ids[index] });
   expect(ids.findIndex((id, index) => table.claim(id, index) !== index)).toBe(-1);
   expect(ids.findIndex((id, index) => table.claim(id, MANY) !== index)).toBe(-1);
 });

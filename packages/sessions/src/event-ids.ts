@@ -1,30 +1,50 @@
-const FIRST_SLOTS = 64;
+/** Number of events from which a table finds an id sooner than a search of the list of hashes. */
+const TABLE_FROM = 128;
+const FIRST_SLOTS = 4 * TABLE_FROM;
+/** Nobody outside knows which ids would meet in one slot. */
+const SEED = Math.floor(Math.random() * 2 ** 30);
+const NO_SLOTS = new Int32Array(0);
+
+/** The events whose ids are indexed. */
+export interface IdentifiedEvents {
+  /** Returns the id of the event at an index; undefined if there is none yet. */
+  idAt(index: number): string | undefined;
+}
 
 /**
- * The indexes of events by id: a hash table of numbers, half full at most. A Map of the same keeps texts all over the heap, and a
- * look-up in a large one waits for several of them.
+ * The indexes of events by id. Few ids are a list of hashes, in the order of the events, which an engine searches faster than it builds a table.
+ * From 128 on they are a hash table of numbers, half full at most. A Map of the same keeps texts all over the heap, and a look-up in a large
+ * one waits for several of them.
  */
 export class EventIds {
-  readonly #idAt: (index: number) => string | undefined;
-  /** Nobody outside knows which ids would meet in one slot. */
-  readonly #seed = Math.floor(Math.random() * 2 ** 32);
-  #hashes = new Int32Array(FIRST_SLOTS);
+  readonly #events: IdentifiedEvents;
+  /** The hashes of few ids; empty once there is a table. */
+  #few: number[] = [];
+  #hashes = NO_SLOTS;
   /** Indexes plus 1; 0 in a slot that is free. */
-  #places = new Int32Array(FIRST_SLOTS);
+  #places = NO_SLOTS;
   #size = 0;
 
-  /** `idAt` gives the id of the event at an index. */
-  constructor(idAt: (index: number) => string | undefined) {
-    this.#idAt = idAt;
+  constructor(events: IdentifiedEvents) {
+    this.#events = events;
   }
 
-  /** The index of the event of this id. When there is none, that is `index` from now on. */
+  /** The index of the event of this id. When there is none, that is `index` from now on: the number of ids claimed before. */
   claim(id: string, index: number): number {
-    const hash = hashOf(id, this.#seed);
+    const hash = hashOf(id);
+    if (this.#places.length > 0) return this.#claimSlot(id, hash, index);
+    const few = this.#few;
+    for (let at = few.indexOf(hash); at >= 0; at = few.indexOf(hash, at + 1))
+      if (this.#events.idAt(at) === id) return at;
+    if (few.push(hash) === TABLE_FROM) this.#tabulate();
+    return index;
+  }
+
+  #claimSlot(id: string, hash: number, index: number): number {
     const mask = this.#places.length - 1;
     let slot = hash & mask;
     for (let place = this.#places[slot]; place; place = this.#places[slot]) {
-      if (this.#hashes[slot] === hash && this.#idAt(place - 1) === id) return place - 1;
+      if (this.#hashes[slot] === hash && this.#events.idAt(place - 1) === id) return place - 1;
       slot = (slot + 1) & mask;
     }
     this.#hashes[slot] = hash;
@@ -33,27 +53,39 @@ export class EventIds {
     return index;
   }
 
+  #tabulate(): void {
+    const few = this.#few;
+    this.#few = [];
+    this.#hashes = new Int32Array(FIRST_SLOTS);
+    this.#places = new Int32Array(FIRST_SLOTS);
+    this.#size = few.length;
+    for (let index = 0; index < few.length; index++) this.#put(few[index] ?? 0, index + 1);
+  }
+
   #grow(): void {
     const hashes = this.#hashes;
     const places = this.#places;
-    const slots = places.length * 2;
-    this.#hashes = new Int32Array(slots);
-    this.#places = new Int32Array(slots);
+    this.#hashes = new Int32Array(places.length * 2);
+    this.#places = new Int32Array(places.length * 2);
     for (let from = 0; from < places.length; from++) {
       const place = places[from] ?? 0;
-      if (place === 0) continue;
-      const hash = hashes[from] ?? 0;
-      let slot = hash & (slots - 1);
-      while (this.#places[slot]) slot = (slot + 1) & (slots - 1);
-      this.#hashes[slot] = hash;
-      this.#places[slot] = place;
+      if (place > 0) this.#put(hashes[from] ?? 0, place);
     }
+  }
+
+  /** Fills a free slot of a table that has none of this id. */
+  #put(hash: number, place: number): void {
+    const mask = this.#places.length - 1;
+    let slot = hash & mask;
+    while (this.#places[slot]) slot = (slot + 1) & mask;
+    this.#hashes[slot] = hash;
+    this.#places[slot] = place;
   }
 }
 
-/** FNV-1a over UTF-16 units, with its upper bits brought down. */
-function hashOf(text: string, seed: number): number {
-  let hash = seed;
+/** FNV-1a over UTF-16 units, with its upper bits brought down, in 30 bits: small integers in every engine. */
+function hashOf(text: string): number {
+  let hash = SEED;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash ^ (hash >>> 15);
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
 }

@@ -89,6 +89,8 @@ interface MemorySession extends SessionKey, SessionHold, WebhookHold {
 export class InMemorySessionDriver implements SessionDriver {
   readonly shared = false;
   readonly #apps = new Map<string, AppRecord>();
+  /** The session that was found last: a turn calls the store with the same one many times. */
+  #last: MemorySession | undefined;
   #incarnations = 0;
   #epochs = 0;
 
@@ -146,6 +148,7 @@ export class InMemorySessionDriver implements SessionDriver {
     const record = this.#find(key);
     if (!record) return;
     const { app, user, userId, sessionId } = record;
+    this.#last = undefined;
     app.openRuns.delete(record);
     app.webhooks.delete(record);
     if (user.sessions.size === 1 && user.state.isEmpty) app.users.delete(userId);
@@ -253,7 +256,9 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   #find({ appName, userId, sessionId }: SessionKey): MemorySession | undefined {
-    return this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId);
+    const last = this.#last;
+    if (last?.sessionId === sessionId && last.userId === userId && last.appName === appName) return last;
+    return (this.#last = this.#apps.get(appName)?.users.get(userId)?.sessions.get(sessionId));
   }
 
   /** A new session with nothing in it, which nobody holds; undefined when its key is taken. */

@@ -5,9 +5,6 @@ import type { EventWindow } from './session-driver.ts';
 /** Events of a block, as a power of two. */
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
-/** Below so many events a scan finds an id sooner than an index pays for itself. */
-const INDEX_FROM = 16;
-const NO_EVENTS: readonly Event[] = [];
 
 /** Events that follow each other, and what is to be known of them without looking at each. */
 interface EventBlock {
@@ -31,12 +28,11 @@ export class StoredEvents {
   /** The end of what compactions cover, in seconds; -Infinity without one. Not to be set by others. */
   coveredUntil: number = -Infinity;
   #blocks: readonly EventBlock[] = [];
-  /** Undefined for a short session, whose ids are looked through. */
-  #ids: EventIds | undefined;
+  readonly #ids: EventIds = new EventIds(this);
 
   /** Stores the event, unless one of its id is stored: then it gives that one. */
   add(event: Event): Event | undefined {
-    const found = this.#indexOf(event.id);
+    const found = this.#ids.claim(event.id, this.length);
     if (found < this.length) return this.#at(found);
     const { timestamp } = event;
     const { compaction } = event.actions;
@@ -76,20 +72,9 @@ export class StoredEvents {
     return parts.length === 1 ? (parts[0] ?? []) : parts.reverse().flat();
   }
 
-  /**
-   * Returns the index of the event with this id. If there is none, reserves the id for the next event and returns its
-   * index.
-   */
-  #indexOf(id: string): number {
-    if (this.#ids) return this.#ids.claim(id, this.length);
-    const first = this.#blocks[0]?.events ?? NO_EVENTS;
-    for (let index = 0; index < first.length; index++) if (first[index]?.id === id) return index;
-    if (this.length >= INDEX_FROM) {
-      this.#ids = new EventIds((index) => this.#at(index)?.id);
-      for (const [index, event] of first.entries()) this.#ids.claim(event.id, index);
-      this.#ids.claim(id, this.length);
-    }
-    return this.length;
+  /** Returns the id of the event at an index; undefined if there is none yet. */
+  idAt(index: number): string | undefined {
+    return this.#at(index)?.id;
   }
 
   #at(index: number): Event | undefined {
