@@ -7,7 +7,7 @@ import {
   isFinalResponse,
   type JsonValue,
 } from '@eventloom/core';
-import { type AbortGuard, enclosedBranch, enclosureOf } from '@eventloom/core/internal';
+import { type AbortGuard, enclosedBranch, enclosureOf, withoutText } from '@eventloom/core/internal';
 import { checkpointOf, FINISH } from './checkpoint.ts';
 import { NodeError } from './errors.ts';
 import { jsonOrText, toOutput } from './json-values.ts';
@@ -131,12 +131,6 @@ function isAnswer(event: Event): boolean {
     isFinalResponse(event) &&
     !event.longRunningToolIds?.length
   );
-}
-
-function withoutText(event: Event): Event {
-  const { content, ...others } = event;
-  const parts = content?.parts?.filter(({ text }) => text === undefined) ?? [];
-  return parts.length > 0 ? { ...others, content: { ...content, parts } } : others;
 }
 
 /** Passes on the events of an agent. An event that may be its answer is held back until another follows or the agent is done. */

@@ -1,10 +1,20 @@
-import { type BaseAgent, type Event, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import {
+  type BaseAgent,
+  BaseLlm,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type LlmRequest,
+  type LlmResponse,
+} from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, type AgentToolConfig, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { restarting } from './fixtures/restarted-run.ts';
-import { saying, scripted } from './fixtures/scenario.ts';
+import { saying, scenario, scripted } from './fixtures/scenario.ts';
+import { dying } from './resume/fixtures/dying-service.ts';
 
 async function setUp() {
   const { run, stored } = await restarting({ resumable: true });
@@ -190,6 +200,56 @@ test('in a run that cannot be resumed its model is told that it cannot wait, and
   expect(responses(events)).toEqual([['helper', { result: 'I could not ask.' }]]);
   expect(paid).toEqual([]);
 });
+
+test.each([false, true])(
+  'asks its person once, whenever its process is killed before, and readers of the run are told (streamInner %s)',
+  async (streamInner) => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: '',
+      requireConfirmation: true,
+      idempotent: true,
+      execute: () => 'paid',
+    });
+    /** Calls the tool `name` once. */
+    class CallingModel extends BaseLlm {
+      readonly #name: string;
+
+      constructor(name: string) {
+        super({ model: 'calling' });
+        this.#name = name;
+      }
+
+      override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+        const isAnswered = contents.at(-1)?.parts?.some(({ functionResponse }) => functionResponse) === true;
+        const call = { id: `call-${this.#name}`, name: this.#name, args: { request: 'x' } };
+        yield { content: { role: 'model', parts: [isAnswered ? { text: 'done' } : { functionCall: call }] } };
+      }
+    }
+    const helper = new LlmAgent({ name: 'helper', model: new CallingModel('pay'), tools: [pay] });
+    const tools = [new AgentTool({ agent: helper, streamInner })];
+    const agent = new LlmAgent({ name: 'lead', model: new CallingModel('helper'), tools });
+    const request = { requestId: 'r-1', ifKnown: 'resume' } as const;
+    for (let commit = 1, isLast = false; !isLast; commit++) {
+      for (const isAfter of [false, true]) {
+        const { restart, sessionService, platform } = await scenario({ agent, resumable: true });
+        const { service, commits } = dying(sessionService, commit, isAfter);
+        const killed = { agent, sessionService: service };
+        await restart(killed)
+          .run('hi', request)
+          .catch(() => undefined);
+        isLast = commits() < commit;
+        platform.advance(60_000);
+        const { run } = restart({ agent });
+        const place = [commit, isAfter];
+        for (const events of [await run('hi', request), await run('hi', request)]) {
+          expect([...place, questions(events).length]).toEqual([...place, 1]);
+          expect([...place, textsOf(events)]).toEqual([...place, []]);
+        }
+      }
+    }
+  },
+);
 
 function textsOf(events: readonly Event[]): string[] {
   return events.flatMap(({ content }) => content?.parts?.flatMap(({ text }) => text ?? []) ?? []);

@@ -13,7 +13,7 @@ import {
   type RunConfig,
   type Session,
 } from '@eventloom/core';
-import { afterCovered } from '@eventloom/core/internal';
+import { afterCovered, toStreamedRecord } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import type { LockedSession } from './session-locks.ts';
 
@@ -88,7 +88,7 @@ export class EventCommitter {
    */
   commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
-    if (this.#context.progress.isCommitted(event)) return event;
+    if (this.#context.progress.isCommitted(event)) return this.#outer ? event : this.#recordStreamed(event);
     const complete = this.complete(event);
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
   }
@@ -112,6 +112,19 @@ export class EventCommitter {
       return event;
     }
     return this.append(event);
+  }
+
+  /** Stores the record that the run yields an event of a sub-invocation. Returns the event. */
+  #recordStreamed(event: Event): MaybePromise<Event> {
+    if (event.partial === true || event.nodeEvent) return event;
+    const { events, lastSeq } = this.#context.session;
+    const index = events.findLastIndex(({ id }) => id === event.id);
+    const stored = events[index];
+    if (!stored) return event;
+    const seq = lastSeq - (events.length - 1 - index);
+    const record = toStreamedRecord({ id: event.id, seq, isTextless: event.content !== stored.content });
+    const recorded = this.appendNew({ ...record, author: this.#context.appName });
+    return recorded instanceof Promise ? recorded.then(() => event) : event;
   }
 
   /** Creates and stores an event of the runtime itself. */

@@ -7,7 +7,7 @@ import {
 } from '@eventloom/core';
 import { Calls, mergeRunConfigs } from '@eventloom/core/internal';
 import { answeredRun, findAnsweredRun } from './answered-run.ts';
-import { isReplayed, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
+import { replayedEvents, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
 import type { RunControl } from './run-stream.ts';
@@ -71,7 +71,7 @@ async function lockKnown(
       const locked = await lock(runner, again, control, abortSignal);
       const events = locked.resumed?.resumedFrom.events ?? [];
       const first = events.findIndex(({ requestId }) => requestId === config.requestId);
-      return { ...locked, replayed: events.slice(first).filter(isReplayed) };
+      return { ...locked, replayed: replayedEvents(events, first) };
     } catch (failure) {
       // Another process ended it meanwhile, or it cannot be resumed: then it is followed to the end that it gets.
       for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
@@ -137,7 +137,7 @@ async function lock(
         const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: message !== undefined };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: [] };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        const replayed = request.replay ? resumed.resumedFrom.events.filter(isReplayed) : [];
+        const replayed = request.replay ? replayedEvents(resumed.resumedFrom.events) : [];
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {

@@ -44,7 +44,7 @@ test('a stream of a later run counts from its own message, also over events that
   expect((await sessionService.findRun({ ...KEY, id: stream.invocationId }))?.firstSeq).toBe(first + 1);
 });
 
-test('the number of an event that an agent passes on from one run as a tool is that under which it is stored', async () => {
+test('the number of an event that an agent passes on from one run as a tool is that of the record that it was yielded', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['Mi', 'ne.'] }], { tools: [look] });
   const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });
@@ -52,7 +52,10 @@ test('the number of an event that an agent passes on from one run as a tool is t
   const events = await stored();
   const whole = seen.filter(([, event]) => event.partial !== true);
   expect(whole.map(([, { author }]) => author)).toContain('helper');
-  for (const [seq, { id }] of whole) expect(events[seq]?.id).toBe(id);
+  for (const [seq, { id, author }] of whole) {
+    const at = events[seq];
+    expect(author === 'helper' ? at?.actions.agentState?.['streamed'] : at?.id).toBe(id);
+  }
   for (const [index, [seq]] of seen.entries()) expect(seq).toBeGreaterThanOrEqual(seen[index - 1]?.[0] ?? 0);
   expect(seen.map(([, event]) => textOf(event))).toContain('Mi');
 });

@@ -7,7 +7,7 @@ import {
   type Session,
   type SessionLease,
 } from '@eventloom/core';
-import { AbortGuard, type ObservedOperation } from '@eventloom/core/internal';
+import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
 import type { AgentDriver } from './agent-driver.ts';
 import { run } from './run.ts';
 import type { RunInput } from './run-start.ts';
@@ -113,9 +113,10 @@ export class RunControl implements RunStream {
   /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
   noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
     if (partial === true) return;
-    // Events of agents that were called as tools may have been stored behind it.
+    // Events of agents that were called as tools may have been stored behind it. One of these that is yielded has the place of its record.
     for (let seq = lastSeq, index = events.length - 1; seq > this.#yieldedSeq; seq--, index--) {
-      if (events[index]?.id !== id) continue;
+      const event = events[index];
+      if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
       this.#yieldedSeq = seq;
       return;
     }

@@ -15,6 +15,7 @@ import { caller } from './fixtures/agent-tool-run.ts';
 import { Scripted } from './fixtures/code-run.ts';
 import { NamingSummarizer } from './fixtures/compacted-run.ts';
 import { AUTH } from './fixtures/credential-run.ts';
+import { Runner } from './index.ts';
 import { chunks, CustomAgent, sayer } from './fixtures/custom-agent.ts';
 import {
   call,
@@ -40,7 +41,7 @@ async function play({
   run,
   fails = false,
   ...options
-}: Case): Promise<{ streamed: Event[]; stored: Event[] }> {
+}: Case): Promise<{ streamed: Event[]; stored: Event[]; followed: Event[] }> {
   const path = join(folder, 'sessions.db');
   const platform = fixedPlatform();
   const sessionService = new SqliteSessionService({ path, platform });
@@ -48,17 +49,23 @@ async function play({
   const credentialService = new InMemoryCredentialService();
   const { runner } = await scenario({ artifactService, credentialService, ...options, platform, sessionService });
   const streamed: Event[] = [];
-  for (const text of messages) {
-    platform.advance(1000);
+  const requests = messages.map((text, index) => {
     const runConfig = { streamingMode: 'sse' as const, completionEvent: true, ...run };
-    const stream = runner.runAsync(saying(text, { runConfig, customMetadata: { a: 1 } }));
+    return saying(text, { runConfig, requestId: `r-${index}`, customMetadata: { a: 1 } });
+  });
+  for (const request of requests) {
+    platform.advance(1000);
+    const stream = runner.runAsync(request);
     streamed.push(...(fails ? await runToError(stream).then(({ events }) => events) : await collect(stream)));
   }
   sessionService.close();
   const reopened = new SqliteSessionService({ path, platform });
   const stored = (await reopened.getSession(KEY))?.events ?? [];
+  const next = new Runner({ appName: KEY.appName, agent: sayer('unasked'), sessionService: reopened, platform });
+  const followed: Event[] = [];
+  for (const request of requests) followed.push(...(await collect(next.runAsync(request))));
   reopened.close();
-  return { streamed, stored };
+  return { streamed, stored, followed };
 }
 
 async function collect(stream: AsyncIterable<Event>): Promise<Event[]> {
@@ -209,6 +216,25 @@ const cases: Record<string, () => Case> = {
       streamInner: true,
     }),
   }),
+  'two agents as one tool, whose events are passed on, and whose answers come in chunks': () => ({
+    agent: caller(
+      new SequentialAgent({
+        name: 'pair',
+        subAgents: [scripted('left', [{ chunks: ['o', 'ne'] }]), scripted('right', [{ chunks: ['t', 'wo'] }])],
+      }),
+      { streamInner: true },
+    ),
+    run: { resumable: true },
+  }),
+  'an agent as a tool that fails after an answer in chunks': () => ({
+    agent: caller(
+      new SequentialAgent({
+        name: 'pair',
+        subAgents: [scripted('left', [{ chunks: ['o', 'ne'] }]), scripted('right', [{ error: new TypeError('no') }])],
+      }),
+      { streamInner: true },
+    ),
+  }),
   'an agent as a tool of an agent as a tool': () => ({
     agent: caller(
       scripted('middle', [{ calls: [call('deep', { request: 'x' })] }, 'm'], {
@@ -275,6 +301,15 @@ describe('every complete event of the stream equals the stored event', () => {
     for (const event of streamed.filter(neverStored)) expect(byId.has(event.id)).toBe(false);
   });
 });
+
+test.each(Object.keys(cases))(
+  'a caller that sends its message again after a restart gets every complete event in the same order: %s',
+  async (name) => {
+    const { streamed, followed } = await play(cases[name]?.() ?? expect.unreachable());
+    const complete = streamed.filter((event) => !neverStored(event));
+    expect(followed.map((event) => serializeEvent(event))).toEqual(complete.map((event) => serializeEvent(event)));
+  },
+);
 
 test('parallel agents as tools that write the same key: the response of each states its own newest values', async () => {
   const { streamed } = await play({ agent: parallelWriters(false) });

@@ -1,5 +1,12 @@
-import { type Event, type Invocation, type InvocationContext, type Session, StreamingMode } from '@eventloom/core';
-import { enclosureOf, type SubInvocation } from '@eventloom/core/internal';
+import {
+  type Event,
+  getFunctionResponses,
+  type Invocation,
+  type InvocationContext,
+  type Session,
+  StreamingMode,
+} from '@eventloom/core';
+import { enclosureOf, streamedRecordOf, type SubInvocation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 
@@ -17,9 +24,17 @@ export async function* runSubInvocation(
   const inTurn = context.invocation.inTurn ?? atOnce;
   context.throwIfAborted();
   if (context.resumedFrom) {
-    for (const event of recordedEvents(context, own.session)) {
-      context.session.events.push(event);
-      request.onRecorded?.(event);
+    const recorded = recordedEvents(context, own.session);
+    context.session.events.push(...recorded);
+    const isUnasked = unaskedRequests(recorded, context);
+    for (const event of recorded) {
+      if (!isUnasked(event)) {
+        request.onRecorded?.(event);
+        continue;
+      }
+      // The process ended before the run yielded it: nobody was asked yet.
+      context.progress.noteCommitted(event);
+      yield event;
     }
   } else {
     const said = { author: 'user', content: request.userContent };
@@ -60,6 +75,25 @@ function recordedEvents(
       !known.has(event.id),
   );
   return [...before, ...since];
+}
+
+/** Finds the events that ask people for an answer, have none, and were not yielded from the run. */
+function unaskedRequests(
+  recorded: readonly Event[],
+  { invocation: { resumedFrom } }: InvocationContext,
+): (event: Event) => boolean {
+  const asking = recorded.filter(({ longRunningToolIds }) => longRunningToolIds?.length);
+  if (asking.length === 0) return () => false;
+  const streamed = new Set(resumedFrom?.events.map((event) => streamedRecordOf(event)?.id));
+  const answered = new Set(
+    recorded
+      .filter(({ author }) => author === 'user')
+      .flatMap((event) => getFunctionResponses(event).map(({ id }) => id)),
+  );
+  return (event) =>
+    asking.includes(event) &&
+    !streamed.has(event.id) &&
+    event.longRunningToolIds?.some((callId) => !answered.has(callId)) === true;
 }
 
 function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn }: SubInvocation): Invocation {

@@ -74,6 +74,7 @@ export const ObjectType = {
   graphNodeError: 'graph.node.error',
   runnerCompletion: 'runner.completion',
   runnerEnd: 'runner.end',
+  runnerStreamed: 'runner.streamed',
 } as const;
 
 /** Returns the event's kind: `object`, or the kind derived from the event's content if `object` is absent. */

@@ -41,6 +41,7 @@ export { STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export { beginsResumableRun, errorOutcome, hasBeginOfRun, outcomeOfEvent } from '../event/run-events.ts';
 export { sealContent, sealEvent } from '../event/seal-event.ts';
+export { readStreamed, streamedRecordOf, toStreamed, toStreamedRecord, withoutText } from '../event/streamed-record.ts';
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, observeGenerator, startOperation } from '../instrumentation/instrumentation.ts';
 export { Fifo } from '../live/fifo.ts';

@@ -5,6 +5,7 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
+import { readStreamed } from '@eventloom/core/internal';
 import { isReplayed } from './resume-invocation.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { RunControl } from '../run-stream.ts';
@@ -44,13 +45,18 @@ export async function* followRun(
       const session = await sessionService.getSession({ ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } });
       if (!session) throw goneError(key, invocationId);
       ({ lastSeq } = session);
+      const firstSeq = seq + 1;
       for (const event of session.events) {
         seq++;
         if (event.invocationId !== invocationId) continue;
         isBehindMessage ||= event.requestId === requestId;
-        if (!isBehindMessage || !isReplayed(event)) continue;
+        if (!isBehindMessage) continue;
+        const yielded = isReplayed(event)
+          ? event
+          : await readStreamed(sessionService, key, event, session.events, firstSeq);
+        if (!yielded) continue;
         control.noteStored(seq);
-        yield event;
+        yield yielded;
       }
       if (session.events.length === 0) break;
     }

@@ -22,7 +22,8 @@ export class InvocationLog implements RecordedInvocation {
       if (event.usageMetadata?.timingInfo) llmCalls++;
       const { executionId } = event;
       // What the runner says of the whole invocation is no agent's.
-      if (executionId === undefined || event.object === ObjectType.runnerEnd) continue;
+      const isOfRunner = event.object === ObjectType.runnerEnd || event.object === ObjectType.runnerStreamed;
+      if (executionId === undefined || isOfRunner) continue;
       let execution = this.#executions.get(executionId);
       if (!execution) this.#executions.set(executionId, (execution = new Execution(event, index, events)));
       execution.add(event, index);

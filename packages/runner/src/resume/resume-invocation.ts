@@ -6,7 +6,14 @@ import {
   ObjectType,
   type RunConfig,
 } from '@eventloom/core';
-import { beginsResumableRun, Calls, enclosureOf, newestFirst } from '@eventloom/core/internal';
+import {
+  beginsResumableRun,
+  Calls,
+  enclosureOf,
+  newestFirst,
+  streamedRecordOf,
+  toStreamed,
+} from '@eventloom/core/internal';
 import { lastSpeaker, type PickedAgent } from '../pick-agent.ts';
 import type { LoadedSession } from '../session-loader.ts';
 import { InvocationLog } from './invocation-log.ts';
@@ -68,7 +75,22 @@ function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], c
   return (answered && root.findAgent(answered.event.author)) ?? lastSpeaker(root, before, new Map());
 }
 
-/** True for a stored event that the stream of its run yields: not those of agents that were called as tools. */
+/** True for a stored event that the stream of its run yields at its place: not those of sub-invocations, which have records. */
 export function isReplayed({ author, branch, actions, object }: Event): boolean {
-  return author !== 'user' && enclosureOf(branch) === '' && !actions.compaction && object !== ObjectType.runnerEnd;
+  if (author === 'user' || enclosureOf(branch) !== '' || actions.compaction) return false;
+  return object !== ObjectType.runnerEnd && object !== ObjectType.runnerStreamed;
+}
+
+/**
+ * Returns what the run yielded of its stored events, in the order in which it did: those of sub-invocations too.
+ * @param first the index of the first event that counts
+ */
+export function replayedEvents(events: readonly Event[], first = 0): Event[] {
+  let byId: Map<string, Event> | undefined;
+  return events.slice(first).flatMap((event) => {
+    if (isReplayed(event)) return event;
+    const record = streamedRecordOf(event);
+    const stored = record && (byId ??= new Map(events.map((each) => [each.id, each]))).get(record.id);
+    return (stored && toStreamed(record, event, stored)) ?? [];
+  });
 }

@@ -55,9 +55,13 @@ export function isBookkeeping({ content, errorCode, actions }: Event): boolean {
   return Object.keys(stateDelta).length + Object.keys(artifactDelta).length + Object.keys(others).length === 0;
 }
 
-/** True for a stored event that a reader of the run gets: not the user's own, and not those of agents that were called as tools. */
+/**
+ * True for a stored event that a reader of the run gets: not the user's own, and not those of sub-invocations. In place of the latter their
+ * readers get them where the run yielded them, from its record of that.
+ */
 export function isReadEvent(event: Event, invocationId: string): boolean {
   if (event.invocationId !== invocationId || event.author === 'user') return false;
   if (event.object === ObjectType.runnerEnd || event.actions.compaction) return false;
+  if (event.object === ObjectType.runnerStreamed) return true;
   return enclosureOf(event.branch) === '' && !isBookkeeping(event);
 }

@@ -1,15 +1,16 @@
 import {
   type BaseSessionService,
   type Event,
+  ObjectType,
   type RunOutcome,
   type RunRecord,
   serializeEvent,
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { outcomeOfEvent } from '@eventloom/core/internal';
+import { outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
-import { chunkPosition, eventPosition, isReadEvent, seqOf } from './frame-position.ts';
+import { chunkPosition, eventPosition, isBookkeeping, isReadEvent, seqOf } from './frame-position.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */
@@ -85,7 +86,10 @@ export async function readEnd(
     const first = Math.min(untilSeq, lastSeq) - events.length + 1;
     const index = events.findLastIndex((event) => isReadEvent(event, invocationId));
     const last = events[index];
-    if (last) return endAt(last, first + index - firstSeq, end);
+    if (last) {
+      const read = await toRead(service, key, last, { seq: first, events });
+      return endAt(read, first + index - firstSeq, end);
+    }
     if (events.length === 0) break;
     untilSeq = first - 1;
   }
@@ -122,13 +126,27 @@ export async function* storedFrames(
     const frames: RunFrame[] = [];
     for (const [index, event] of page.events.entries()) {
       if (!isReadEvent(event, invocationId)) continue;
-      const json = serializeEvent(event);
+      const read = await toRead(service, key, event, page);
+      if (!read) continue;
+      const json = serializeEvent(read);
       frames.push({ position: eventPosition(page.seq + index - firstSeq), json });
       page.chars += json.length;
     }
     if (frames.length > 0) yield frames;
   }
   if (end && position < end.position) yield [end];
+}
+
+/** The event that a reader gets for a stored one; undefined for a record of an event that is not in the session, or only keeps books. */
+async function toRead(
+  service: BaseSessionService,
+  key: SessionKey,
+  event: Event,
+  { seq, events }: Pick<FramePage, 'seq' | 'events'>,
+): Promise<Event | undefined> {
+  if (event.object !== ObjectType.runnerStreamed) return event;
+  const streamed = await readStreamed(service, key, event, events, seq);
+  return streamed && isBookkeeping(streamed) ? undefined : streamed;
 }
 
 function goneError({ sessionId }: SessionKey): SessionNotFoundError {
