@@ -88,7 +88,7 @@ test('an abort does not wait for a callback that ignores its signal', async () =
   await expectFree(runner);
 });
 
-test('a tool is told of the abort', async () => {
+test('the abort signal of a tool fires when the run is aborted', async () => {
   const stopped = Promise.withResolvers<void>();
   const { runner, controller, hi } = await abortable({
     agent: new LlmAgent({
@@ -111,7 +111,7 @@ test('a tool is told of the abort', async () => {
   await stopped.promise;
 });
 
-test('a model that stops because the run was taken over has not failed', async () => {
+test('a model that stops because another run took the session has not failed', async () => {
   const gate = new Gate();
   let asked = false;
   const agent = new LlmAgent({
@@ -130,7 +130,7 @@ test('a model that stops because the run was taken over has not failed', async (
   expect(await texts()).toEqual(['hi', 'RUN_ABANDONED', 'hi', 'second']);
 });
 
-test('a tool that hangs when the run is taken over does not hold it, and has not failed', async () => {
+test('a hanging tool does not delay the end of a run that lost its session, and has not failed', async () => {
   const started = Promise.withResolvers<void>();
   let asked = false;
   const hangs = new FunctionTool({

@@ -5,7 +5,7 @@ import { scenario, textOf } from './fixtures/scenario.ts';
 
 // Agents.
 
-test('content of a beforeAgentCallback is said instead of the agent, and nobody is asked after it', async () => {
+test("content from beforeAgentCallback replaces the agent's answer, and later callbacks are skipped", async () => {
   const { model, run } = await scenario({
     agent: {
       beforeAgentCallback: [() => undefined, () => ({ parts: [{ text: 'closed' }] }), () => expect.unreachable()],
@@ -17,7 +17,7 @@ test('content of a beforeAgentCallback is said instead of the agent, and nobody 
   expect(model.calls).toBe(0);
 });
 
-test('content of a plugin’s beforeAgentCallback comes before the agent’s own callback', async () => {
+test("a plugin's beforeAgentCallback runs before the agent's own", async () => {
   class Closing extends BasePlugin {
     override beforeAgentCallback(): Content {
       return { parts: [{ text: 'closed' }] };
@@ -30,7 +30,7 @@ test('content of a plugin’s beforeAgentCallback comes before the agent’s own
   expect((await run()).map(textOf)).toEqual(['closed']);
 });
 
-test('content of an afterAgentCallback is said in addition', async () => {
+test('content from afterAgentCallback is an additional event', async () => {
   const { run } = await scenario({
     model: ['answer'],
     agent: {
@@ -40,7 +40,7 @@ test('content of an afterAgentCallback is said in addition', async () => {
   expect((await run()).map(textOf)).toEqual(['answer', 'more']);
 });
 
-test('state of agent callbacks that say nothing goes out in events of its own', async () => {
+test('state changes of agent callbacks without content become events of their own', async () => {
   const { run, session } = await scenario({
     model: ['answer'],
     agent: {
@@ -57,7 +57,7 @@ test('state of agent callbacks that say nothing goes out in events of its own', 
   expect((await session()).state).toEqual({ before: 1, after: 1 });
 });
 
-test('an onAgentErrorCallback can answer for an agent that threw, and the run goes on', async () => {
+test('onAgentErrorCallback can answer for an agent that threw, and the run continues', async () => {
   const seen: unknown[] = [];
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
   const { run } = await scenario({
@@ -74,7 +74,7 @@ test('an onAgentErrorCallback can answer for an agent that threw, and the run go
   expect(seen).toEqual([lost]);
 });
 
-test('an onAgentErrorCallback that answers nothing lets the agent fail, with one error event', async () => {
+test('without an answer from onAgentErrorCallback the agent fails with one error event', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
   const { run, session } = await scenario({ model: [lost], agent: { onAgentErrorCallback: () => undefined } });
   await expect(run()).rejects.toBe(lost);
@@ -101,7 +101,7 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'beforeAgentCallback', '
   },
 );
 
-test('a callback may end the invocation: the event it belongs to is the last', async () => {
+test('endInvocation in a callback makes its event the last one', async () => {
   const end = ({ context }: { context: CallbackContext }) => context.invocationContext.endInvocation();
   const after = await scenario({
     model: [callF],

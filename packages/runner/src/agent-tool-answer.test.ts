@@ -7,14 +7,14 @@ import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller } from './fixtures/agent-tool-run.ts';
 import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-describe('its answer', () => {
+describe('the answer of an AgentTool', () => {
   test('is the value of its output schema', async () => {
     const helper = scripted('helper', ['{"count": 3}'], { outputSchema: z.object({ count: z.number() }) });
     const { run } = await scenario({ agent: caller(helper) });
     expect(responsesOf(await run())).toEqual([{ count: 3 }]);
   });
 
-  test('is an error when it never matches its output schema', async () => {
+  test('is an error if it never matches the output schema', async () => {
     const helper = scripted(
       'helper',
       Array.from({ length: 4 }, () => 'no'),
@@ -24,7 +24,7 @@ describe('its answer', () => {
     expect(responsesOf(await run())).toEqual([{ error: expect.stringContaining('does not match the schema') }]);
   });
 
-  test('leaves thoughts out, and is empty when there is none', async () => {
+  test('has no thoughts, and is empty without text', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', [{ thought: 'hm', text: 'yes' }])) });
     expect(responsesOf(await run())).toEqual([{ result: 'yes' }]);
     const silent = new CustomAgent('silent', async function* () {});
@@ -32,7 +32,7 @@ describe('its answer', () => {
     expect(responsesOf(await second.run())).toEqual([{ result: '' }]);
   });
 
-  test('is not what an agent says whom it asked itself', async () => {
+  test('does not include answers of agents that it called as tools', async () => {
     const deep = scripted('deep', ['deep words']);
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
     const middle = scripted('middle', [call, { parts: [] }], {
@@ -42,14 +42,14 @@ describe('its answer', () => {
     expect(responsesOf(await run()).at(-1)).toEqual({ result: '' });
   });
 
-  test('is an error when the agent fails, and the caller goes on', async () => {
+  test('is an error if the agent fails, and the caller continues', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', [new TypeError('no network')])) });
     const events = await run();
     expect(responsesOf(events)).toEqual([{ error: 'no network' }]);
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 
-  test('is an error when the agent would have to wait', async () => {
+  test('is an error if the agent would have to wait', async () => {
     const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
     const helper = scripted('helper', [{ calls: [{ name: 'later', id: 'inner' }] }], { tools: [later] });
     const { run, runner } = await scenario({ agent: caller(helper) });
@@ -62,13 +62,13 @@ describe('its answer', () => {
     );
   });
 
-  test('is an error when the model broke off without a word', async () => {
+  test('is an error if the model stopped without content', async () => {
     const helper = scripted('helper', [{ response: { finishReason: 'SAFETY' } }]);
     const { run } = await scenario({ agent: caller(helper) });
     expect(responsesOf(await run())).toEqual([{ error: 'the model stopped with SAFETY' }]);
   });
 
-  test('is an error, with what there is of it, when the model broke off in the middle', async () => {
+  test('is an error with the partial text if the model stopped in the middle', async () => {
     const cutOff: ScriptedStep = {
       response: { finishReason: 'MAX_TOKENS', content: { parts: [{ text: 'The dose is 5' }] } },
     };
@@ -76,7 +76,7 @@ describe('its answer', () => {
     expect(responsesOf(await run())).toEqual([{ error: 'the model stopped with MAX_TOKENS', output: 'The dose is 5' }]);
   });
 
-  test('ends the turn when it is not to be put into words', async () => {
+  test('ends the turn with skipSummarization', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', ['as it is']), { skipSummarization: true }) });
     const events = await run();
     expect(events).toHaveLength(2);

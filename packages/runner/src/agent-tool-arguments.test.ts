@@ -17,7 +17,7 @@ describe('requireConfirmation', () => {
     newMessage: { parts: [{ functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed } } }] },
   });
 
-  test('has a person asked before the agent is run', async () => {
+  test('requests a confirmation before the agent runs', async () => {
     const helper = scripted('helper', ['It is done.']);
     const { run, runner } = await scenario({ agent: caller(helper, { requireConfirmation: true }) });
     const id = asking(await run());
@@ -25,7 +25,7 @@ describe('requireConfirmation', () => {
     expect(responsesOf(await runner.run(reply(id, true)))).toEqual([{ result: 'It is done.' }]);
   });
 
-  test('keeps an agent from being run that the person rejects', async () => {
+  test('does not run the agent if the person rejects', async () => {
     const { run, runner } = await scenario({
       agent: caller(scripted('helper', []), { requireConfirmation: () => true }),
     });
@@ -33,15 +33,15 @@ describe('requireConfirmation', () => {
     expect(responsesOf(await runner.run(reply(id, false)))).toEqual([{ error: 'This tool call is rejected.' }]);
   });
 
-  test('asks nobody when it says so of the arguments', async () => {
+  test('may be a function of the arguments', async () => {
     const requireConfirmation = (args: unknown): boolean => JSON.stringify(args) !== '{"request":"do it"}';
     const { run } = await scenario({ agent: caller(scripted('helper', ['ok']), { requireConfirmation }) });
     expect(responsesOf(await run())).toEqual([{ result: 'ok' }]);
   });
 });
 
-describe('its arguments', () => {
-  test('are those of the agent’s input schema, passed on as JSON', async () => {
+describe('the arguments', () => {
+  test("follow the agent's input schema and are passed on as JSON", async () => {
     const helper = scripted('helper', ['ok'], {
       inputSchema: z.object({ city: z.string(), days: z.number().default(3) }),
     });
@@ -88,7 +88,7 @@ describe('a tool made of', () => {
     expect(() => new AgentTool(config as AgentToolConfig)).toThrow(fault);
   });
 
-  test('an agent closes it with the agents that have it', async () => {
+  test('closing an agent closes the agents of its AgentTools', async () => {
     let isClosed = false;
     class Closing extends CustomAgent {
       override async close(): Promise<void> {

@@ -8,8 +8,8 @@ import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { KEY, responsesOf, scenario, scripted } from './fixtures/scenario.ts';
 
-describe('what it changes', () => {
-  test('is there for its caller, and in the event of the answer', async () => {
+describe('state changes of an AgentTool', () => {
+  test('are visible to its caller and are in the event of its response', async () => {
     const helper = scripted('helper', ['the answer'], { outputKey: 'found' });
     const lead = caller(helper);
     const { run, state } = await scenario({ agent: lead });
@@ -18,7 +18,7 @@ describe('what it changes', () => {
     expect(await state()).toMatchObject({ found: 'the answer' });
   });
 
-  test('includes keys it removed and artifacts it saved, and no signal of its own', async () => {
+  test('include removed keys and saved artifacts, and no control signals', async () => {
     const tool = new FunctionTool({
       name: 'work',
       description: '',
@@ -44,7 +44,7 @@ describe('what it changes', () => {
     expect(await state()).toEqual({ kept: 1 });
   });
 
-  test('is not written a second time with its answer: what somebody wrote since stays', async () => {
+  test('are not written again with the response over later changes', async () => {
     const gate = new Gate();
     const helper = new CustomAgent('helper', async function* (context) {
       yield context.createEvent({ actions: { stateDelta: { k: 'child', gone: 1, own: 1 } } });
@@ -67,7 +67,7 @@ describe('what it changes', () => {
     expect(await stored()).toContainEqual(response);
   });
 
-  test('of the user’s state is not written a second time over what another session wrote', async () => {
+  test("to user state are not written again over another session's changes", async () => {
     const helper = new CustomAgent('helper', async function* (context) {
       yield context.createEvent({ actions: { stateDelta: { 'user:balance': 10 } } });
       await elsewhere();
@@ -85,7 +85,7 @@ describe('what it changes', () => {
     expect(events[1]?.actions.stateDelta).toEqual({ 'user:balance': 10 });
   });
 
-  test('is told of an agent in an agent too', async () => {
+  test('include those of agents inside it', async () => {
     const deep = scripted('deep', ['found it'], { outputKey: 'found' });
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
     const { run } = await scenario({
@@ -94,7 +94,7 @@ describe('what it changes', () => {
     expect((await run())[1]?.actions.stateDelta).toEqual({ found: 'found it' });
   });
 
-  test('is there for its own next step, committed', async () => {
+  test('are committed and visible in its next step', async () => {
     const tool = new FunctionTool({
       name: 'work',
       description: '',

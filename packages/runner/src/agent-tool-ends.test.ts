@@ -7,8 +7,8 @@ import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { call, KEY, runToError, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-describe('when the run ends', () => {
-  test('an agent under way is aborted with it, and stores nothing more', async () => {
+describe('when the run ends, an agent inside AgentTool', () => {
+  test('is aborted and stores nothing more', async () => {
     const controller = new AbortController();
     const gate = new Gate();
     let isClosed = false;
@@ -34,7 +34,7 @@ describe('when the run ends', () => {
     expect((await stored()).map(textOf)).not.toContain('late');
   });
 
-  test('an agent that does not listen stores nothing more either', async () => {
+  test('that ignores the abort stores nothing more either', async () => {
     const controller = new AbortController();
     const helper = new CustomAgent('helper', async function* (context) {
       controller.abort();
@@ -51,7 +51,7 @@ describe('when the run ends', () => {
     expect((await stored()).map(textOf)).not.toContain('late');
   });
 
-  test('because its reader left, an agent that streams is closed', async () => {
+  test('is closed if the reader left a streaming run', async () => {
     const closed = Promise.withResolvers<void>();
     const helper = new CustomAgent('helper', async function* (context) {
       try {
@@ -71,7 +71,7 @@ describe('when the run ends', () => {
     await closed.promise;
   });
 
-  test('because the session was lost, the run fails and no error is told to a model', async () => {
+  test('ends, and no model gets an error, if the session was lost', async () => {
     const helper = new CustomAgent('helper', async function* (context) {
       await takeSession();
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'too late' }] } });
@@ -85,7 +85,7 @@ describe('when the run ends', () => {
     expect(modelOf(lead).calls).toBe(1);
   });
 
-  test('because an agent beside it failed, its calls get responses that are stored and not streamed', async () => {
+  test('beside a failed agent gets responses to its calls that are stored and not streamed', async () => {
     const began = new Gate();
     const search = new FunctionTool({
       name: 'search',

@@ -8,7 +8,7 @@ import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { responsesOf, scenario, scripted, summaryOf, textOf } from './fixtures/scenario.ts';
 
 describe('streamInner', () => {
-  test('passes the agent’s events on as they come, and its answer once: chunk by chunk', async () => {
+  test("streams the inner agent's events, and its answer once: chunk by chunk", async () => {
     const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
     const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }], {
       tools: [tool],
@@ -41,7 +41,7 @@ describe('streamInner', () => {
     ]);
   });
 
-  test('passes on the whole of what is not the answer: an agent’s words before the last one’s', async () => {
+  test("streams whole events that are not the answer, such as those before the last agent's", async () => {
     const first = scripted('first', [{ chunks: ['o', 'ne'] }]);
     const second = scripted('second', [{ chunks: ['t', 'wo'] }]);
     const pair = new SequentialAgent({ name: 'pair', subAgents: [first, second] });
@@ -53,7 +53,7 @@ describe('streamInner', () => {
     expect(responsesOf(events)).toEqual([{ result: 'two' }]);
   });
 
-  test('passes on the whole of what was said before the agent failed', async () => {
+  test('streams the whole events from before the agent failed', async () => {
     const first = scripted('first', [{ chunks: ['o', 'ne'] }]);
     const second = new CustomAgent('second', async function* () {
       throw new TypeError('no');
@@ -65,7 +65,7 @@ describe('streamInner', () => {
     expect(responsesOf(events)).toEqual([{ error: 'no' }]);
   });
 
-  test('of a run that can be resumed shows the answer once as well', async () => {
+  test('streams the answer once in a resumable run too', async () => {
     const { run } = await scenario({
       agent: caller(scripted('helper', [{ chunks: ['a', 'b'] }]), { streamInner: true }),
     });
@@ -76,7 +76,7 @@ describe('streamInner', () => {
     ]);
   });
 
-  test('without streaming passes on whole events, and the answer among them', async () => {
+  test('without streaming yields whole events, the answer among them', async () => {
     const { run } = await scenario({
       agent: caller(scripted('helper', [{ chunks: ['It is ', 'fine.'] }]), { streamInner: true }),
     });
@@ -88,7 +88,7 @@ describe('streamInner', () => {
     ]);
   });
 
-  test('is off by default: a model whose chunks nobody sees is not asked for any', async () => {
+  test('is off by default, and the inner model is then called without streaming', async () => {
     const helper = scripted('helper', [{ chunks: ['It is ', 'fine.'] }]);
     const { run } = await scenario({ agent: caller(helper) });
     const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
@@ -96,7 +96,7 @@ describe('streamInner', () => {
     expect(modelOf(helper).requests[0]?.stream).toBe(false);
   });
 
-  test('lets events be seen while the agent works, each one once, and stores each once', async () => {
+  test('yields events while the agent runs, each once, and stores each once', async () => {
     const gate = new Gate();
     const helper = new CustomAgent('helper', async function* (context) {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'working' }] } });
@@ -118,7 +118,7 @@ describe('streamInner', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('holds the agent back to the pace of the reader', async () => {
+  test('makes the agent wait for the reader', async () => {
     let made = 0;
     const helper = new CustomAgent('helper', async function* (context) {
       while (made < 50) {
@@ -137,7 +137,7 @@ describe('streamInner', () => {
     expect(made).toBe(50);
   });
 
-  test('of an agent in an agent reaches the reader through both', async () => {
+  test('passes events of nested AgentTools through both', async () => {
     const deep = scripted('deep', [{ chunks: ['d1', 'd2'] }]);
     const call = { calls: [{ name: 'deep', args: { request: 'x' } }] };
     const middle = scripted('middle', [call, 'm'], { tools: [new AgentTool({ agent: deep, streamInner: true })] });

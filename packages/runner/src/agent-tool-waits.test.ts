@@ -57,8 +57,8 @@ function answer(events: readonly Event[], id = questions(events)[0]?.id ?? '', r
   return { invocationId, newMessage: { parts: [{ functionResponse: { id, response: { ...response } } }] } };
 }
 
-describe('an agent that is called as a tool, in a run that can be resumed', () => {
-  test.each([false, true])('asks a person, and goes on with the answer (streamInner %s)', async (streamInner) => {
+describe('an AgentTool in a resumable run', () => {
+  test.each([false, true])('requests a confirmation and continues with the answer (streamInner %s)', async (streamInner) => {
     const { run, agentOf, paid, stored } = await setUp();
     const tree = (lead: ScriptedStep[], helper: ScriptedStep[], last: ScriptedStep[]) =>
       new SequentialAgent({
@@ -78,7 +78,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(reply?.branch).toBe('helper@c1');
   });
 
-  test('goes on as well when the answer does not name the run', async () => {
+  test('continues if the answer does not name the run', async () => {
     const { run, agentOf } = await setUp();
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
     const { newMessage } = answer(first);
@@ -87,7 +87,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(textsOf(rest)).toContain('done');
   });
 
-  test('that a person refuses tells its model, and the caller gets its answer', async () => {
+  test('answers its caller if the person refuses', async () => {
     const { run, agentOf, paid } = await setUp();
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
     const rest = await run(
@@ -98,7 +98,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(responses(rest)).toContainEqual(['helper', { result: 'Not paid.' }]);
   });
 
-  test('waits for a result that comes later', async () => {
+  test('waits for the result of a long-running call', async () => {
     const { run, agentOf } = await setUp();
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), saying());
     const rest = await run(
@@ -109,7 +109,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(textsOf(rest)).toContain('done');
   });
 
-  test('has all that it changed told with its answer, also what it changed before it waited', async () => {
+  test('repeats in its response all changes, also those from before it waited', async () => {
     const { run, agentOf } = await setUp();
     const note = new FunctionTool({ name: 'note', description: '', execute: (_, { state }) => state.set('noted', 1) });
     const config = {
@@ -123,7 +123,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(told?.actions.stateDelta).toEqual({ noted: 1, found: 'It is there.' });
   });
 
-  test('goes on waiting when the run is resumed without the answer', async () => {
+  test('keeps waiting if the run is resumed without the answer', async () => {
     const { run, agentOf } = await setUp();
     const tree = () => agentOf('lead', [], toolOf(agentOf('helper', [])));
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [PAY]))), saying());
@@ -133,7 +133,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(textsOf(rest)).toContain('done');
   });
 
-  test('beside others: each goes on with its own answer, and the caller when it has all', async () => {
+  test('beside others continues with its own answer, and the caller with all', async () => {
     const { run, agentOf, paid } = await setUp();
     const tree = (lead: ScriptedStep[], one: ScriptedStep[], two: ScriptedStep[]) =>
       agentOf('lead', lead, {
@@ -154,7 +154,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(paid).toHaveLength(2);
   });
 
-  test('may be far down: in an agent in an agent, in a sequence, on a lane', async () => {
+  test('may be nested in agents, sequences and parallel branches', async () => {
     const { run, agentOf, paid } = await setUp();
     const tree = (lead: ScriptedStep[], middle: ScriptedStep[], deep: ScriptedStep[]) => {
       const inner = new SequentialAgent({ name: 'steps', subAgents: [agentOf('deep', deep)] });
@@ -169,7 +169,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(textsOf(rest)).toContain('done');
   });
 
-  test('may itself need to be confirmed, and then ask', async () => {
+  test('may need a confirmation itself and then request another', async () => {
     const { run, agentOf, paid } = await setUp();
     const tree = (lead: ScriptedStep[], helper: ScriptedStep[]) =>
       agentOf('lead', lead, toolOf(agentOf('helper', helper), { requireConfirmation: true }));
@@ -182,7 +182,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
     expect(textsOf(third)).toContain('done');
   });
 
-  test('is not asked anything any more when its run is over', async () => {
+  test('rejects answers after its run has ended', async () => {
     const { run, agentOf } = await setUp();
     const first = await run(agentOf('lead', [ask('helper')], toolOf(agentOf('helper', [WAIT]))), saying());
     await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first, 'c1', {}));
@@ -192,7 +192,7 @@ describe('an agent that is called as a tool, in a run that can be resumed', () =
   });
 });
 
-test('in a run that cannot be resumed its model is told that it cannot wait, and the caller gets its answer', async () => {
+test('gives its model an error in a run that is not resumable, and answers its caller', async () => {
   const { run, agentOf, paid } = await setUp();
   const helper = agentOf('helper', [PAY, 'I could not ask.']);
   const events = await run(agentOf('lead', [ask('helper'), 'done'], toolOf(helper)), saying(), false);

@@ -16,22 +16,22 @@ import { CustomAgent } from './fixtures/custom-agent.ts';
 import { caller, modelOf } from './fixtures/agent-tool-run.ts';
 import { responsesOf, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-describe('an agent that is called as a tool', () => {
-  test('answers its caller with its last words, and the caller keeps the conversation', async () => {
+describe('an agent called with AgentTool', () => {
+  test('answers its caller with its last text, and the caller stays active', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', ['It is done.'])) });
     const events = await run();
     expect(events.map((event) => event.author)).toEqual(['lead', 'lead', 'lead']);
     expect(responsesOf(events)).toEqual([{ result: 'It is done.' }]);
   });
 
-  test('is told what it is asked, and nothing of the conversation around it', async () => {
+  test('sees only its request, without the conversation', async () => {
     const helper = scripted('helper', ['ok']);
     const { run } = await scenario({ agent: caller(helper) });
     await run();
     expect(modelOf(helper).requests[0]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'do it' }] }]);
   });
 
-  test('stores its events on a branch of its own, which its caller does not see', async () => {
+  test('stores its events on its own branch, which the caller does not see', async () => {
     const tool = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
     const helper = scripted('helper', [{ text: 'secret', calls: [{ name: 'look' }] }, 'ok'], { tools: [tool] });
     const lead = caller(helper);
@@ -53,7 +53,7 @@ describe('an agent that is called as a tool', () => {
     expect(contents).toContain('"result":"ok"');
   });
 
-  test('starts afresh at each call, also under an id that was there before', async () => {
+  test('starts without history at each call, also for a repeated call id', async () => {
     const helper = scripted('helper', ['first', 'second']);
     const call = (request: string) => ({ calls: [{ name: 'helper', id: 'same', args: { request } }] });
     const tools = [new AgentTool({ agent: helper })];
@@ -62,7 +62,7 @@ describe('an agent that is called as a tool', () => {
     expect(modelOf(helper).requests[1]?.request.contents).toEqual([{ role: 'user', parts: [{ text: 'two' }] }]);
   });
 
-  test('is kept apart from other calls of it at the same time', async () => {
+  test('is separate from concurrent calls of it', async () => {
     const echo = (request: { contents: { parts?: { text?: string }[] }[] }) =>
       `heard ${request.contents.map((each) => each.parts?.[0]?.text).join()}`;
     const helper = scripted('helper', [echo, echo, echo]);
@@ -74,7 +74,7 @@ describe('an agent that is called as a tool', () => {
     expect(branches).toEqual(new Set(['helper@a', 'helper@b', 'helper@c']));
   });
 
-  test('is asked by the next turn’s caller as if it had not been there', async () => {
+  test("leaves no trace in the contents of the caller's next turn", async () => {
     const lead = scripted('lead', [{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done', 'next'], {
       tools: [new AgentTool({ agent: scripted('helper', ['hidden words']) })],
     });
@@ -86,7 +86,7 @@ describe('an agent that is called as a tool', () => {
     expect(texts).not.toContain('[helper]');
   });
 
-  test('may be a tree of agents, in which they hand over and call each other', async () => {
+  test('may be a tree of agents that transfer and call each other', async () => {
     const deep = scripted('deep', ['from the deep']);
     const second = scripted(
       'second',
@@ -106,7 +106,7 @@ describe('an agent that is called as a tool', () => {
     expect(branches).toContain('deep inner@c1.deep@d');
   });
 
-  test('knows no agent above it: it can hand over to nobody there', async () => {
+  test('cannot transfer to agents above it', async () => {
     const helper = scripted('helper', ['ok']);
     const model = new ScriptedModel([{ calls: [{ name: 'helper', id: 'c1', args: { request: 'x' } }] }, 'done']);
     const tools = [new AgentTool({ agent: helper })];
@@ -119,7 +119,7 @@ describe('an agent that is called as a tool', () => {
     expect(request?.config.systemInstruction).not.toContain('Outer.');
   });
 
-  test('is a part of the call tree', async () => {
+  test('is an execution in the call tree', async () => {
     const { run, stored } = await scenario({ agent: caller(scripted('helper', ['ok'])) });
     await run();
     const [request] = groupByExecution(await stored());
@@ -129,12 +129,12 @@ describe('an agent that is called as a tool', () => {
     expect(lead?.children.map(({ events }) => events.map((event) => event.author))).toEqual([['user', 'helper']]);
   });
 
-  test('counts its model calls with those of the run', async () => {
+  test('shares maxLlmCalls with the run', async () => {
     const { run } = await scenario({ agent: caller(scripted('helper', ['ok'])) });
     await expect(run('hi', { runConfig: { maxLlmCalls: 2 } })).rejects.toBeInstanceOf(LlmCallLimitError);
   });
 
-  test('is watched by the plugins of the run, event by event', async () => {
+  test('reports whole events to the plugins of the run', async () => {
     const seen: string[] = [];
     class Watcher extends BasePlugin {
       override onEventCallback({
@@ -166,7 +166,7 @@ describe('an agent that is called as a tool', () => {
     ]);
   });
 
-  test('is watched by the plugins of the run chunk by chunk, and each chunk once', async () => {
+  test('reports each chunk once to the plugins of the run', async () => {
     const seen: string[] = [];
     class Watcher extends BasePlugin {
       override onEventCallback({ event }: { event: Event }): undefined {
@@ -179,7 +179,7 @@ describe('an agent that is called as a tool', () => {
     expect(seen.filter((line) => line.startsWith('helper'))).toEqual(['helper a', 'helper b']);
   });
 
-  test('whose events lack what they need has them filled in', async () => {
+  test('has missing fields of its events filled in', async () => {
     const bare = new CustomAgent('bare', async function* () {
       yield createEvent({ content: { role: 'model', parts: [{ text: 'bare' }] } });
     });
@@ -189,7 +189,7 @@ describe('an agent that is called as a tool', () => {
     expect(event).toMatchObject({ author: 'bare', branch: 'bare@c1' });
   });
 
-  test('ends for itself when it ends its invocation', async () => {
+  test('ends only itself with endInvocation', async () => {
     const ending = new CustomAgent('ending', async function* (context) {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'enough' }] } });
       context.endInvocation();
@@ -202,7 +202,7 @@ describe('an agent that is called as a tool', () => {
     expect(textOf(events.at(-1) ?? expect.unreachable())).toBe('done');
   });
 
-  test('ends no loop around its caller when it leaves a loop of its own', async () => {
+  test('that escalates out of its own loop ends no loop around its caller', async () => {
     const leave = { calls: [{ name: 'exit_loop' }] };
     const inner = new LoopAgent({
       name: 'inner',

@@ -17,7 +17,7 @@ class StaleSessionService extends InMemorySessionService {
   }
 }
 
-test('an answer whose run is never the one that was looked up is refused, with the session given back', async () => {
+test('an answer whose run keeps changing is refused, and the session is unlocked', async () => {
   const platform = fixedPlatform();
   const sessionService = new StaleSessionService({ platform });
   await sessionService.createSession({ appName: 'app', ...IDS });

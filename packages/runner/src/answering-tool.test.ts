@@ -16,7 +16,7 @@ const weather = new FunctionTool({ name: 'weather', description: '', execute: ()
 
 const TOOLS = { outputSchema: schema, outputKey: 'answer', tools: [weather] };
 
-test('a model that can do both is asked for the shape, and has only the agent’s tools', async () => {
+test("a model that supports both gets the output schema and only the agent's tools", async () => {
   const steps = [{ calls: [{ name: 'weather', args: {} }] }, '{"city":"Paris"}'];
   const { model, run } = await scenario({
     model: new ScriptedModel(steps, { outputSchemaWithTools: true }),
@@ -28,7 +28,7 @@ test('a model that can do both is asked for the shape, and has only the agent’
   expect(getStructuredOutput(events[2] as Event)).toEqual({ city: 'Paris', days: 1 });
 });
 
-test('a model that cannot is given a tool by which it hands in the answer', async () => {
+test('other models get a tool for the answer', async () => {
   const steps = [
     { calls: [{ name: 'weather', args: {} }] },
     { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] },
@@ -50,7 +50,7 @@ test('a model that cannot is given a tool by which it hands in the answer', asyn
   model.assertConsumed();
 });
 
-test('the answering tool is given to each request once, also in later steps and runs', async () => {
+test('the answering tool is in each request once, in later steps and runs too', async () => {
   const handIn = { calls: [{ name: SET_MODEL_RESPONSE, args: { city: 'Paris' } }] };
   const { model, run } = await scenario({
     model: [{ calls: [{ name: 'weather', args: {} }] }, handIn, handIn],
@@ -66,7 +66,7 @@ test('the answering tool is given to each request once, also in later steps and 
   expect(names).toEqual(Array<string[]>(3).fill(['weather', SET_MODEL_RESPONSE]));
 });
 
-test('an answer handed in with the wrong shape is told to the model, which can hand in another', async () => {
+test('an answer that does not match is returned to the model, which can answer again', async () => {
   const handIn = (args: Record<string, unknown>) => ({ calls: [{ name: SET_MODEL_RESPONSE, args }] });
   const { run } = await scenario({ model: [handIn({ city: 5 }), handIn({ city: 'Paris' })], agent: TOOLS });
   const events = await run();
@@ -76,19 +76,19 @@ test('an answer handed in with the wrong shape is told to the model, which can h
   expect(getStructuredOutput(events.at(-1) as Event)).toEqual({ city: 'Paris', days: 1 });
 });
 
-test('answers of the wrong shape are bounded however they come', async () => {
+test('the number of corrections is limited, for text and for the answering tool', async () => {
   const wrong = { calls: [{ name: SET_MODEL_RESPONSE, args: {} }] };
   const { model, run } = await scenario({ model: [wrong, 'as text', wrong, wrong], agent: TOOLS });
   await expect(run()).rejects.toBeInstanceOf(OutputSchemaError);
   model.assertConsumed();
 });
 
-test('an answer that comes as text is taken all the same', async () => {
+test('an answer as text is accepted too', async () => {
   const { run } = await scenario({ model: ['{"city":"Paris"}'], agent: TOOLS });
   expect((await run()).map(getStructuredOutput)).toEqual([{ city: 'Paris', days: 1 }]);
 });
 
-test('an answer beside other calls ends the turn when all of them are answered', async () => {
+test('an answer beside other calls ends the turn when all have responses', async () => {
   const calls = [
     { name: 'weather', args: {} },
     { name: SET_MODEL_RESPONSE, args: { city: 'Paris' } },
@@ -99,7 +99,7 @@ test('an answer beside other calls ends the turn when all of them are answered',
   expect(getStructuredOutput(events[2] as Event)).toEqual({ city: 'Paris', days: 1 });
 });
 
-test('an answer beside a call that stays open ends the turn', async () => {
+test('an answer beside a long-running call ends the turn', async () => {
   const later = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
   const calls = [
     { name: 'later', args: {} },
@@ -109,7 +109,7 @@ test('an answer beside a call that stays open ends the turn', async () => {
   expect(getStructuredOutput((await run()).at(-1) as Event)).toEqual({ city: 'Paris', days: 1 });
 });
 
-test('a schema that is no object is handed in as a value', async () => {
+test('an answer for a schema that is not an object is wrapped in a value', async () => {
   const steps = [{ calls: [{ name: SET_MODEL_RESPONSE, args: { value: ['a', 'b'] } }] }];
   const { model, run, session } = await scenario({
     model: steps,
@@ -125,7 +125,7 @@ test('a schema that is no object is handed in as a value', async () => {
   expect((await session()).state).toEqual({ answer: ['a', 'b'] });
 });
 
-test('concurrent runs of one agent do not hand in each other’s answers', async () => {
+test('concurrent runs of one agent keep their answers apart', async () => {
   const model = new ScriptedModel(
     Array.from({ length: 20 }, (): ScriptedStep => (request) => ({
       calls: [{ name: SET_MODEL_RESPONSE, args: { city: request.contents[0]?.parts?.[0]?.text } }],
@@ -140,7 +140,7 @@ test('concurrent runs of one agent do not hand in each other’s answers', async
   expect(answers).toEqual(cities.map((city) => ({ city, days: 1 })));
 });
 
-test('a tool of the agent’s own cannot have the name of the answering tool', async () => {
+test('a tool with the name of the answering tool throws a ConfigurationError', async () => {
   const tools = [new FunctionTool({ name: SET_MODEL_RESPONSE, description: '', execute: () => '' })];
   const { run } = await scenario({ agent: { ...TOOLS, tools } });
   await expect(run()).rejects.toBeInstanceOf(ConfigurationError);

@@ -16,7 +16,7 @@ function counted(events: readonly Event[]): { readonly events: readonly Event[];
   return { events: watched, looks: () => looks };
 }
 
-test('answers to many calls are matched with a look at each event, not with one for each answer', async () => {
+test('matching many answers reads each event once', async () => {
   const ids = Array.from({ length: 200 }, (_, at) => `c${at}`);
   const calls = ids.map((id) => functionCallEvent('a', [{ id, name: 'ask' }], { longRunningToolIds: [id] }));
   const said = ids.map(() => createEvent({ author: 'user', content: { role: 'user', parts: [{ text: 'x' }] } }));
@@ -32,7 +32,7 @@ test('answers to many calls are matched with a look at each event, not with one 
   expect(looks()).toBeLessThan(5 * events.length);
 });
 
-test('of calls with one id on branches of a run each answer takes the next, a call that another replaced is passed over', async () => {
+test('answers to calls with one id match call after call per branch, without replaced calls', async () => {
   const call = (id: string, branch: string, invocationId = 'e-1'): Event => ({
     ...functionCallEvent('a', [{ id: 'c', name: 'ask' }], { longRunningToolIds: ['c'] }),
     id,

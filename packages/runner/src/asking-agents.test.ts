@@ -21,8 +21,8 @@ class Clerk extends BaseAgent {
   }
 }
 
-describe('an agent of one’s own that asks for input', () => {
-  test.each([false, true])('has the answers when it is run again (resumable: %s)', async (resumable) => {
+describe('a custom agent that calls requestInput', () => {
+  test.each([false, true])('has the answers when it runs again (resumable: %s)', async (resumable) => {
     const { run } = await setUp({ resumable });
     const first = await run(new Clerk());
     expect(questions(first)).toMatchObject([{ args: { key: 'size', response_schema: { type: 'integer' } } }]);
@@ -34,7 +34,7 @@ describe('an agent of one’s own that asks for input', () => {
     await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('was answered already');
   });
 
-  test('pauses the workflow around it, which goes on to its end with the answers', async () => {
+  test('pauses its workflow, which completes with the answers', async () => {
     const { run } = await setUp({ resumable: true });
     const flow = (steps: ScriptedStep[]) =>
       new SequentialAgent({ name: 'flow', subAgents: [new Clerk(), agentOf('last', steps)] });
@@ -47,7 +47,7 @@ describe('an agent of one’s own that asks for input', () => {
     expect(new Set([...first, ...second, ...third].map(({ invocationId }) => invocationId)).size).toBe(1);
   });
 
-  test('may stand beside others: each has its own answer, also from one message', async () => {
+  test('in parallel branches gets its own answer, also from one message', async () => {
     const { run } = await setUp({ resumable: true });
     const flow = () => new ParallelAgent({ name: 'par', subAgents: [new Clerk('left'), new Clerk('right')] });
     const first = await run(flow());
@@ -61,7 +61,7 @@ describe('an agent of one’s own that asks for input', () => {
     expect(textsOf(await run(flow(), { newMessage: { parts } })).toSorted()).toEqual(['"blue" in 2', '"red" in 1']);
   });
 
-  test('can be answered in a run of its own when its run is given up', async () => {
+  test('can be answered in a new run after its run was closed', async () => {
     const { run, stored, runnerOf } = await setUp({ resumable: true });
     const first = await run(new Clerk());
     const invocationId = first[0]?.invocationId ?? '';
@@ -70,14 +70,14 @@ describe('an agent of one’s own that asks for input', () => {
     expect(questions(await run(new Clerk(), answer(first, 5)))).toMatchObject([{ args: { key: 'colour' } }]);
   });
 
-  test('asks again when it is spoken to anew', async () => {
+  test('asks again when it runs for another message', async () => {
     const { run } = await setUp();
     const first = await run(new Clerk());
     await run(new Clerk(), answer(first, 5));
     expect(questions(await run(new Clerk()))).toMatchObject([{ args: { key: 'size' } }]);
   });
 
-  test('asks again when the answer came too late', async () => {
+  test('asks again after an expired answer', async () => {
     const { run, platform } = await setUp({ resumable: true, requestTtlMs: 1000 });
     const first = await run(new Clerk());
     platform.advance(1001);
@@ -87,7 +87,7 @@ describe('an agent of one’s own that asks for input', () => {
   });
 });
 
-test('an agent of one’s own that makes a call whose result comes later waits by itself in a run that can be resumed', async () => {
+test('a custom agent with a long-running call pauses in a resumable run', async () => {
   class Caller extends BaseAgent {
     constructor() {
       super({ name: 'caller' });

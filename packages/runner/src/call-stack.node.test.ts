@@ -14,7 +14,7 @@ class WaitingModel extends BaseLlm {
   }
 }
 
-test('the stack of a model that waited names the agent’s loop and the run', async () => {
+test("an asynchronous stack inside a model names the agent's loop and the run", async () => {
   const model = new WaitingModel({ model: 'waiting' });
   const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
   await run();

@@ -25,7 +25,7 @@ class Crowd extends BaseTool {
 
 // Several calls at once.
 
-test('calls of one reply run at the same time, and answer in call order in one event', async () => {
+test('calls of one reply run concurrently, and their responses are one event in call order', async () => {
   const gates = [new Gate(), new Gate(), new Gate()];
   const tool = new FunctionTool({
     name: 'f',
@@ -68,7 +68,7 @@ test.each([
   expect(responsesOf(events[1])).toEqual(numbers.map((result) => ({ result })));
 });
 
-test('one call that fails leaves the others their answers', async () => {
+test('a failed call does not affect the responses of others', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -84,7 +84,7 @@ test('one call that fails leaves the others their answers', async () => {
   expect(responsesOf((await run())[1])).toEqual([{ result: 0 }, { error: 'one' }, { result: 2 }]);
 });
 
-test('each call has a context of its own, and what they change is merged in call order', async () => {
+test('each call has its own context, and changes are merged in call order', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',

@@ -23,7 +23,7 @@ test('a response repeats the last change of each key in its call', () => {
   expect([...repeatedState].toSorted()).toEqual(['a', 'back', 'gone']);
 });
 
-test('a change is repeated once, and in no response of another call', () => {
+test('a change is repeated once, and only in the response of its call', () => {
   const changes = changesOf('c1', { a: 1 });
   expect(changes.repeatIn(responding('c2'))).toBeUndefined();
   expect(changes.repeatIn(createEvent({ branch: 'par.lead' }))).toBeUndefined();
@@ -31,7 +31,7 @@ test('a change is repeated once, and in no response of another call', () => {
   expect(changes.repeatIn(responding('c1'))).toBeUndefined();
 });
 
-test('a key that another call or an agent of the run changed since is left out', () => {
+test('a key changed later by another call or agent is omitted', () => {
   const changes = changesOf('c1', { a: 1, b: 1, c: 1 });
   changes.note(enclosureOfCall('c2'), createEventActions({ stateDelta: { a: 2 } }));
   changes.note('', createEventActions({ removedState: ['b'] }));
@@ -39,7 +39,7 @@ test('a key that another call or an agent of the run changed since is left out',
   expect(changes.repeatIn(responding('c2'))?.event.actions.stateDelta).toEqual({ a: 2 });
 });
 
-test('a change of the response itself wins', () => {
+test('a change made by the response itself wins', () => {
   const changes = changesOf('c1', { a: 1, b: 1, c: 1 });
   const event = { ...responding('c1'), actions: createEventActions({ stateDelta: { a: 'own' }, removedState: ['b'] }) };
   const repeating = changes.repeatIn(event);
@@ -47,7 +47,7 @@ test('a change of the response itself wins', () => {
   expect([...(repeating?.repeatedState ?? [])]).toEqual(['c']);
 });
 
-test('a resumed run repeats the changes that nobody changed since, of calls without a response', () => {
+test('a resumed run repeats unchanged changes of calls without a response', () => {
   const changing = (id: string, invocationId: string, stateDelta: Record<string, unknown>): Event =>
     createEvent({ invocationId, branch: id && enclosureOfCall(id), actions: { stateDelta } });
   const changes = ChildChanges.inRun('e-1', [

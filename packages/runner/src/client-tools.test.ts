@@ -46,7 +46,7 @@ async function setUp() {
 const agentOf = (model: BaseLlm, config: object = {}) => new LlmAgent({ name: 'bot', model, ...config });
 const offered = (model: ScriptedModel) => model.requests.map(({ request }) => Object.keys(request.toolsDict));
 
-test('a function of the client is offered beside the tools of the agent, and a call to it ends the run', async () => {
+test("a client tool is declared beside the agent's tools, and a call to it ends the run", async () => {
   const { run } = await setUp();
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 1 });
   const model = new ScriptedModel([CALL]);
@@ -60,7 +60,7 @@ test('a function of the client is offered beside the tools of the agent, and a c
   model.assertConsumed();
 });
 
-test("the client's response continues the conversation, and the functions are offered again only if they are given again", async () => {
+test("the client's response continues the conversation, and client tools are declared only if they are given again", async () => {
   const { run } = await setUp();
   await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS });
   const model = new ScriptedModel([CALL, 'You see it.']);
@@ -75,7 +75,7 @@ test("the client's response continues the conversation, and the functions are of
   expect([...offered(model), ...offered(later)]).toEqual([['open_page'], []]);
 });
 
-test('a call of the client beside a call of the agent: the tool runs, and the model is asked when both have a response', async () => {
+test("beside a client call the agent's tools run, and the model is called when all have responses", async () => {
   const { run } = await setUp();
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 1 });
   const model = new ScriptedModel([{ calls: [...CALL.calls, { id: 'c2', name: 'look' }] }, 'Done.']);
@@ -88,7 +88,7 @@ test('a call of the client beside a call of the agent: the tool runs, and the mo
 });
 
 describe('in a resumable run', () => {
-  test('the response of the client resumes the run, which remembers the functions', async () => {
+  test("the client's response resumes the run, which keeps its client tools", async () => {
     const { run, stored } = await setUp();
     const [asked] = await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
     const model = new ScriptedModel(['You see it.']);
@@ -98,7 +98,7 @@ describe('in a resumable run', () => {
     expect(new Set((await stored()).map(({ invocationId }) => invocationId)).size).toBe(1);
   });
 
-  test('functions that are given when it is resumed take the place of those it began with', async () => {
+  test('client tools given to the resumed run replace the earlier ones', async () => {
     const { run } = await setUp();
     await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
     const model = new ScriptedModel(['You see it.']);
@@ -106,7 +106,7 @@ describe('in a resumable run', () => {
     expect(offered(model)).toEqual([['close_page']]);
   });
 
-  test('resumed without the response, it waits on and asks the client nothing new', async () => {
+  test('resumed without the response, it waits and repeats no call', async () => {
     const { run } = await setUp();
     const [asked] = await run(agentOf(new ScriptedModel([CALL])), { ...HI, runConfig: CLIENT_TOOLS }, true);
     const events = await run(agentOf(new ScriptedModel([])), { invocationId: asked?.invocationId }, true);
@@ -114,7 +114,7 @@ describe('in a resumable run', () => {
     expect(await run(agentOf(new ScriptedModel(['You see it.'])), answered(), true)).not.toEqual([]);
   });
 
-  test('a sequence goes on with its next agent after the response', async () => {
+  test('a sequence continues with its next agent after the response', async () => {
     const { run } = await setUp();
     const tree = (first: ScriptedModel, second: ScriptedModel) =>
       new SequentialAgent({
@@ -128,7 +128,7 @@ describe('in a resumable run', () => {
   });
 });
 
-test('the agent that control is transferred to offers the functions too', async () => {
+test('an agent that got control by a transfer declares client tools too', async () => {
   const { run } = await setUp();
   const helper = new ScriptedModel([CALL]);
   const transfer = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
@@ -139,7 +139,7 @@ test('the agent that control is transferred to offers the functions too', async 
   expect(events.at(-1)).toMatchObject({ author: 'helper', longRunningToolIds: ['c1'] });
 });
 
-test('an agent that is called as a tool does not offer the functions of the client', async () => {
+test('an agent called with AgentTool declares no client tools', async () => {
   const { run } = await setUp();
   const inner = new ScriptedModel(['looked']);
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'inner', args: { request: 'x' } }] }, 'ok']);
@@ -148,7 +148,7 @@ test('an agent that is called as a tool does not offer the functions of the clie
   expect(offered(inner)).toEqual([[]]);
 });
 
-test('a function of the client with the name of a tool of the agent fails the run', async () => {
+test("a client tool with the name of an agent's tool fails the run", async () => {
   const { run } = await setUp();
   const own = new FunctionTool({ name: 'open_page', description: '', execute: () => 1 });
   const running = run(agentOf(new ScriptedModel([]), { tools: [own] }), { ...HI, runConfig: CLIENT_TOOLS });
@@ -158,7 +158,7 @@ test('a function of the client with the name of a tool of the agent fails the ru
   });
 });
 
-test('what the caller does to its declarations while the run is under way changes nothing', async () => {
+test('changing the given declarations during the run has no effect', async () => {
   const { run } = await setUp();
   const declaration = { ...OPEN_PAGE };
   const model = new ScriptedModel([CALL]);

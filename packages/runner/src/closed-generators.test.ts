@@ -48,7 +48,7 @@ test.each([
   expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
 });
 
-test('a generator whose agent is left by another one is closed, and counts as cut off', async () => {
+test('a generator tool of an abandoned agent is closed and counts as interrupted', async () => {
   let closed = false;
   const { runner, sessionService } = await streaming(() => '');
   const tool = new FunctionTool({
@@ -72,7 +72,7 @@ test('a generator whose agent is left by another one is closed, and counts as cu
   expect(await sessionService.listToolCalls({ ...KEY, invocationId })).toMatchObject([{ status: 'started' }]);
 });
 
-test('a generator that waits when the run is aborted is closed when its wait is over', async () => {
+test('a generator tool that awaits during the abort is closed after its await', async () => {
   const closed = new Gate();
   const waiting = new Gate();
   const abort = new AbortController();

@@ -3,7 +3,7 @@ import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ASKS, OK, Scripted, setUp } from './fixtures/code-run.ts';
 
-test('an executor that answers too late is told to stop, and the model that there is no result', async () => {
+test('code that exceeds its time-out is aborted, and the model gets an error result', async () => {
   const gate = new Gate();
   const executor = new Scripted([gate], { timeoutMs: 700 });
   const { runner, platform, stored } = await setUp([ASKS, 'Too slow.'], executor);
@@ -18,7 +18,7 @@ test('an executor that answers too late is told to stop, and the model that ther
   expect(result?.outcome).toBe('OUTCOME_DEADLINE_EXCEEDED');
 });
 
-test('the wait for a result leaves no timer behind', async () => {
+test('waiting for a result leaves no timer behind', async () => {
   const { ask, platform } = await setUp(['no code', ASKS, 'done']);
   await ask();
   const before = platform.pendingTimers;
@@ -26,7 +26,7 @@ test('the wait for a result leaves no timer behind', async () => {
   expect(platform.pendingTimers).toBe(before);
 });
 
-test('an abort of the run reaches the code and ends the run', async () => {
+test('an abort of the run reaches the executor and ends the run', async () => {
   const gate = new Gate();
   const executor = new Scripted([gate]);
   const { ask } = await setUp([ASKS], executor);
@@ -38,7 +38,7 @@ test('an abort of the run reaches the code and ends the run', async () => {
   expect(executor.asked[0]?.abortSignal.aborted).toBe(true);
 });
 
-test('an abort ends the wait also while an executor does not listen to it', async () => {
+test('an abort ends the wait even if the executor ignores it', async () => {
   const gate = new Gate();
   class Deaf extends Scripted {
     override async executeCode(): Promise<CodeExecutionOutput> {
@@ -65,7 +65,7 @@ test('an abort ends the wait also while an executor does not listen to it', asyn
   await calledOff.promise;
 });
 
-test('an executor that fails by itself fails the run', async () => {
+test('an executor that throws fails the run', async () => {
   const error = new ConfigurationError('no sandbox');
   const { ask } = await setUp([ASKS], new Scripted([error]));
   await expect(ask()).rejects.toBe(error);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { chunks } from './fixtures/custom-agent.ts';
 import { saying, scenario, textOf } from './fixtures/scenario.ts';
 
-test('a run stores what the user said without yielding it, and stores and yields every event of the agent', async () => {
+test("a run stores the user's message without yielding it, and stores and yields every agent event", async () => {
   const { session, run } = await scenario({
     async *agent(context) {
       yield context.createEvent({ content: { role: 'model', parts: [{ text: 'one' }] } });
@@ -23,7 +23,7 @@ test('a run stores what the user said without yielding it, and stores and yields
   expect(after.events.slice(1)).toEqual(events);
 });
 
-test('the event of the user has the role, the ids and the time of the run', async () => {
+test('the user event has the role, ids and time of the run', async () => {
   const { runner, platform, stored } = await scenario({ async *agent() {} });
   platform.advance(1500);
   const stream = runner.runAsync(saying('hi'));
@@ -42,7 +42,7 @@ test('the event of the user has the role, the ids and the time of the run', asyn
   ]);
 });
 
-test('what the consumer sees is stored already', async () => {
+test('a yielded event is already stored', async () => {
   const { runner, session } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one', { actions: { stateDelta: { step: 1 } } });
@@ -58,7 +58,7 @@ test('what the consumer sees is stored already', async () => {
   expect(seen).toBe(2);
 });
 
-test('after a yield the agent reads what was committed', async () => {
+test('after a yield the agent reads the committed state', async () => {
   const { run } = await scenario({
     async *agent(context) {
       yield modelEvent('bot', 'one', {
@@ -72,7 +72,7 @@ test('after a yield the agent reads what was committed', async () => {
   expect(await run()).toHaveLength(1);
 });
 
-test('the agent goes on only when the consumer asks for the next event', async () => {
+test('the agent continues only when the reader asks for the next event', async () => {
   const steps: string[] = [];
   const { runner } = await scenario({
     async *agent() {
@@ -91,7 +91,7 @@ test('the agent goes on only when the consumer asks for the next event', async (
   await stream.return();
 });
 
-test('what an event leaves open is filled in; what it says of itself stays', async () => {
+test('missing fields of an event are filled in, and given ones stay', async () => {
   const { runner, platform } = await scenario({
     async *agent() {
       yield createEvent({ content: { parts: [{ text: 'bare' }] } });
@@ -117,7 +117,7 @@ test('what an event leaves open is filled in; what it says of itself stays', asy
   });
 });
 
-test('chunks are forwarded when streaming, never stored, and their actions are ignored', async () => {
+test('chunks are yielded when streaming, never stored, and their actions are ignored', async () => {
   const { session, run } = await scenario({ agent: chunks });
   const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
   expect(events.map((event) => [textOf(event), event.partial])).toEqual([
@@ -137,7 +137,7 @@ test('without streaming only whole events are yielded', async () => {
   expect((await stored()).map(textOf)).toEqual(['hi', 'Hello']);
 });
 
-test('announcements of a hand-over and node events are streamed and never stored', async () => {
+test('transfer announcements and node events are yielded and never stored', async () => {
   const { stored, run } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'Transferring control', { object: ObjectType.agentTransfer });
@@ -171,7 +171,7 @@ test('endInvocation ends the run after the current event', async () => {
   expect(isClosed).toBe(true);
 });
 
-test('what an agent that ended the invocation throws in its finally block fails the run', async () => {
+test('an error thrown in a finally block after endInvocation fails the run', async () => {
   const { run } = await scenario({
     async *agent(context) {
       try {
@@ -186,7 +186,7 @@ test('what an agent that ended the invocation throws in its finally block fails 
   await expect(run()).rejects.toMatchObject({ code: 'AGENT', message: 'cleanup' });
 });
 
-test('state given with the message is stored with it', async () => {
+test('stateDelta is stored with the message', async () => {
   const { session, run } = await scenario({
     async *agent(context) {
       expect(context.session.state).toEqual({ a: 1, 'user:b': [2], 'temp:c': 3 });

@@ -67,7 +67,7 @@ function compaction(startTimestamp: number, endTimestamp: number, history: Histo
 
 const SINCE = ['summary to 95', ...[96, 97, 98, 99, 100].flatMap((turn) => [`u${turn}`, `m${turn}`])];
 
-test('a cold process reads what came since the last compaction, and the model sees what it would have seen', async () => {
+test('a cold process reads only events since the last compaction, and the model gets the same contents', async () => {
   const { runner, sessionService, texts } = await setUp();
   await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] } });
   // A page from the end, in which all is.
@@ -79,7 +79,7 @@ test('a cold process reads what came since the last compaction, and the model se
   expect(texts()).toEqual([...SINCE, 'go', 'yes', 'on']);
 });
 
-test('all of it is read when a window asks for that', async () => {
+test('all events are read if getSessionConfig asks for them', async () => {
   const { runner, sessionService, texts } = await setUp();
   const runConfig = { getSessionConfig: {} };
   await runner.run({ ...IDS, newMessage: { parts: [{ text: 'go' }] }, runConfig });
@@ -102,7 +102,7 @@ test('a session rewound to before the compaction is read whole', async () => {
   expect(texts()).toEqual(['u1', 'm1', 'u2', 'm2', 'go']);
 });
 
-test('the answer to a call from before the compaction finds its call', async () => {
+test('an answer finds its call from before the compaction', async () => {
   const call = functionCallEvent('bot', [{ id: 'late', name: 'ask', args: {} }], {
     timestamp: 50.5,
     invocationId: 'e-50',

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { setUp } from './fixtures/compacted-run.ts';
 import { IDS, KEY } from './fixtures/scenario.ts';
 
-test("the event is the last of the session, the user's, of its own invocation, and is not yielded", async () => {
+test('the compaction event is the last one, of author user and its own invocation, and is not yielded', async () => {
   const { runner, say, stored, summarizer } = await setUp({ compactionInterval: 1 });
   summarizer.maybeSummarizeEvents = async () =>
     createCompactionEvent({ parts: [{ text: 'sum' }] }, { usageMetadata: { promptTokenCount: 7 }, author: 'other' });
@@ -26,7 +26,7 @@ test("the event is the last of the session, the user's, of its own invocation, a
   expect(events.filter(({ invocationId }) => invocationId === events.at(-1)?.invocationId)).toHaveLength(1);
 });
 
-test('the session is compacted under the lease, before the run says that it is over', async () => {
+test('the session is compacted under the lease, before the run is completed', async () => {
   const { runner, summarizer, sessionService } = await setUp({ compactionInterval: 1 });
   const seen: string[] = [];
   summarizer.maybeSummarizeEvents = async () => {
@@ -48,7 +48,7 @@ test('the session is compacted under the lease, before the run says that it is o
   expect(seen).toEqual(['event', 'SessionBusyError', 'completion']);
 });
 
-test('a summary that fails leaves the session and the run as they are, and is reported', async () => {
+test('a failed summary is reported and changes neither session nor run', async () => {
   const { turns, say, summarizer, compactions, platform, sent } = await setUp({ compactionInterval: 2 });
   const summarize = summarizer.maybeSummarizeEvents.bind(summarizer);
   summarizer.maybeSummarizeEvents = async () => {
@@ -71,7 +71,7 @@ test('a summarizer that returns no summary is reported', async () => {
   await expect(platform.drain()).rejects.toThrow(ConfigurationError);
 });
 
-test('an abort ends the wait for a summary, and the run as what it is', async () => {
+test('an abort ends the wait for a summary, and the run is aborted', async () => {
   const { runner, summarizer, compactions } = await setUp({ compactionInterval: 1 });
   const abort = new AbortController();
   const gate = new Gate();
@@ -87,7 +87,7 @@ test('an abort ends the wait for a summary, and the run as what it is', async ()
   expect(await compactions()).toEqual([]);
 });
 
-test('a run that fails, or that chose its own window, compacts nothing', async () => {
+test('a run that failed or has its own getSessionConfig compacts nothing', async () => {
   const steps = ['a1', 'a2', new Error('broken'), 'a4'];
   const { turns, runner, summarizer } = await setUp({ compactionInterval: 2, steps });
   await turns(1);

@@ -54,7 +54,7 @@ async function setUp(steps: readonly ScriptedStep[]) {
   return { say, resume, sent, summaries };
 }
 
-test('a run that waits for the result of a call is resumed with that call, and is summed up when it is over', async () => {
+test('a run that waits for a long-running call is resumed with it, and compacted once it is completed', async () => {
   const { say, resume, sent, summaries } = await setUp(['a2', 'a3', 'a1', 'a4']);
   await say('u2');
   await say('u3');
@@ -66,7 +66,7 @@ test('a run that waits for the result of a call is resumed with that call, and i
   expect(sent()).toEqual(['(first call:c u2 a2 u3 a3 response:c a1)', 'u4']);
 });
 
-test('a run that waits for a person is resumed with its call and its result, whatever was said meanwhile', async () => {
+test('a run that waits for a person is resumed with its call and result despite later messages', async () => {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);

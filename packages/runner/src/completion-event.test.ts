@@ -12,7 +12,7 @@ import { KEY, runToError, saying, scenario } from './fixtures/scenario.ts';
 
 // The completion event.
 
-test('the completion event comes last and once, is never stored, and says how the run ended', async () => {
+test('the completion event comes last and once, is never stored, and has the outcome', async () => {
   const { run, stored } = await scenario({ agent: twice });
   const events = await run('hi', { runConfig: { completionEvent: true, requestId: 'r1' } });
   expect(events.map(isRunnerCompletion)).toEqual([false, false, true]);
@@ -25,7 +25,7 @@ test('the completion event comes last and once, is never stored, and says how th
   expect(await stored()).toHaveLength(3);
 });
 
-test('a failed run ends with its error event, the completion event and then the error', async () => {
+test('a failed run yields its error event and the completion event, then throws', async () => {
   const { start } = await scenario({ agent: throwing });
   const { events, error } = await runToError(start('hi', { runConfig: { completionEvent: true } }));
   expect(EventloomError.isInstance(error)).toBe(true);
@@ -33,7 +33,7 @@ test('a failed run ends with its error event, the completion event and then the 
   expect(events[1]?.customMetadata).toEqual({ outcome: 'failed' });
 });
 
-test('an aborted run ends with the completion event and then the error', async () => {
+test('an aborted run yields the completion event, then throws', async () => {
   const { runner } = await scenario({ agent: twice });
   const controller = new AbortController();
   const events: Event[] = [];
@@ -79,7 +79,7 @@ test('a run that is refused has no completion event', async () => {
   expect(events).toEqual([]);
 });
 
-test('a run that its first callback answers has a completion event as well', async () => {
+test('a run answered by beforeRunCallback has a completion event too', async () => {
   class Answering extends BasePlugin {
     override beforeRunCallback(): Content {
       return { parts: [{ text: 'closed' }] };

@@ -29,7 +29,7 @@ const look = new FunctionTool({
   },
 });
 
-test('1,000 runs of one agent object at once keep apart', async () => {
+test('1,000 concurrent runs of one agent object are independent', async () => {
   const model = new ScriptedModel(
     Array.from({ length: 2 * RUNS }, () => answer),
     { recordRequests: false },
@@ -123,7 +123,7 @@ function workflow(): SequentialAgent {
   });
 }
 
-test('1,000 runs of one tree of agents at once keep apart, and leave the tree as it was', async () => {
+test('1,000 concurrent runs of one agent tree are independent and do not modify it', async () => {
   const agent = workflow();
   const before = inspect(agent);
   const sessionService = new InMemorySessionService();

@@ -39,7 +39,7 @@ test.each([
   expect(ran).toEqual([]);
 });
 
-test('after its time an answer does not run the tool, and the model is told', async () => {
+test('an expired answer does not run the tool, and the model gets an error', async () => {
   const { send, ran, platform } = await setUp(
     [{ calls: [call(1), call(2)] }, 'Too late.'],
     {},
@@ -54,7 +54,7 @@ test('after its time an answer does not run the tool, and the model is told', as
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
 });
 
-test('a question that was rewound is not there', async () => {
+test('an answer to a rewound request is refused', async () => {
   const { send, ran, runner } = await setUp([{ calls: [call(1)] }]);
   const events = await send({ text: 'go' });
   await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: events[0]?.invocationId ?? '' });
@@ -62,7 +62,7 @@ test('a question that was rewound is not there', async () => {
   expect(ran).toEqual([]);
 });
 
-test('an answer that was rewound can be given again, and counts as the first one', async () => {
+test('a rewound answer can be given again and counts as the first', async () => {
   const { send, ran, runner } = await setUp([{ calls: [call(1)] }, 'Paid.', 'Paid again.']);
   const [id] = asked(await send({ text: 'go' }));
   const [paid] = await send(answer(id, { confirmed: true }));
@@ -71,7 +71,7 @@ test('an answer that was rewound can be given again, and counts as the first one
   expect(ran).toHaveLength(2);
 });
 
-test('a tool that was cut off while it ran is not run again, and the model is told that it was interrupted', async () => {
+test('a tool interrupted after the confirmation is not run again, and the model gets an interrupted response', async () => {
   const abort = new AbortController();
   let runs = 0;
   const { send, runner, stored } = await setUp([{ calls: [call(1)] }, 'I do not know.'], {
@@ -91,7 +91,7 @@ test('a tool that was cut off while it ran is not run again, and the model is to
   await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('was answered already');
 });
 
-test('an answer whose run ended before the tool began can be given again', async () => {
+test('an answer whose run ended before the tool started can be given again', async () => {
   const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
   const [id] = asked(await send({ text: 'go' }));
   const session = await sessionService.getSession(KEY);
@@ -110,7 +110,7 @@ test('an answer whose run ended before the tool began can be given again', async
   expect(ran).toHaveLength(1);
 });
 
-test('a call that the ledger has as finished is answered with what it has', async () => {
+test('a call recorded as finished in the ledger gets the recorded response', async () => {
   const { send, ran, sessionService, stored } = await setUp([{ calls: [call(1)] }, 'Paid.']);
   const [id] = asked(await send({ text: 'go' }));
   const session = await sessionService.getSession(KEY);
@@ -127,7 +127,7 @@ test('a call that the ledger has as finished is answered with what it has', asyn
   expect(ran).toEqual([]);
 });
 
-test('an agent that is called as a tool cannot wait: nobody is asked, and its model is told', async () => {
+test('in a run that is not resumable, an AgentTool requests nothing and its model gets an error', async () => {
   const { runner, ran } = await setUp([]);
   const child = new LlmAgent({
     name: 'child',
@@ -147,7 +147,7 @@ test('an agent that is called as a tool cannot wait: nobody is asked, and its mo
   expect(ran).toEqual([]);
 });
 
-test('an agent that was handed the conversation gets the answer to what it asked', async () => {
+test('after a transfer the answer goes to the agent that asked', async () => {
   const { runner, ran } = await setUp([]);
   const model = new ScriptedModel([{ calls: [call(1)] }, 'Paid by the helper.']);
   const helper = new LlmAgent({ name: 'helper', model, tools: (runner.agent as LlmAgent).tools });

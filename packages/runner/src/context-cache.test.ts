@@ -39,7 +39,7 @@ const said = (cacheMetadata: CacheMetadata, promptTokenCount: number, more: obje
   response: { cacheMetadata, usageMetadata: { promptTokenCount } },
 });
 
-test('a model is told what its last reply said of its cache, which counts the invocations that use it', async () => {
+test('the request has the cache metadata of the last reply with its number of invocations', async () => {
   const bare = { fingerprint: 'f', contentsCount: 1 };
   const { run, restart, seen } = await setUp({ minTokens: 5 }, [
     said(bare, 10),
@@ -59,7 +59,7 @@ test('a model is told what its last reply said of its cache, which counts the in
   ]);
 });
 
-test('without a config nothing is said of caches', async () => {
+test('without contextCacheConfig requests have no cache fields', async () => {
   const { run, restart, seen } = await setUp(undefined, [said(LIVE, 10), 'yes']);
   await run();
   await restart().run();

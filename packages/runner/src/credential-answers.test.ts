@@ -21,7 +21,7 @@ test.each([
   expect(JSON.stringify(events) + (await stored())).not.toContain(SECRET);
 });
 
-test('the credential is kept under the key that was asked for, whatever the answer says', async () => {
+test('the credential is saved under the requested key, whatever key the answer names', async () => {
   const { send, credentialService } = await setUp();
   await send(answer(await send({ text: 'go' }), { ...AUTH, credentialKey: 'other', exchangedAuthCredential: TOKEN }));
   expect(await credentialService.loadCredential({ ...STORED, credentialKey: 'other' })).toBeUndefined();
@@ -41,7 +41,7 @@ test.each([
   expect(await stored()).not.toContain(SECRET);
 });
 
-test('a late credential is not kept', async () => {
+test('an expired credential is not saved', async () => {
   const { send, stored, platform, credentialService } = await setUp(undefined, { requestTtlMs: 1000 });
   const asked = await send({ text: 'go' });
   platform.advance(1001);
@@ -51,7 +51,7 @@ test('a late credential is not kept', async () => {
   expect(await stored()).not.toContain(SECRET);
 });
 
-test('plugins see the message without the credential, and it is kept when they change something else', async () => {
+test('plugins see the message without the credential, which is saved even if they change the message', async () => {
   const seen: string[] = [];
   class Watching extends BasePlugin {
     override onUserMessageCallback({ userMessage }: { userMessage: Content }): Content {
@@ -66,7 +66,7 @@ test('plugins see the message without the credential, and it is kept when they c
   expect(got).toEqual([TOKEN]);
 });
 
-test('a plugin can take a credential back', async () => {
+test('a plugin can remove a credential', async () => {
   class Refusing extends BasePlugin {
     override onUserMessageCallback({ userMessage }: { userMessage: Content }): Content | undefined {
       const functionResponse = userMessage.parts?.[0]?.functionResponse;
@@ -79,7 +79,7 @@ test('a plugin can take a credential back', async () => {
   expect(await credentialService.loadCredential(STORED)).toBeUndefined();
 });
 
-test('a call that asks for both at once waits for both answers, in any order', async () => {
+test('a call that requests two answers waits for both, in any order', async () => {
   const { send, got } = await setUp(
     undefined,
     {},
@@ -106,7 +106,7 @@ test('a call that asks for both at once waits for both answers, in any order', a
   expect(got).toEqual([TOKEN]);
 });
 
-test('one refusal is enough: what else was asked about the call is over', async () => {
+test("one refusal ends the call's other requests", async () => {
   const { send, got } = await setUp(
     undefined,
     {},
@@ -128,7 +128,7 @@ test('one refusal is enough: what else was asked about the call is over', async 
   expect(got).toEqual([]);
 });
 
-test('a message that is not stored keeps no credential', async () => {
+test('no credential is saved if the message is not stored', async () => {
   class Failing extends BasePlugin {
     fails = false;
     override onUserMessageCallback(): undefined {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { CustomAgent } from './fixtures/custom-agent.ts';
 import { runToError, scenario, textOf } from './fixtures/scenario.ts';
 
-test('an agent of one’s own yields events between the agents it runs', async () => {
+test('a custom agent yields events between the agents it runs', async () => {
   const model = new ScriptedModel(['researched', 'written']);
   const researcher = new LlmAgent({ name: 'researcher', model, outputKey: 'notes' });
   const writer = new LlmAgent({ name: 'writer', model, instruction: 'Write about {notes}.' });
@@ -29,7 +29,7 @@ test('an agent of one’s own yields events between the agents it runs', async (
   expect((await stored()).slice(1)).toEqual(events);
 });
 
-test('an agent sees what another one said as context, and not as its own words', async () => {
+test('an agent sees text of other agents as context', async () => {
   const model = new ScriptedModel(['from a', 'from b']);
   const [a, b] = ['a', 'b'].map((name) => new LlmAgent({ name, model })) as [LlmAgent, LlmAgent];
   const { run } = await scenario({
@@ -45,7 +45,7 @@ test('an agent sees what another one said as context, and not as its own words',
   ]);
 });
 
-test('with includeContents none an agent sees what another one said last', async () => {
+test('with includeContents none an agent sees the last text of another agent', async () => {
   const model = new ScriptedModel(['from a', 'from b']);
   const a = new LlmAgent({ name: 'a', model });
   const b = new LlmAgent({ name: 'b', model, includeContents: 'none' });
@@ -61,7 +61,7 @@ test('with includeContents none an agent sees what another one said last', async
   ]);
 });
 
-test('each agent’s execution is a node of the call tree, and the first one’s is the invocation itself', async () => {
+test("each agent execution is a node of the call tree, and the root's is the invocation", async () => {
   const inner = new CustomAgent('inner', async function* (context) {
     yield context.createEvent({ content: { parts: [{ text: 'inner' }] } });
   });
@@ -81,7 +81,7 @@ test('each agent’s execution is a node of the call tree, and the first one’s
   expect(request).toBeDefined();
 });
 
-test('a sub-agent’s write is read after it, dirty or committed, by the agent that ran it', async () => {
+test('the agent that ran a sub-agent reads its state changes, committed or not', async () => {
   const reads: unknown[] = [];
   const inner = new CustomAgent('inner', async function* (context) {
     const { state } = new CallbackContext({ invocationContext: context });
@@ -99,7 +99,7 @@ test('a sub-agent’s write is read after it, dirty or committed, by the agent t
   expect(await state()).toEqual({ clean: 2 });
 });
 
-test('callbacks of a sub-agent run around it, and its error can be recovered by its parent', async () => {
+test('callbacks of a sub-agent run around it, and the parent can recover from its error', async () => {
   const log: string[] = [];
   const inner = new CustomAgent(
     'inner',
@@ -125,7 +125,7 @@ test('callbacks of a sub-agent run around it, and its error can be recovered by 
   expect(log).toEqual(['before', 'inner']);
 });
 
-test('a sub-agent may end the whole invocation', async () => {
+test('a sub-agent may end the invocation', async () => {
   const inner = new CustomAgent('inner', async function* (context) {
     context.endInvocation();
     yield modelEvent('inner', 'last');
@@ -139,7 +139,7 @@ test('a sub-agent may end the whole invocation', async () => {
   expect((await run()).map(textOf)).toEqual(['last']);
 });
 
-test('the limit of model calls is one for all agents of a run', async () => {
+test('maxLlmCalls is shared by all agents of a run', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   const [a, b] = ['a', 'b'].map((name) => new LlmAgent({ name, model })) as [LlmAgent, LlmAgent];
   const agent = new CustomAgent('lead', async function* (context) {
@@ -151,7 +151,7 @@ test('the limit of model calls is one for all agents of a run', async () => {
   expect(model.calls).toBe(1);
 });
 
-test('an agent that yields nothing makes a run of nothing', async () => {
+test('a run of an agent without events has none', async () => {
   const { run, stored } = await scenario({ agent: new CustomAgent('lead', async function* () {}) });
   expect(await run()).toEqual([]);
   expect(await stored()).toHaveLength(1);

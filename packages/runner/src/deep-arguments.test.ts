@@ -74,7 +74,7 @@ describe.each(['none', 'sse'] as const)('with streamingMode %s, arguments of a c
     },
   );
 
-  test('that are put together from pieces are answered as well', async () => {
+  test('assembled from pieces are answered to the model too', async () => {
     const piece: FunctionCall = { name: 'f', partialArgs: [{ jsonPath: `$.a${'[0]'.repeat(3000)}`, numberValue: 1 }] };
     const calls: unknown[] = [];
     const { run } = await scenario({
@@ -87,7 +87,7 @@ describe.each(['none', 'sse'] as const)('with streamingMode %s, arguments of a c
   });
 });
 
-test('arguments of a reply that comes in chunks alone are answered as well', async () => {
+test('of a reply in chunks only are answered to the model too', async () => {
   const pieces: FunctionCall = { name: 'f', partialArgs: [{ jsonPath: `$.a${'[0]'.repeat(3000)}`, numberValue: 1 }] };
   const replies: LlmResponse[] = [
     { content: { role: 'model', parts: [{ functionCall: pieces }] } },
@@ -107,7 +107,7 @@ test('arguments of a reply that comes in chunks alone are answered as well', asy
   expect(responsesOf(await run())).toEqual([{ error: ERROR }]);
 });
 
-test('a call without its arguments is not run when a person would be asked, nor by the client, nor later', async () => {
+test('of a call that needs confirmation, of a client call and of a long-running call never run it', async () => {
   const calls: unknown[] = [];
   const asking = countingTool(calls, { requireConfirmation: true });
   const slow = new LongRunningFunctionTool({ name: 'slow', description: '', execute: () => void calls.push('slow') });
@@ -129,7 +129,7 @@ test('a call without its arguments is not run when a person would be asked, nor 
   expect(calls).toEqual([]);
 });
 
-test('a run that was lost between the call and its answer does not run the call when it is resumed', async () => {
+test('of a run that was lost before the response do not run the call on resume', async () => {
   const calls: unknown[] = [];
   const tools = [countingTool(calls)];
   const first = await scenario({

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { counted, type Options, setUp } from './fixtures/compacted-run.ts';
 import { KEY } from './fixtures/scenario.ts';
 
-test('a window is summed up when its invocations are over, and the model is sent the summary', async () => {
+test('a window is summarized when its invocations have ended, and the model gets the summary', async () => {
   const { turns, sent, compactions, summarizer } = await setUp({ compactionInterval: 2 });
   await turns(1);
   expect(await compactions()).toEqual([]);
@@ -15,21 +15,21 @@ test('a window is summed up when its invocations are over, and the model is sent
   expect(sent()).toEqual(['(u1 a1 u2 a2)', '(u3 a3 u4 a4)', 'u5']);
 });
 
-test('a window can begin with invocations that were summed up already', async () => {
+test('a window may overlap invocations that were summarized before', async () => {
   const { turns, sent, summarizer } = await setUp({ compactionInterval: 2, overlapSize: 1 });
   await turns(5);
   expect(summarizer.texts).toEqual(['u1 a1 u2 a2', 'u2 a2 u3 a3 u4 a4']);
   expect(sent()).toEqual(['(u1 a1 u2 a2)', '(u2 a2 u3 a3 u4 a4)', 'u5']);
 });
 
-test('a window that begins with all of another is told its summary only when there is more in that', async () => {
+test('a summary covered by a later one is left out of its input unless it has more', async () => {
   const { turns, sent, summarizer } = await setUp({ compactionInterval: 1, overlapSize: 1 });
   await turns(4);
   expect(summarizer.texts).toEqual(['u1 a1', 'u1 a1 u2 a2', 'u2 a2 u3 a3', 'u3 a3 u4 a4']);
   expect(sent()).toEqual(['(u1 a1 u2 a2)', '(u2 a2 u3 a3)', 'u4']);
 });
 
-test('a prompt of too many tokens is summed up but for the newest events, and one summary stands for all', async () => {
+test('a prompt over the token limit is summarized except for the newest events, into one summary', async () => {
   const steps = [counted('a1', 10), counted('a2', 99), counted('a3', 100), counted('a4', 50), counted('a5', 100), 'a6'];
   const { turns, sent, summarizer, compactions } = await setUp({ tokenThreshold: 100, eventRetentionSize: 2, steps });
   await turns(2);
@@ -46,7 +46,7 @@ test('a prompt of too many tokens is summed up but for the newest events, and on
   expect(new Set(ranges).size).toBe(1);
 });
 
-test('what a model counted before a summary was made is no reason for the next one, nor what the summary cost', async () => {
+test('token counts from before a summary, and its own, do not cause the next summary', async () => {
   const steps = [counted('a1', 500), 'a2', 'a3'];
   const { turns, summarizer, sessionService } = await setUp({ tokenThreshold: 100, eventRetentionSize: 0, steps });
   summarizer.maybeSummarizeEvents = async () =>
@@ -56,7 +56,7 @@ test('what a model counted before a summary was made is no reason for the next o
   expect(events.filter(({ actions }) => actions.compaction)).toHaveLength(1);
 });
 
-test('where models tell no tokens, four characters are one', async () => {
+test('without token counts, four characters count as one token', async () => {
   const steps = ['x'.repeat(190), 'x'.repeat(202), 'a3'];
   const { turns, summarizer } = await setUp({ tokenThreshold: 99, eventRetentionSize: 0, steps });
   await turns(1);
@@ -65,13 +65,13 @@ test('where models tell no tokens, four characters are one', async () => {
   expect(summarizer.asked).toHaveLength(1);
 });
 
-test('summaries of windows become one when they are too many tokens themselves', async () => {
+test('window summaries are merged when they exceed the token limit themselves', async () => {
   const { turns, sent } = await setUp({ compactionInterval: 1, tokenThreshold: 1, eventRetentionSize: 50 });
   await turns(4);
   expect(sent()).toEqual(['((u1 a1) (u2 a2))', 'u3', 'a3', 'u4']);
 });
 
-test('what is left after a summary is kept in memory and not read again', async () => {
+test('events after a summary are kept in memory and not read again', async () => {
   const { turns, sent, sessionService } = await setUp({ compactionInterval: 3 });
   const beginRun = sessionService.beginRun.bind(sessionService);
   let read = 0;

@@ -22,7 +22,7 @@ test.each([true, false])(
   },
 );
 
-test('a run that was left is listed until it is closed', async () => {
+test('findLooseEnds lists an unfinished run until it is closed', async () => {
   const gate = new Gate();
   const { start, runner, sessionService } = await scenario({ model: [{ text: 'never', gate }], resumable: true });
   const abort = new AbortController();
@@ -37,7 +37,7 @@ test('a run that was left is listed until it is closed', async () => {
   expect(await findLooseEnds(sessionService, KEY)).toEqual([]);
 });
 
-test('a call without a response is listed, and one with two', async () => {
+test('findLooseEnds lists calls without a response and with two', async () => {
   const { sessionService, session } = await scenario();
   const run = { invocationId: 'e-1', executionId: 'e-1', author: 'bot' };
   const append = async (id: string, ...parts: Part[]): Promise<unknown> =>

@@ -14,21 +14,21 @@ async function setUpForeign(count: number) {
   return { ...made, ids, timeOf };
 }
 
-test('a cold turn behind a compaction of another program reads as much after 300 turns as after 3,000', async () => {
+test('after a compaction of another program a cold turn reads the same number of events after 300 turns as after 3,000', async () => {
   const [short, long] = [await setUpForeign(300), await setUpForeign(3000)];
   const [few, many] = [await short.cold(), await long.cold()];
   expect(many).toBe(few);
   expect(many).toBeLessThanOrEqual(110);
 });
 
-test('what is dated before the end of a compaction of another program, and appended after it, is seen', async () => {
+test('an event with a timestamp before the end of a foreign compaction and appended after it is read', async () => {
   const { append, cold, agent, timeOf } = await setUpForeign(300);
   await append(userEvent('from elsewhere', { id: 'late', timestamp: timeOf(20) }));
   expect(await cold()).toBeLessThanOrEqual(110);
   expect(agent.seen.map(({ id }) => id)).toContain('late');
 });
 
-test('what a compaction of another program leaves is read, however far back, and each event once', async () => {
+test('events that a foreign compaction leaves out are read once each, however old', async () => {
   const { append, cold, agent, turns, stored } = await setUp(null);
   await turns(600);
   const events = await stored();
@@ -38,7 +38,7 @@ test('what a compaction of another program leaves is read, however far back, and
   expect(agent.seen.length).toBeLessThan(400);
 });
 
-test('a rewind that leaves a compaction of another program leaps', async () => {
+test('a rewind over a foreign compaction skips ranges', async () => {
   const { append, cold, turns, warm, ids, stored, timeOf } = await setUpForeign(600);
   const later = await turns(200);
   const newest = (await stored()).at(-1)?.timestamp ?? 0;
@@ -50,7 +50,7 @@ test('a rewind that leaves a compaction of another program leaps', async () => {
   await cold();
 });
 
-test('the events between an undone compaction and the one before it are not lost', async () => {
+test('events between an undone compaction and the one before it are read', async () => {
   const { append, cold, turns, warm, stored, timeOf, agent } = await setUp(null).then(async (made) => {
     await made.turns(300);
     const events = await made.stored();
@@ -82,7 +82,7 @@ test.each([
   await cold();
 });
 
-test('a rewind before a compaction of another program undoes what that leaves', async () => {
+test('a rewind before a foreign compaction restores the events it left out', async () => {
   const { append, cold, turns, warm, stored } = await setUp(null);
   const ids = await turns(200);
   const events = await stored();
@@ -92,7 +92,7 @@ test('a rewind before a compaction of another program undoes what that leaves', 
   await cold();
 });
 
-test('an earlier summary that a compaction of another program does not cover is seen', async () => {
+test('an earlier summary that a foreign compaction does not cover is read', async () => {
   const { append, cold, turns, stored } = await setUp(null);
   await turns(20);
   const early = await stored();
@@ -102,7 +102,7 @@ test('an earlier summary that a compaction of another program does not cover is 
   await cold();
 });
 
-test('an earlier summary that was rewound is not seen, although a compaction of another program does not cover it', async () => {
+test('an earlier summary that was rewound is not read', async () => {
   const { append, cold, turns, warm, stored } = await setUp(null);
   const ids = await turns(300);
   const events = await stored();
@@ -113,7 +113,7 @@ test('an earlier summary that was rewound is not seen, although a compaction of 
   await cold();
 });
 
-test('behind a compaction that does not say enough, and a rewind, an earlier one is enough', async () => {
+test('after an incomplete compaction and a rewind, an earlier compaction bounds the read', async () => {
   const { append, cold, turns, warm, stored, timeOf } = await setUpForeign(1000);
   await append(foreign(timeOf(0), timeOf(-1)));
   const later = await turns(100);
@@ -123,7 +123,7 @@ test('behind a compaction that does not say enough, and a rewind, an earlier one
   expect(await cold()).toBeLessThanOrEqual(900);
 });
 
-test('a compaction over events whose places are not known leaves later turns as short', async () => {
+test('a compaction whose events have unknown positions does not lengthen later reads', async () => {
   const made = await setUp(null);
   await made.turns(600);
   const events = await made.stored();

@@ -4,7 +4,7 @@ import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { foreign, IDS, KEY, setUp } from './fixtures/long-session.ts';
 
-test('a cold turn of a compacted session reads as much after 20 turns as after 3,000', async () => {
+test('a cold turn of a compacted session reads the same number of events after 20 turns as after 3,000', async () => {
   const short = await setUp();
   await short.turns(60);
   const long = await setUp();
@@ -29,7 +29,7 @@ test.each([[5], [1500], [2990]])(
   },
 );
 
-test('rewinds of rewinds are leapt over, one after the other', async () => {
+test('rewinds of rewinds are skipped one after the other', async () => {
   const { turns, warm, cold } = await setUp();
   const ids = await turns(500);
   for (const target of [400, 300, 50]) {
@@ -42,14 +42,14 @@ test('rewinds of rewinds are leapt over, one after the other', async () => {
   expect(await cold()).toBeLessThanOrEqual(201);
 });
 
-test('a session is read whole when nothing was compacted, each event once', async () => {
+test('a session without compactions is read whole, each event once', async () => {
   const { turns, cold, stored } = await setUp(null);
   await turns(400);
   const { length } = await stored();
   expect(await cold()).toBe(length);
 });
 
-test('windows leave a bounded number of summaries, and a cold turn reads these and no others', async () => {
+test('the number of window summaries that a cold turn reads is bounded', async () => {
   const { turns, cold, stored } = await setUp({ compactionInterval: 2 });
   await turns(400);
   const summaries = effectiveEvents(await stored()).filter((told) => 'summary' in told);
@@ -58,7 +58,7 @@ test('windows leave a bounded number of summaries, and a cold turn reads these a
   expect(await cold()).toBeLessThanOrEqual(232);
 });
 
-test('what was appended after a compaction is seen, also when it is dated before its end', async () => {
+test('events appended after a compaction are read, even with a timestamp before its end', async () => {
   const { turns, cold, append, agent } = await setUp();
   await turns(63);
   await append(userEvent('from elsewhere', { id: 'late', timestamp: 1 }));
@@ -97,7 +97,7 @@ test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
   },
 );
 
-test('a rewind that says nothing of where to read on is read with all there is', async () => {
+test('a rewind without a read position is resolved by reading everything', async () => {
   const { turns, cold, append, stored } = await setUp(null);
   await turns(150);
   const rewindBeforeInvocationId = (await stored())[50]?.invocationId ?? '';

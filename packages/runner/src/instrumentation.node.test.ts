@@ -61,7 +61,7 @@ const calling = (name: string, args: Record<string, unknown> = {}): ScriptedStep
   parts: [{ functionCall: { name, args } }],
 });
 
-test('runs, agents, model calls and tool calls are nested in what started them', async () => {
+test('runs, agents, model calls and tool calls are nested in their callers', async () => {
   const { recorder, run } = await setUp(
     scripted('bot', [calling('add'), 'done'], {
       tools: [new FunctionTool({ name: 'add', description: 'Adds.', execute: () => recorder.active.getStore() })],
@@ -93,7 +93,7 @@ test('an agent that is called as a tool is nested in the tool call', async () =>
   ]);
 });
 
-test('parallel agents and an agent that control is transferred to are nested in the agent around them', async () => {
+test('parallel agents, and agents that got control by a transfer, are nested in the agent around them', async () => {
   const target = scripted('target', ['there']);
   const first = scripted('first', [calling('transfer_to_agent', { agent_name: 'target' })], { subAgents: [target] });
   const parallel = new ParallelAgent({
@@ -117,7 +117,7 @@ test('parallel agents and an agent that control is transferred to are nested in 
   expect(recorder.spans.every(({ ends }) => ends.length === 1 && ends[0]?.status === 'ok')).toBe(true);
 });
 
-test('a tool that throws and a tool that does not exist end as failed, and the run as it does', async () => {
+test('a tool that throws and an unknown tool end as failed, and the run with its outcome', async () => {
   const failing = new FunctionTool({
     name: 'failing',
     description: 'Fails.',
@@ -151,14 +151,14 @@ test('a failed model call ends the call, the agent and the run with its error', 
   ]);
 });
 
-test('chunks are told as responses, and a reader that leaves in mid-stream ends everything once', async () => {
+test('chunks are reported as responses, and a reader that leaves ends everything once', async () => {
   const { recorder, start } = await setUp(scripted('bot', [{ chunks: ['a', 'b', 'c'] }]));
   for await (const event of start('hi', { runConfig: { streamingMode: 'sse' } })) if (event.partial) break;
   expect(recorder.lines).toEqual(['run < -: left', 'agent bot < run: left', 'model of bot < agent bot: left']);
   expect(recorder.spans[2]?.responses).toBe(1);
 });
 
-test('an abort ends operations whose agents, models and tools do not listen to it', async () => {
+test('an abort ends operations whose agents, models and tools ignore it', async () => {
   const gate = new Gate();
   const stuck = new FunctionTool({ name: 'stuck', description: 'Waits.', execute: () => gate.pass() });
   const { recorder, start } = await setUp(scripted('bot', [calling('stuck')], { tools: [stuck] }));
@@ -178,7 +178,7 @@ test('an abort ends operations whose agents, models and tools do not listen to i
   gate.open();
 });
 
-test('errors of an instrumentation are reported and change nothing', async () => {
+test('errors of an instrumentation are reported and have no effect', async () => {
   const platform = fixedPlatform();
   const reported: unknown[] = [];
   const sessionService = new InMemorySessionService({ platform });
@@ -212,7 +212,7 @@ test('errors of an instrumentation are reported and change nothing', async () =>
   expect(reported.map(String)).toEqual(['Error: start', 'Error: end']);
 });
 
-test('an error of one instrumentation keeps nothing from the others', async () => {
+test('an error of one instrumentation does not affect others', async () => {
   const recorder = new Recorder();
   const outer = new Recorder();
   const broken: Instrumentation = {
@@ -236,7 +236,7 @@ test('an error of one instrumentation keeps nothing from the others', async () =
   expect(recorder.lines).toEqual(outer.lines);
 });
 
-test('an abort in a callback that never returns ends the model call, and one in the first step of an agent is heard', async () => {
+test("an abort ends a model call in a callback that never returns, and an agent's first step", async () => {
   const abort = new AbortController();
   const hanging = scripted('bot', ['hi'], {
     afterModelCallback: () => {

@@ -6,7 +6,7 @@ import { CountingService, echo, KEY, saying, setUp } from './fixtures/leased-run
 
 // Keeping the lease.
 
-test('a long silence of the agent does not lose the session', async () => {
+test('a lease is renewed while the agent yields nothing', async () => {
   const a = new Gate();
   const { runner, platform, sessionService } = await setUp(echo({ a }));
   const running = runner.run(saying('a'));
@@ -22,7 +22,7 @@ test('a long silence of the agent does not lose the session', async () => {
   expect(await running).toHaveLength(2);
 });
 
-test('a run that appends renews by that, and not once more', async () => {
+test('an append renews the lease, which is then not renewed separately', async () => {
   const steps = Array.from({ length: 4 }, () => new Gate());
   const { runner, platform, sessionService } = await setUp(async function* () {
     for (const [index, step] of steps.entries()) {
@@ -41,7 +41,7 @@ test('a run that appends renews by that, and not once more', async () => {
   expect(sessionService.renewals).toBe(0);
 });
 
-test('an event that an agent dated itself does not keep its lease from being renewed', async () => {
+test('an event with its own timestamp does not affect lease renewal', async () => {
   const a = new Gate();
   const { runner, platform, sessionService } = await setUp(async function* () {
     yield modelEvent('bot', 'from the future', { timestamp: Date.UTC(2100, 0, 1) / 1000 });
@@ -59,7 +59,7 @@ test('an event that an agent dated itself does not keep its lease from being ren
   expect(await running).toHaveLength(2);
 });
 
-test('a run that finds its lease lost ends as a stale writer, also in the middle of silence', async () => {
+test('a run whose renewal finds the lease lost ends with StaleWriterError', async () => {
   const waiting = Promise.withResolvers<void>();
   const { runner, platform, sessionService, stored } = await setUp(async function* (context) {
     yield modelEvent('bot', 'one');
@@ -76,7 +76,7 @@ test('a run that finds its lease lost ends as a stale writer, also in the middle
   expect(await stored()).toEqual(['a', 'one']);
 });
 
-test('a renewal that fails for another reason is reported and tried again', async () => {
+test('a renewal that fails otherwise is reported and repeated', async () => {
   const a = new Gate();
   const { runner, platform, sessionService } = await setUp(echo({ a }));
   const running = runner.run(saying('a'));
@@ -92,7 +92,7 @@ test('a renewal that fails for another reason is reported and tried again', asyn
   expect(await running).toHaveLength(2);
 });
 
-test('one timer serves all runs, and none is left when there are none', async () => {
+test('one timer serves all runs, and none is left without runs', async () => {
   const gates = { a: new Gate(), b: new Gate(), c: new Gate() };
   const { runner, platform, sessionService } = await setUp(echo(gates));
   for (const name of ['a', 'b', 'c']) await sessionService.createSession({ ...KEY, sessionId: name });
@@ -109,7 +109,7 @@ test('one timer serves all runs, and none is left when there are none', async ()
   expect(sessionService.renewals).toBe(3);
 });
 
-test('leases are renewed also when the runtime dropped the timer of an earlier request', async () => {
+test("leases are renewed even if the runtime dropped an earlier request's timer", async () => {
   const fixed = fixedPlatform();
   let isDropping = true;
   const platform: FixedPlatform = {
@@ -131,7 +131,7 @@ test('leases are renewed also when the runtime dropped the timer of an earlier r
   await running;
 });
 
-test('a timer that is only late is not doubled', async () => {
+test('a late timer is not scheduled twice', async () => {
   const fixed = fixedPlatform();
   let lateMs = 0;
   const platform: FixedPlatform = { ...fixed, now: () => fixed.now() + lateMs };
@@ -144,7 +144,7 @@ test('a timer that is only late is not doubled', async () => {
   expect(fixed.pendingTimers).toBe(1);
 });
 
-test('a session is free again as soon as the lease time of a runner that died is over', async () => {
+test('a session of a dead runner is free after its lease time', async () => {
   const { runner, platform, sessionService } = await setUp(async function* () {}, { leaseTtlMs: 2000 });
   const other = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform, leaseTtlMs: 2000 });
   await sessionService.acquireLease({ ...KEY, ttlMs: 2000 });

@@ -8,7 +8,7 @@ import { expectFree } from './fixtures/scenario.ts';
 
 // Consumers that stop reading.
 
-test('a consumer that stops reading ends the run: the agent is closed, its work told to stop, the session free', async () => {
+test('a reader that leaves ends the run: the agent is closed, its work is aborted, the session is unlocked', async () => {
   let isCleaned = false;
   let signal: AbortSignal | undefined;
   const { runner, hi, texts } = await abortable({
@@ -30,7 +30,7 @@ test('a consumer that stops reading ends the run: the agent is closed, its work 
   await expectFree(runner);
 });
 
-test('a consumer that stops at a chunk closes the model call', async () => {
+test('a reader that leaves at a chunk closes the model call', async () => {
   let isClosed = false;
   class Endless extends BaseLlm {
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
@@ -50,7 +50,7 @@ test('a consumer that stops at a chunk closes the model call', async () => {
   await expectFree(runner);
 });
 
-test('an error of the consumer’s own ends the run as well', async () => {
+test("an error in the reader's loop ends the run", async () => {
   const { runner, hi } = await abortable({
     async *agent() {
       yield modelEvent('bot', 'one');
@@ -64,7 +64,7 @@ test('an error of the consumer’s own ends the run as well', async () => {
   await expectFree(runner);
 });
 
-test('work that the agent waits for in its finally block is told to stop first', async () => {
+test("work awaited in the agent's finally block is aborted first", async () => {
   const { runner, hi } = await abortable({
     async *agent({ abortSignal }) {
       const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
@@ -79,7 +79,7 @@ test('work that the agent waits for in its finally block is told to stop first',
   await expectFree(runner);
 });
 
-test('what a finally block throws after the consumer left is reported, and not thrown at the consumer', async () => {
+test('an error in a finally block after the reader left is reported, not thrown', async () => {
   const { runner, hi, platform } = await abortable({
     async *agent() {
       try {
@@ -95,7 +95,7 @@ test('what a finally block throws after the consumer left is reported, and not t
   await expect(platform.drain()).rejects.toThrow('cleanup');
 });
 
-test('a finally block that fails only because it was told to stop is no failure', async () => {
+test('a finally block that throws the abort is not a failure', async () => {
   const { runner, hi, platform } = await abortable({
     async *agent({ abortSignal }) {
       const failing = new Promise((_, reject) =>
@@ -113,7 +113,7 @@ test('a finally block that fails only because it was told to stop is no failure'
   await platform.drain();
 });
 
-test('a stream ends when its session was given back', async () => {
+test('the stream ends after its session is unlocked', async () => {
   let isReleased = false;
   class SlowService extends InMemorySessionService {
     override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {

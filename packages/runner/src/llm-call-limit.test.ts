@@ -21,7 +21,7 @@ test('exactly maxLlmCalls model calls are allowed', async () => {
   expect((await stored()).at(-1)).toMatchObject({ author: 'bot', errorCode: 'LLM_CALL_LIMIT' });
 });
 
-test('the limit is of a run, not of a session', async () => {
+test('maxLlmCalls counts per run, not per session', async () => {
   const { run } = await scenario({ model: ['one', 'two'] });
   await run('a', { runConfig: { maxLlmCalls: 1 } });
   await run('b', { runConfig: { maxLlmCalls: 1 } });
@@ -33,7 +33,7 @@ test.each([0, -1])('maxLlmCalls %i means no limit', async (maxLlmCalls) => {
   expect(await run('hi', { runConfig: { maxLlmCalls } })).toHaveLength(1201);
 });
 
-test('without an option 500 calls are allowed', async () => {
+test('by default 500 model calls are allowed', async () => {
   const { model, run } = await scenario({ model: Array.from({ length: 501 }, () => calling), agent: { tools: [f] } });
   await expect(run()).rejects.toBeInstanceOf(LlmCallLimitError);
   expect(model.calls).toBe(500);

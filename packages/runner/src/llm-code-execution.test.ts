@@ -7,7 +7,7 @@ import { Runner } from './runner.ts';
 import { ASKS, FAILED, OK, Scripted, setUp } from './fixtures/code-run.ts';
 import { KEY } from './fixtures/scenario.ts';
 
-test('code in a reply becomes an event, its result another, and the model goes on from there', async () => {
+test('code in a reply and its result become events, and the model continues', async () => {
   const executor = new Scripted();
   const { ask, model } = await setUp([ASKS, 'It is 3.'], executor);
   const events = await ask();
@@ -41,7 +41,7 @@ test('code in a reply becomes an event, its result another, and the model goes o
   ]);
 });
 
-test('the code is committed before it is run', async () => {
+test('the code event is committed before the code runs', async () => {
   const gate = new Gate();
   const { runner, stored } = await setUp([ASKS, 'It is 3.'], new Scripted([gate]));
   const running = runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'add' }] } });
@@ -52,7 +52,7 @@ test('the code is committed before it is run', async () => {
   expect(await stored()).toHaveLength(4);
 });
 
-test('an executableCode part of a model whose service did not run it is run', async () => {
+test('an executableCode part without a result is run', async () => {
   const executor = new Scripted();
   const parts = [{ executableCode: { code: '6 * 7', language: 'PYTHON', id: 'theirs' } }, { text: 'unseen' }];
   const { ask, model } = await setUp([{ parts }, 'done'], executor);
@@ -62,7 +62,7 @@ test('an executableCode part of a model whose service did not run it is run', as
   expect(model.requests[1]?.request.contents[1]?.parts).toEqual([{ text: '```tool_code\n6 * 7\n```' }]);
 });
 
-test('streamed, the chunks come as they are and the whole is the reply up to its code', async () => {
+test('with streaming, chunks are yielded unchanged and the whole reply ends at its code', async () => {
   const { ask } = await setUp([{ chunks: ['```python\n', '1\n```', ' so 2'] }, 'done']);
   const events = await ask(undefined, { streamingMode: 'sse' });
   const reply = events.filter((event) => event.responseId !== undefined && event.responseId === events[0]?.responseId);
@@ -84,7 +84,7 @@ test.each<[string, ScriptedStep]>([
   expect(executor.asked).toEqual([]);
 });
 
-test('a reply that calls a function runs no code', async () => {
+test('a reply with function calls runs no code', async () => {
   const executor = new Scripted();
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => 'ok' });
   const { ask } = await setUp([{ text: ASKS, calls: [{ name: 'f', id: '1' }] }, 'done'], executor, { tools: [tool] });
@@ -92,7 +92,7 @@ test('a reply that calls a function runs no code', async () => {
   expect(executor.asked).toEqual([]);
 });
 
-test('a failure is told to the model, and the last of too many in a row leaves the reply as the answer', async () => {
+test('the model gets failures, and after too many in a row the reply is the answer', async () => {
   const executor = new Scripted([FAILED, OK, FAILED, FAILED]);
   const { ask, model } = await setUp([ASKS, ASKS, ASKS, ASKS, ASKS], executor);
   const events = await ask();
@@ -102,19 +102,19 @@ test('a failure is told to the model, and the last of too many in a row leaves t
   expect(model.requests[1]?.request.contents.at(-1)?.parts).toEqual([{ text: '```tool_output\nValueError: no\n```' }]);
 });
 
-test('model calls for code count', async () => {
+test('model calls after code count towards maxLlmCalls', async () => {
   const { ask } = await setUp([ASKS, ASKS]);
   await expect(ask(undefined, { maxLlmCalls: 2 })).rejects.toBeInstanceOf(LlmCallLimitError);
 });
 
-test('code before the final answer is not held against its schema', async () => {
+test('code before the final answer is not validated against the output schema', async () => {
   const outputSchema = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] };
   const { ask } = await setUp([ASKS, '{"sum":3}'], new Scripted(), { outputSchema, outputKey: 'sum' });
   const events = await ask();
   expect(events.at(-1)?.actions.stateDelta).toEqual({ sum: { sum: 3 } });
 });
 
-test('code of sessions that another ADK wrote is told as text as well', async () => {
+test('code in sessions of another ADK is sent as text', async () => {
   const { ask, model, sessionService } = await setUp(['done']);
   const session = (await sessionService.getSession(KEY)) ?? expect.unreachable();
   const parts = [{ executableCode: { code: '1', language: 'PYTHON' } }];
@@ -123,7 +123,7 @@ test('code of sessions that another ADK wrote is told as text as well', async ()
   expect(model.requests[0]?.request.contents[0]?.parts).toEqual([{ text: '```tool_code\n1\n```' }]);
 });
 
-test('another agent reads code and results as text', async () => {
+test('another agent gets code and results as text', async () => {
   const { ask, sessionService } = await setUp([ASKS, 'It is 3.']);
   await ask();
   const model = new ScriptedModel(['I see.']);

@@ -22,7 +22,7 @@ async function setUp(
   return { ...played, instruction, artifactService };
 }
 
-test('instructions are filled from state, the static one is not', async () => {
+test('placeholders are filled in instruction, and not in staticInstruction', async () => {
   const { instruction } = await setUp(
     { globalInstruction: 'G {a}', staticInstruction: 'S {a}', instruction: 'I {user:b.c}' },
     ['ok'],
@@ -31,7 +31,7 @@ test('instructions are filled from state, the static one is not', async () => {
   expect(await instruction()).toBe('G 1\n\nS {a}\n\nI 2');
 });
 
-test('instruction functions see the context and are taken as they are', async () => {
+test('an instruction function gets the context, and its text is used unchanged', async () => {
   const { instruction } = await setUp(
     {
       globalInstruction: async ({ userId, sessionId, appName, agentName }) =>
@@ -44,7 +44,7 @@ test('instruction functions see the context and are taken as they are', async ()
   expect(await instruction()).toBe('u,s,app,bot\n\n{a} 1 hi');
 });
 
-test('an instruction function cannot write state, by no cast', async () => {
+test('an instruction function cannot write state, even with a cast', async () => {
   const { instruction } = await setUp(
     {
       instruction: ({ state }) => {
@@ -58,14 +58,14 @@ test('an instruction function cannot write state, by no cast', async () => {
   expect(await instruction()).toBe('[true,2,{"a":1}]');
 });
 
-test('an instruction function can fill its own text', async () => {
+test('an instruction function can fill placeholders itself', async () => {
   const { instruction } = await setUp({ instruction: (context) => injectSessionState('{a} {b?}', context) }, ['ok'], {
     a: 1,
   });
   expect(await instruction()).toBe('1 ');
 });
 
-test('instructions are made anew for every step', async () => {
+test('instructions are built for every step', async () => {
   const count = new FunctionTool({ name: 'count', description: '', execute: (_, { state }) => state.set('n', 2) });
   const { model, run } = await setUp(
     { instruction: 'n is {n}', tools: [count] },
@@ -79,13 +79,13 @@ test('instructions are made anew for every step', async () => {
   ]);
 });
 
-test('an instruction function that gives nothing adds nothing', async () => {
+test('an instruction function without a result adds nothing', async () => {
   const { model, run } = await setUp({ instruction: () => '' });
   await run();
   expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');
 });
 
-test('a key that is not there fails the run before the model is asked', async () => {
+test('a missing placeholder key fails the run before the model is called', async () => {
   const { model, run } = await setUp({ instruction: '{missing}' });
   await expect(run()).rejects.toBeInstanceOf(MissingStateKeyError);
   expect(model.calls).toBe(0);
@@ -104,13 +104,13 @@ test.each([
   expect(await instruction()).toBe(`[${text}]`);
 });
 
-test('an artifact may belong to the user and lie in a folder', async () => {
+test('an artifact placeholder may name a user artifact in a folder', async () => {
   const { artifactService, instruction } = await setUp({ instruction: '{artifact.user:a/b-c.md}' });
   await artifactService.saveArtifact({ ...KEY, filename: 'user:a/b-c.md', artifact: { text: 'mine' } });
   expect(await instruction()).toBe('mine');
 });
 
-test('a missing artifact is empty when optional, and an error when not', async () => {
+test('a missing artifact is empty if optional, and an error otherwise', async () => {
   expect(await (await setUp({ instruction: '[{artifact.notes.txt?}]' })).instruction()).toBe('[]');
   const { run } = await setUp({ instruction: '{artifact.notes.txt}' });
   await expect(run()).rejects.toThrow('uses {artifact.notes.txt}, which does not exist');
@@ -118,7 +118,7 @@ test('a missing artifact is empty when optional, and an error when not', async (
 
 // Contexts.
 
-test('a callback saves, loads and lists artifacts, and the next event tells', async () => {
+test('a callback saves, loads and lists artifacts, and the next event lists the saved ones', async () => {
   const { run, artifactService } = await setUp({
     beforeModelCallback: async ({ context }) => {
       expect(await context.saveArtifact('a.txt', { text: 'one' })).toBe(0);
@@ -135,7 +135,7 @@ test('a callback saves, loads and lists artifacts, and the next event tells', as
   expect(await artifactService.loadArtifact({ ...KEY, filename: 'a.txt' })).toEqual({ text: 'two' });
 });
 
-test('artifacts of tools that run at once are told together', async () => {
+test('artifacts saved by concurrent tools are listed in one event', async () => {
   const save = new FunctionTool({
     name: 'save',
     description: '',
@@ -147,7 +147,7 @@ test('artifacts of tools that run at once are told together', async () => {
   expect(events[1]?.actions.artifactDelta).toEqual({ a: 0, b: 0 });
 });
 
-test('without services a tool that needs one is told so, and the model with it', async () => {
+test("without its service a tool's error goes to the model", async () => {
   const tools = [
     new FunctionTool({
       name: 'save',
@@ -165,7 +165,7 @@ test('without services a tool that needs one is told so, and the model with it',
   ]);
 });
 
-test('a tool context knows its call, the user’s message, the ids and the names', async () => {
+test("a tool context has its call, the user's message, ids and names", async () => {
   const seen: unknown[] = [];
   const tool = new FunctionTool({
     name: 'f',

@@ -10,7 +10,7 @@ const schema = z.object({ city: z.string(), days: z.number().default(1) });
 
 const weather = new FunctionTool({ name: 'weather', description: '', execute: () => 'clear' });
 
-test('outputKey stores the text of the final answer, with the event that says it', async () => {
+test('outputKey stores the text of the final answer with its event', async () => {
   const { run, session } = await scenario({
     model: [{ parts: [{ text: 'hm', thought: true }, { text: 'Par' }, { text: 'is' }] }],
     agent: {
@@ -22,7 +22,7 @@ test('outputKey stores the text of the final answer, with the event that says it
   expect((await session()).state).toEqual({ answer: 'Paris' });
 });
 
-test('text beside a call is not the answer', async () => {
+test('text beside a call is not the final answer', async () => {
   const steps = [{ text: 'Let me see.', calls: [{ name: 'weather', args: {} }] }, 'Clear.'];
   const { run, session } = await scenario({ model: steps, agent: { outputKey: 'answer', tools: [weather] } });
   const events = await run();
@@ -30,20 +30,20 @@ test('text beside a call is not the answer', async () => {
   expect((await session()).state).toEqual({ answer: 'Clear.' });
 });
 
-test('an empty answer stores nothing', async () => {
+test('an empty answer is not stored', async () => {
   const { run, session } = await scenario({ model: [{ text: '' }], agent: { outputKey: 'answer' } });
   await run();
   expect((await session()).state).toEqual({});
 });
 
-test('outputKey may have a scope, and one that cannot be stored is refused', async () => {
+test('outputKey may have a scope, and an invalid key is refused', async () => {
   const { run, session } = await scenario({ model: ['Paris'], agent: { outputKey: 'user:answer' } });
   await run();
   expect((await session()).state).toEqual({ 'user:answer': 'Paris' });
   await expect(scenario({ agent: { outputKey: '' } })).rejects.toThrow(StateKeyError);
 });
 
-test('the answer is stored also when a callback removed the key before', async () => {
+test('the answer is stored even if a callback removed the key', async () => {
   const { run, session } = await scenario({
     model: ['Paris'],
     agent: {
@@ -57,7 +57,7 @@ test('the answer is stored also when a callback removed the key before', async (
 
 // Output schema without tools.
 
-test('with an output schema the model is told the shape, and the value is parsed', async () => {
+test('with an output schema the request has the schema, and the value is parsed', async () => {
   const { model, run, session } = await scenario({
     model: ['{"city":"Paris"}'],
     agent: { outputSchema: schema, outputKey: 'answer' },
@@ -72,7 +72,7 @@ test('with an output schema the model is told the shape, and the value is parsed
   expect((await session()).state).toEqual({ answer: { city: 'Paris', days: 1 } });
 });
 
-test('a fence of Markdown around the JSON is no fault', async () => {
+test('a Markdown code fence around the JSON is removed', async () => {
   const { run } = await scenario({
     model: ['```json\n{"city":"Paris","days":2}\n```\n'],
     agent: { outputSchema: schema },
@@ -103,7 +103,7 @@ test.each([
   });
 });
 
-test('an answer of the wrong shape goes back to the model with what is wrong, and is told in its event', async () => {
+test('an answer that does not match is returned to the model with the reason, and its event has the error', async () => {
   const { model, run, session } = await scenario({
     model: ['Paris', '{"city":5}', '{"city":"Paris"}'],
     agent: {
@@ -151,7 +151,7 @@ test('after three corrections the run fails', async () => {
   expect(state).toEqual({});
 });
 
-test('what was corrected in an earlier run is not counted again', async () => {
+test('corrections of earlier runs do not count', async () => {
   const { run } = await scenario({
     model: ['1', '2', '3', '{"city":"A"}', '1', '2', '3', '{"city":"B"}'],
     agent: { outputSchema: schema },
@@ -160,7 +160,7 @@ test('what was corrected in an earlier run is not counted again', async () => {
   expect((await run()).at(-1)).toMatchObject({ content: { parts: [{ text: '{"city":"B"}' }] } });
 });
 
-test('an answer that was cut short is not held against the schema', async () => {
+test('an incomplete answer is not validated against the schema', async () => {
   const { run, session } = await scenario({
     model: [{ text: '{"city":"Par', response: { finishReason: 'MAX_TOKENS' } }],
     agent: {

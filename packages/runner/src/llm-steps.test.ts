@@ -4,7 +4,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { scenario, textOf } from './fixtures/scenario.ts';
 
-test('a turn without calls is one event, final, stored, with the author and the reply', async () => {
+test('a turn without calls is one final stored event with the author and the reply', async () => {
   const { model, run, stored } = await scenario({ model: ['Hello!'] });
   const events = await run();
   expect(events).toMatchObject([
@@ -20,7 +20,7 @@ test('a turn without calls is one event, final, stored, with the author and the 
   model.assertConsumed();
 });
 
-test('the model is asked with what was said so far', async () => {
+test('the model gets the conversation so far', async () => {
   const { model, run } = await scenario({ model: ['one', 'two'] });
   await run('a');
   await run('b');
@@ -32,7 +32,7 @@ test('the model is asked with what was said so far', async () => {
   expect(model.requests[1]?.stream).toBe(false);
 });
 
-test('with includeContents none the model sees the current turn alone', async () => {
+test('with includeContents none the model gets the current turn only', async () => {
   const { model, run } = await scenario({
     model: ['one', { calls: [{ name: 'now', args: {} }] }, 'two'],
     agent: {
@@ -50,7 +50,7 @@ test('with includeContents none the model sees the current turn alone', async ()
   ]);
 });
 
-test('a call is stored, run, answered and told to the model, which then speaks', async () => {
+test('a call is stored and run, and the model continues with its response', async () => {
   const weather = new FunctionTool({
     name: 'weather',
     description: 'Tells the weather.',
@@ -98,7 +98,7 @@ test('the call is stored before its tool runs', async () => {
   expect(seen).toEqual([undefined, 'look']);
 });
 
-test('a call that the model left unnamed gets an id, which the model is not shown', async () => {
+test('a call without an id gets one that the model does not see', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: (_, { functionCallId }) => functionCallId });
   const { model, run } = await scenario({
     model: [{ calls: [{ name: 'f', args: {} }] }, 'done'],
@@ -116,7 +116,7 @@ test('a call that the model left unnamed gets an id, which the model is not show
 
 // The request.
 
-test('the request has the instructions, the identity, the tools and the options of the agent', async () => {
+test("the request has the agent's instructions, identity, tools and options", async () => {
   const { model, run } = await scenario({
     model: ['ok'],
     agent: {
@@ -143,7 +143,7 @@ test('the request has the instructions, the identity, the tools and the options 
   expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['f']);
 });
 
-test('without instructions, tools and options there is the identity alone', async () => {
+test('without instructions, tools and options the request has only the identity', async () => {
   const { model, run } = await scenario({ model: ['ok'] });
   await run();
   expect(model.requests[0]?.request.config).toEqual({
@@ -151,7 +151,7 @@ test('without instructions, tools and options there is the identity alone', asyn
   });
 });
 
-test('the agent’s own options are not changed by a run', async () => {
+test("a run does not modify the agent's options", async () => {
   const generateContentConfig = { temperature: 0 };
   const { run } = await scenario({ model: ['one', 'two'], agent: { generateContentConfig, instruction: 'Own.' } });
   await run();
@@ -161,7 +161,7 @@ test('the agent’s own options are not changed by a run', async () => {
 
 // Models by name.
 
-test('a model that is a name is looked up in the models of the runner', async () => {
+test("a model name is looked up in the runner's models", async () => {
   const model = new ScriptedModel(['found'], { model: 'm-1' });
   const { run } = await scenario({ agent: { model: 'm-1' }, models: (name) => (name === 'm-1' ? model : undefined) });
   expect((await run()).map(textOf)).toEqual(['found']);
@@ -180,7 +180,7 @@ test.each([
 
 // Replies.
 
-test('a finish other than STOP is an error beside the content', async () => {
+test('a finish reason other than STOP is an error code beside the content', async () => {
   const { run } = await scenario({ model: [{ text: 'cut', response: { finishReason: 'MAX_TOKENS' } }] });
   expect(await run()).toMatchObject([
     {
@@ -192,12 +192,12 @@ test('a finish other than STOP is an error beside the content', async () => {
   ]);
 });
 
-test('a reply that the service refused is an event with its error, and the run goes on to its end', async () => {
+test('a refused reply is an event with its error, and the run completes', async () => {
   const { run } = await scenario({ model: [{ response: { errorCode: 'SAFETY', errorMessage: 'no' } }] });
   expect(await run()).toMatchObject([{ errorCode: 'SAFETY', errorMessage: 'no' }]);
 });
 
-test('what the model says beside its content is passed on', async () => {
+test('metadata of the reply is kept', async () => {
   const response: LlmResponse = {
     usageMetadata: { promptTokenCount: 3, totalTokenCount: 5, custom: 'x' },
     groundingMetadata: { source: 'web' },
@@ -212,7 +212,7 @@ test('what the model says beside its content is passed on', async () => {
   expect(await run()).toMatchObject([response]);
 });
 
-test('several whole replies to one request are one', async () => {
+test('several whole replies to one request are merged', async () => {
   class Twofold extends BaseLlm {
     override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
       yield { content: { role: 'model', parts: [{ text: 'Hel' }] } };
@@ -223,7 +223,7 @@ test('several whole replies to one request are one', async () => {
   expect((await run()).map(textOf)).toEqual(['Hello']);
 });
 
-test('the reply tells how long it took, by the clock of the platform', async () => {
+test("the reply has timing from the platform's clock", async () => {
   const { run, platform } = await scenario({
     model: [
       () => {

@@ -36,7 +36,7 @@ function chunk(...parts: Part[]): LlmResponse {
   return { content: { role: 'model', parts }, partial: true };
 }
 
-test('each chunk is an event with only what is new, and the whole reply is the last and the only one stored', async () => {
+test('each chunk is an event with new content only, and the whole reply comes last and is stored', async () => {
   const { run, stored } = await streaming([
     { chunks: ['Hel', 'lo', '!'], response: { usageMetadata: { totalTokenCount: 3 } } },
   ]);
@@ -47,7 +47,7 @@ test('each chunk is an event with only what is new, and the whole reply is the l
   expect((await stored()).slice(1)).toEqual([events[3]]);
 });
 
-test('the chunks of a reply share its responseId, and every event has an id of its own', async () => {
+test('the chunks of a reply share its responseId, and every event has its own id', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => 1 });
   const { run } = await streaming(
     [{ chunks: ['a', 'b', [{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['c', 'd'] }],
@@ -63,12 +63,12 @@ test('the chunks of a reply share its responseId, and every event has an id of i
   expect(new Set(events.map((event) => event.id)).size).toBe(events.length);
 });
 
-test('a responseId that the model gives is kept', async () => {
+test('a responseId of the model is kept', async () => {
   const { run } = await streaming([{ chunks: [{ ...chunk({ text: 'a' }), responseId: 'given' }, 'b'] }]);
   expect((await run()).map((event) => event.responseId)).toEqual(['given', 'given', 'given']);
 });
 
-test('text of one kind is merged, thoughts stay apart, and calls keep their order', async () => {
+test('text of one kind is merged, thoughts are separate, and calls keep their order', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: ({ n }) => n });
   const call = (n: number): Part => ({ functionCall: { id: `c${n}`, name: 'f', args: { n } } });
   const { run } = await streaming(
@@ -91,7 +91,7 @@ test('text of one kind is merged, thoughts stay apart, and calls keep their orde
   expect(events[6]?.content?.parts?.map((part) => part.functionResponse?.id)).toEqual(['c1', 'c2']);
 });
 
-test('a model that leaves the whole reply out has it made from its chunks', async () => {
+test('without a whole reply from the model it is merged from the chunks', async () => {
   const usage = { usageMetadata: { totalTokenCount: 2 } };
   const { run, stored } = await streaming(
     new Yielding(chunk({ text: 'a' }), { ...chunk({ text: 'b' }), ...usage, finishReason: 'STOP' }),
@@ -102,7 +102,7 @@ test('a model that leaves the whole reply out has it made from its chunks', asyn
   expect((await stored()).slice(1)).toEqual([events[2]]);
 });
 
-test('a stream that breaks off is an error event with what was received, never a call to run, and fails the run', async () => {
+test('an interrupted stream is an error event with the received text, runs no call, and fails the run', async () => {
   const lost = new ModelError('connection lost', { errorCode: 'UNAVAILABLE' });
   const tool = new FunctionTool({ name: 'f', description: '', execute: (): never => expect.unreachable() });
   const { start, stored } = await streaming(
@@ -130,20 +130,20 @@ test('a stream that fails before its first chunk is an error event without conte
   expect(events[0]).not.toHaveProperty('content');
 });
 
-test('what a model throws that is no model error has the code MODEL_ERROR', async () => {
+test('an error of a model that is not a ModelError has the code MODEL_ERROR', async () => {
   const { start } = await streaming(new Yielding(chunk({ text: 'a' }), new TypeError('broken')));
   const { events, error } = await runToError(start());
   expect(error).toMatchObject({ code: 'MODEL', errorCode: 'MODEL_ERROR', message: 'broken' });
   expect(events[1]).toMatchObject({ errorCode: 'MODEL_ERROR', content: { parts: [{ text: 'a' }] } });
 });
 
-test('the error event of a broken reply is the only one', async () => {
+test('a broken reply has one error event', async () => {
   const { run, stored } = await streaming([{ chunks: ['a'], error: new TypeError('broken') }]);
   await expect(run()).rejects.toThrow();
   expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'MODEL_ERROR']);
 });
 
-test('the time to the first token and the time of reasoning are those of the platform’s clock', async () => {
+test("time to first token and reasoning time are measured with the platform's clock", async () => {
   const parts: readonly (readonly [number, Part])[] = [
     [100, { text: '' }],
     [100, { text: 'hm', thought: true }],
@@ -165,7 +165,7 @@ test('the time to the first token and the time of reasoning are those of the pla
   expect(events.slice(0, -1).every((event) => event.usageMetadata === undefined)).toBe(true);
 });
 
-test('each model call of a run has timing of its own', async () => {
+test('each model call of a run has its own timing', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => platform.advance(5000) });
   const { platform, run } = await streaming(
     [{ chunks: [[{ functionCall: { name: 'f', args: {} } }]] }, { chunks: ['ok'] }],
@@ -175,7 +175,7 @@ test('each model call of a run has timing of its own', async () => {
   expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 0 });
 });
 
-test('a reply of 5,000 chunks arrives whole', async () => {
+test('a reply of 5,000 chunks is yielded whole', async () => {
   const chunks = Array.from({ length: 5000 }, (_, index) => `${index} `);
   const { run, stored } = await streaming([{ chunks }]);
   expect(await run()).toHaveLength(5001);
