@@ -58,25 +58,28 @@ function answer(events: readonly Event[], id = questions(events)[0]?.id ?? '', r
 }
 
 describe('an AgentTool in a resumable run', () => {
-  test.each([false, true])('requests a confirmation and continues with the answer (streamInner %s)', async (streamInner) => {
-    const { run, agentOf, paid, stored } = await setUp();
-    const tree = (lead: ScriptedStep[], helper: ScriptedStep[], last: ScriptedStep[]) =>
-      new SequentialAgent({
-        name: 'flow',
-        subAgents: [agentOf('lead', lead, toolOf(agentOf('helper', helper), { streamInner })), agentOf('last', last)],
-      });
-    const first = await run(tree([ask('helper')], [PAY], []), saying());
-    expect(questions(first)).toHaveLength(1);
-    expect(responses(first).filter(([name]) => name === 'helper')).toEqual([]);
-    const rest = await run(tree(['done'], ['It is paid.'], ['the end']), answer(first));
-    expect(paid).toEqual([{ n: 1 }]);
-    expect(responses(rest)).toContainEqual(['helper', { result: 'It is paid.' }]);
-    expect(textsOf(rest).slice(-2)).toEqual(['done', 'the end']);
-    const reply = (await stored()).find(
-      ({ author, content }) => author === 'user' && content?.parts?.[0]?.functionResponse,
-    );
-    expect(reply?.branch).toBe('helper@c1');
-  });
+  test.each([false, true])(
+    'requests a confirmation and continues with the answer (streamInner %s)',
+    async (streamInner) => {
+      const { run, agentOf, paid, stored } = await setUp();
+      const tree = (lead: ScriptedStep[], helper: ScriptedStep[], last: ScriptedStep[]) =>
+        new SequentialAgent({
+          name: 'flow',
+          subAgents: [agentOf('lead', lead, toolOf(agentOf('helper', helper), { streamInner })), agentOf('last', last)],
+        });
+      const first = await run(tree([ask('helper')], [PAY], []), saying());
+      expect(questions(first)).toHaveLength(1);
+      expect(responses(first).filter(([name]) => name === 'helper')).toEqual([]);
+      const rest = await run(tree(['done'], ['It is paid.'], ['the end']), answer(first));
+      expect(paid).toEqual([{ n: 1 }]);
+      expect(responses(rest)).toContainEqual(['helper', { result: 'It is paid.' }]);
+      expect(textsOf(rest).slice(-2)).toEqual(['done', 'the end']);
+      const reply = (await stored()).find(
+        ({ author, content }) => author === 'user' && content?.parts?.[0]?.functionResponse,
+      );
+      expect(reply?.branch).toBe('helper@c1');
+    },
+  );
 
   test('continues if the answer does not name the run', async () => {
     const { run, agentOf } = await setUp();

@@ -40,7 +40,7 @@ test.each([
   model.assertConsumed();
 });
 
-test('a tool whose runAsync throws at once answers the model as well', async () => {
+test('a tool whose runAsync throws synchronously gives an error response too', async () => {
   class Throwing extends BaseTool {
     override runAsync(): never {
       throw new RangeError('at once');
@@ -53,7 +53,7 @@ test('a tool whose runAsync throws at once answers the model as well', async () 
   expect(responsesOf((await run())[1])).toEqual([{ error: 'at once' }]);
 });
 
-test('a name that no tool has is answered with the names that exist', async () => {
+test('a call of an unknown tool is answered with the existing names', async () => {
   const tools = ['find', 'buy'].map((name) => new FunctionTool({ name, description: '', execute: () => '' }));
   const { run } = await scenario({
     model: [{ calls: [call('serach')] }, { calls: [call('constructor')] }, 'ok'],
@@ -64,7 +64,7 @@ test('a name that no tool has is answered with the names that exist', async () =
   expect(responsesOf(events[3])).toEqual([{ error: 'there is no tool named "constructor"; the tools are: find, buy' }]);
 });
 
-test('an agent without tools answers a call with that', async () => {
+test('a call of an agent without tools is answered with an error', async () => {
   const { run } = await scenario({ model: [{ calls: [call('find')] }, 'ok'] });
   expect(responsesOf((await run())[1])).toEqual([{ error: 'there is no tool named "find"; there are no tools' }]);
 });
@@ -93,7 +93,7 @@ test.each([
   model.assertConsumed();
 });
 
-test('a tool may change its arguments: the stored call keeps the model’s', async () => {
+test("a tool may change its arguments, and the stored call keeps the model's", async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -108,7 +108,7 @@ test('a tool may change its arguments: the stored call keeps the model’s', asy
   expect(responsesOf(events[1])).toEqual([{ list: [1, 2] }]);
 });
 
-test('a call that the model’s service answered in the same reply is not run, and its reply is final', async () => {
+test('a call that the service answered in the same reply is not run, and the reply is final', async () => {
   const parts = [
     { functionCall: call('remote', {}, 'r1') },
     { functionResponse: { id: 'r1', name: 'remote', response: { result: 1 } } },
@@ -123,7 +123,7 @@ test('a call that the model’s service answered in the same reply is not run, a
 
 // Control.
 
-test('a tool that says skipSummarization ends the turn with its answer', async () => {
+test('a tool with skipSummarization ends the turn with its response', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -139,7 +139,7 @@ test('a tool that says skipSummarization ends the turn with its answer', async (
   model.assertConsumed();
 });
 
-test('a tool that ends the invocation is answered, and nothing follows', async () => {
+test('a tool that ends the invocation gets its response, and nothing follows', async () => {
   const tool = new FunctionTool({
     name: 'f',
     description: '',
@@ -152,7 +152,7 @@ test('a tool that ends the invocation is answered, and nothing follows', async (
 
 // The ledger.
 
-test('each call is recorded when it starts and when it has ended, with its answer', async () => {
+test('each call is recorded in the ledger when it starts and, with its response, when it ends', async () => {
   const gate = new Gate();
   const tools = [
     new FunctionTool({ name: 'slow', description: '', execute: () => gate.pass() }),

@@ -15,7 +15,7 @@ function later(name: string, first?: unknown): LongRunningFunctionTool {
 
 const SAY = { userId: 'u', sessionId: 's' };
 
-test('a long-running tool without a first answer leaves its call open, and the agent waits', async () => {
+test('a long-running tool without a first response leaves its call open, and the agent waits', async () => {
   const { model, run } = await scenario({
     model: [{ calls: [call('approve', {}, 'c1')] }],
     agent: { tools: [later('approve')] },
@@ -26,7 +26,7 @@ test('a long-running tool without a first answer leaves its call open, and the a
   model.assertConsumed();
 });
 
-test('the answer that comes later goes to the model next to its call', async () => {
+test('the later response is placed next to its call in the request', async () => {
   const { model, runner, run } = await scenario({
     model: [{ calls: [call('approve', {}, 'c1')] }, 'Approved.'],
     agent: { tools: [later('approve')] },
@@ -40,7 +40,7 @@ test('the answer that comes later goes to the model next to its call', async () 
   ]);
 });
 
-test('a first status is told to the model, and the later answer takes its place and ends the request', async () => {
+test('a first status goes to the model, and the later response replaces it and ends the request', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1')] }, 'I asked.', 'Approved.', 'Welcome.'];
   const { model, runner, run } = await scenario({
     model: steps,
@@ -63,7 +63,7 @@ test('a first status is told to the model, and the later answer takes its place 
   ]);
 });
 
-test('of two open calls the model is asked when both are answered', async () => {
+test('the model is called when both of two open calls have responses', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1'), call('sign', {}, 'c2')] }, 'Both done.'];
   const { model, runner, run } = await scenario({ model: steps, agent: { tools: [later('approve'), later('sign')] } });
   expect((await run())[0]?.longRunningToolIds).toEqual(['c1', 'c2']);
@@ -83,7 +83,7 @@ test('two open calls can be answered in one message', async () => {
   expect(await runner.run({ ...SAY, newMessage: answering('c2', 'c1') })).toHaveLength(1);
 });
 
-test('what ran at once beside a long-running call is answered at once, and the agent still waits', async () => {
+test('a call beside a long-running one is answered immediately, and the agent still waits', async () => {
   const quick = new FunctionTool({ name: 'quick', description: '', execute: () => 1 });
   const steps = [{ calls: [call('approve', {}, 'c1'), call('quick', {}, 'c2')] }, 'ok'];
   const { model, runner, run } = await scenario({ model: steps, agent: { tools: [later('approve'), quick] } });
@@ -94,7 +94,7 @@ test('what ran at once beside a long-running call is answered at once, and the a
   expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
 });
 
-test('a call that a broken run left open does not keep the agent from going on', async () => {
+test('a call left open by a failed run does not stop the agent', async () => {
   const started = Promise.withResolvers<void>();
   const hangs = new FunctionTool({
     name: 'hangs',
@@ -114,7 +114,7 @@ test('a call that a broken run left open does not keep the agent from going on',
   expect(await runner.run({ ...SAY, newMessage: answering('c2') })).toHaveLength(1);
 });
 
-test('what a user says instead of an answer is answered, and the call stays open', async () => {
+test('another message from the user is answered, and the call stays open', async () => {
   const steps = [{ calls: [call('approve', {}, 'c1')] }, 'Still waiting.', 'Approved.'];
   const { runner, run } = await scenario({ model: steps, agent: { tools: [later('approve')] } });
   await run();
@@ -122,7 +122,7 @@ test('what a user says instead of an answer is answered, and the call stays open
   expect(await runner.run({ ...SAY, newMessage: answering('c1') })).toHaveLength(1);
 });
 
-test('state that a long-running tool writes is stored, also when it has no answer yet', async () => {
+test('state changes of a long-running tool are stored, also without a response', async () => {
   const tool = new LongRunningFunctionTool({
     name: 'approve',
     description: '',

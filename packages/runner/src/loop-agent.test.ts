@@ -24,17 +24,17 @@ async function textsOf(agent: BaseAgent): Promise<(string | undefined)[]> {
 }
 
 describe('LoopAgent', () => {
-  test('runs its sub-agents round after round, as often as it may', async () => {
+  test('runs its sub-agents in rounds up to maxIterations', async () => {
     const root = new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [sayer('a'), sayer('b')] });
     expect(await textsOf(root)).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('ends when an agent escalates: it finishes, and the rest of the round is skipped', async () => {
+  test('ends when an agent escalates, which completes first; the rest of the round is skipped', async () => {
     const root = new LoopAgent({ name: 'loop', subAgents: [sayer('a'), leaver('b', 2), sayer('c')] });
     expect(await textsOf(root)).toEqual(['a', 'b', 'c', 'a', 'b', 'b leaves']);
   });
 
-  test('ends when a model calls exit_loop, which nobody puts into words', async () => {
+  test('ends when a model calls exit_loop, without another model call', async () => {
     const steps: ScriptedStep[] = ['again', { calls: [{ name: 'exit_loop' }] }];
     const critic = scripted('critic', steps, { tools: [exitLoop] });
     const { run } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [critic, sayer('fixer')] }) });
@@ -43,13 +43,13 @@ describe('LoopAgent', () => {
     expect(events.at(-1)?.actions).toMatchObject({ escalate: true, skipSummarization: true });
   });
 
-  test('of loops in loops the innermost one ends', async () => {
+  test('ends only the innermost of nested loops', async () => {
     const inner = new LoopAgent({ name: 'inner', maxIterations: 2, subAgents: [leaver('a', 1), sayer('b')] });
     const root = new LoopAgent({ name: 'outer', maxIterations: 2, subAgents: [inner, sayer('c')] });
     expect(await textsOf(root)).toEqual(['a', 'a leaves', 'c', 'a', 'b', 'a', 'b', 'c']);
   });
 
-  test('a hand-over within a round is part of the round, also its escalation', async () => {
+  test('continues the round after a transfer, and ends if the target escalates', async () => {
     const helper = leaver('helper', 1);
     const asker = scripted('asker', [transferTo('helper')], { subAgents: [helper] });
     const root = new LoopAgent({ name: 'loop', maxIterations: 3, subAgents: [asker, sayer('skipped')] });
@@ -77,7 +77,7 @@ describe('LoopAgent', () => {
     expect(model.calls).toBe(modelCalls);
   });
 
-  test('escalating where there is no loop leaves the answer to the model', async () => {
+  test('is not needed to escalate: without a loop the model continues', async () => {
     const judge = new FunctionTool({
       name: 'judge',
       description: '',
@@ -91,7 +91,7 @@ describe('LoopAgent', () => {
     expect((await run()).at(-1)?.content?.parts).toEqual([{ text: 'it is good' }]);
   });
 
-  test('begins no agent once the run is aborted, whether its agents listen or not', async () => {
+  test('starts no agent after an abort', async () => {
     const controller = new AbortController();
     let begun = 0;
     const deaf = new CustomAgent('deaf', async function* () {
@@ -144,18 +144,18 @@ describe('LoopAgent', () => {
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   });
 
-  test('ends at once without sub-agents', async () => {
+  test('ends immediately without sub-agents', async () => {
     expect(await textsOf(new LoopAgent({ name: 'loop' }))).toEqual([]);
   });
 
-  test('is stopped by endInvocation in the middle of a round', async () => {
+  test('is stopped by endInvocation in mid-round', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
       context.endInvocation();
     });
     expect(await textsOf(new LoopAgent({ name: 'loop', subAgents: [sayer('a'), ender, sayer('b')] }))).toEqual(['a']);
   });
 
-  test.each([0, -1, 1.5, Number.NaN])('refuses %d rounds', (maxIterations) => {
+  test.each([0, -1, 1.5, Number.NaN])('refuses maxIterations %d', (maxIterations) => {
     expect(() => new LoopAgent({ name: 'loop', maxIterations })).toThrow(
       new ConfigurationError('agent "loop": maxIterations must be an integer of at least 1'),
     );

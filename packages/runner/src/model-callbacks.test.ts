@@ -6,7 +6,7 @@ import { responseOf, scenario, textOf } from './fixtures/scenario.ts';
 
 // Models.
 
-test('a response of a beforeModelCallback is used instead of the model’s, and counts as no model call', async () => {
+test('a response from beforeModelCallback replaces the model call, which does not count', async () => {
   const { model, run } = await scenario({
     agent: {
       beforeModelCallback: [() => undefined, () => reply('cached'), () => expect.unreachable()],
@@ -17,7 +17,7 @@ test('a response of a beforeModelCallback is used instead of the model’s, and 
   expect(model.calls).toBe(0);
 });
 
-test('a response of a beforeModelCallback may call tools', async () => {
+test('a response from beforeModelCallback may contain tool calls', async () => {
   let asked = 0;
   const { run } = await scenario({
     model: ['done'],
@@ -32,7 +32,7 @@ test('a response of a beforeModelCallback may call tools', async () => {
   expect(textOf(events[2])).toBe('done');
 });
 
-test('a beforeModelCallback may change the request, at any depth, and changes nothing else by that', async () => {
+test('beforeModelCallback may change the request at any depth, with no effect elsewhere', async () => {
   const rewrite = (request: LlmRequest): void => {
     request.config.temperature = 1;
     for (const { parts = [] } of request.contents) {
@@ -69,7 +69,7 @@ test('a beforeModelCallback may change the request, at any depth, and changes no
   expect(tool._getDeclaration().description).toBe('');
 });
 
-test('a beforeModelCallback may give other tools, also long-running ones', async () => {
+test('beforeModelCallback may replace tools, long-running ones included', async () => {
   const added = new LongRunningFunctionTool({ name: 'later', description: '', execute: () => undefined });
   const calls = ['later', 'constructor'].map((name) => ({ id: name, name, args: {} }));
   const { run } = await scenario({
@@ -85,7 +85,7 @@ test('a beforeModelCallback may give other tools, also long-running ones', async
   expect(responseOf(response)).toEqual({ error: 'there is no tool named "constructor"; the tools are: later' });
 });
 
-test('an afterModelCallback may replace the response', async () => {
+test('afterModelCallback may replace the response', async () => {
   const { run, session } = await scenario({
     model: ['secret'],
     agent: {
@@ -99,7 +99,7 @@ test('an afterModelCallback may replace the response', async () => {
   expect((await session()).events.map(textOf)).toEqual(['hi', '***']);
 });
 
-test('an afterModelCallback is asked for each chunk and for the whole', async () => {
+test('afterModelCallback runs for each chunk and for the whole reply', async () => {
   const seen: (string | undefined)[] = [];
   const { run } = await scenario({
     model: [{ chunks: ['a', 'b'] }],
@@ -115,7 +115,7 @@ test('an afterModelCallback is asked for each chunk and for the whole', async ()
   expect(seen).toEqual(['a', 'b', 'ab']);
 });
 
-test('a reply that a callback took the calls from runs none', async () => {
+test('calls removed by a callback are not run', async () => {
   const { run } = await scenario({
     model: [callF],
     agent: {
@@ -126,7 +126,7 @@ test('a reply that a callback took the calls from runs none', async () => {
   expect((await run()).map(textOf)).toEqual(['no calls']);
 });
 
-test('an onModelErrorCallback may answer for a model that failed', async () => {
+test('onModelErrorCallback may answer for a failed model', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
   const { run, session } = await scenario({
     model: [lost],
@@ -145,7 +145,7 @@ test('an onModelErrorCallback may answer for a model that failed', async () => {
   expect((await session()).events).toHaveLength(2);
 });
 
-test('what an onModelErrorCallback does to the request changes nothing of the session', async () => {
+test('changes of onModelErrorCallback to the request do not affect the session', async () => {
   const { run, session } = await scenario({
     model: [new ModelError('lost', { errorCode: 'UNAVAILABLE' })],
     agent: {
@@ -159,7 +159,7 @@ test('what an onModelErrorCallback does to the request changes nothing of the se
   expect((await session()).events.map(textOf)).toEqual(['hi', 'sorry']);
 });
 
-test('what an onModelErrorCallback answers after chunks closes their reply', async () => {
+test('a response from onModelErrorCallback after chunks completes their reply', async () => {
   const { run } = await scenario({
     model: [{ chunks: ['a'], error: new ModelError('lost', { errorCode: 'UNAVAILABLE' }) }],
     agent: {
@@ -171,7 +171,7 @@ test('what an onModelErrorCallback answers after chunks closes their reply', asy
   expect(events[1]?.responseId).toBe(events[0]?.responseId);
 });
 
-test('what model callbacks write to state goes out with the reply', async () => {
+test('state changes of model callbacks are stored with the reply', async () => {
   const { run, session } = await scenario({
     model: ['answer'],
     agent: {
@@ -183,7 +183,7 @@ test('what model callbacks write to state goes out with the reply', async () => 
   expect((await session()).state).toEqual({ before: 1, after: 2 });
 });
 
-test('each model call of a run has state changes of its own', async () => {
+test('each model call of a run has its own state changes', async () => {
   let calls = 0;
   const { run } = await scenario({
     model: [callF, 'done'],
@@ -195,7 +195,7 @@ test('each model call of a run has state changes of its own', async () => {
   expect((await run()).map((event) => event.actions.stateDelta)).toEqual([{ calls: 1 }, {}, { calls: 2 }]);
 });
 
-test('what an onModelErrorCallback throws takes the place of the error', async () => {
+test("an error thrown by onModelErrorCallback replaces the model's error", async () => {
   const { run } = await scenario({
     model: [new ModelError('lost', { errorCode: 'UNAVAILABLE' })],
     agent: {

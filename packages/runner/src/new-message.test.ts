@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { type MatchedMessage, matchAnswers } from './answers.ts';
 import { checkNewMessage } from './run-message.ts';
 
-test('a message of text, data and files is taken, and gets the role of the user', () => {
+test('a message of text, data and files is accepted and gets the role user', () => {
   const parts = [
     { text: 'See:' },
     { inlineData: { mimeType: 'image/png', data: 'aQ==' } },
@@ -15,7 +15,7 @@ test('a message of text, data and files is taken, and gets the role of the user'
   expect(checkNewMessage({ role: 'user', parts })).toEqual({ role: 'user', parts });
 });
 
-test('the message is a frozen copy, which is not copied again', () => {
+test('the message is copied and frozen once', () => {
   const message = { parts: [{ text: 'hi' }] };
   const checked = checkNewMessage(message);
   message.parts.push({ text: 'later' });
@@ -92,7 +92,7 @@ test('a function response gets the name of its call', async () => {
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
 
-test('a long-running call may be answered again, any other one is answered by its tool alone', async () => {
+test('a long-running call may be answered again; other calls only by their tool', async () => {
   expect((await match(answering('c1'), [calling('c1', ['c1']), answered])).message.parts).toHaveLength(1);
   await expect(match(answering('c1'), [calling('c1'), answered])).rejects.toThrow(
     'newMessage: the call "c1" has its answer already',
@@ -102,7 +102,7 @@ test('a long-running call may be answered again, any other one is answered by it
   );
 });
 
-test('a call of the same id that came later counts', async () => {
+test('of two calls with one id the later one is answered', async () => {
   const events = [calling('c1', ['c1']), answered, calling('c1', ['c1'])];
   expect((await match(answering('c1'), events)).message.parts).toHaveLength(1);
 });

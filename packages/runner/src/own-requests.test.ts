@@ -3,7 +3,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { call, scenario } from './fixtures/scenario.ts';
 
-test('a tool that asked reads its own requests when it is run again, with what it asked', async () => {
+test('a tool that runs again reads its own requests with their answers', async () => {
   const seen: (readonly ToolRequest[])[] = [];
   const order = new FunctionTool({
     name: 'order',

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-test('sub-agents run at the same time, and events come as they are made', async () => {
+test('sub-agents run concurrently, and events are yielded as they come', async () => {
   const [slow, fast] = [new Gate(), new Gate()];
   const root = new ParallelAgent({
     name: 'par',
@@ -24,7 +24,7 @@ test('sub-agents run at the same time, and events come as they are made', async 
   ]);
 });
 
-test('a sub-agent that is ready first is heard first', async () => {
+test('the event of the sub-agent that is ready first is yielded first', async () => {
   const slow = new Gate();
   const root = new ParallelAgent({
     name: 'par',
@@ -39,7 +39,7 @@ test('a sub-agent that is ready first is heard first', async () => {
   expect(texts).toEqual(['fast', 'slow']);
 });
 
-test('a sub-agent goes on when its own event is committed, and not before', async () => {
+test('a sub-agent continues when its own event is committed', async () => {
   const seen: string[] = [];
   const chatty = (name: string) =>
     new CustomAgent(name, async function* (context) {
@@ -82,7 +82,7 @@ test('a sub-agent sees earlier events and its own, and the next agent sees those
   expect(all).toContain('[b] said: b is done');
 });
 
-test('no more sub-agents run at the same time than may, and each that ends makes room', async () => {
+test('at most maxConcurrency sub-agents run at a time', async () => {
   let running = 0;
   let most = 0;
   const names = ['a', 'b', 'c', 'd', 'e'];
@@ -98,7 +98,7 @@ test('no more sub-agents run at the same time than may, and each that ends makes
   expect(most).toBe(2);
 });
 
-test('an escalation in a branch ends the loop around it, when all branches are done', async () => {
+test('an escalation in a branch ends the loop around it when all branches have ended', async () => {
   const leaving = new CustomAgent('leaving', async function* (context) {
     yield context.createEvent({ actions: { escalate: true } });
   });
@@ -107,7 +107,7 @@ test('an escalation in a branch ends the loop around it, when all branches are d
   expect((await run()).map((event) => event.author)).toEqual(['leaving', 'a']);
 });
 
-test('parallel agents in parallel agents have branches below branches', async () => {
+test('nested parallel agents have nested branches', async () => {
   const inner = new ParallelAgent({ name: 'inner', subAgents: [scripted('a', ['a']), scripted('b', ['b'])] });
   const { run } = await scenario({
     agent: new ParallelAgent({ name: 'outer', subAgents: [inner, scripted('c', ['c'])] }),
@@ -119,7 +119,7 @@ test('parallel agents in parallel agents have branches below branches', async ()
   ]);
 });
 
-test('a hand-over within a branch stays on the branch', async () => {
+test('a transfer within a branch stays on the branch', async () => {
   const transfer: ScriptedStep = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
   const asker = scripted('asker', [transfer], { subAgents: [scripted('helper', ['helped'])] });
   const { run } = await scenario({
@@ -129,7 +129,7 @@ test('a hand-over within a branch stays on the branch', async () => {
   expect(helped).toMatchObject({ branch: 'par.asker' });
 });
 
-test('chunks of several branches come as they are made', async () => {
+test('chunks of several branches are yielded as they come', async () => {
   const hold = new Gate();
   const root = new ParallelAgent({
     name: 'par',
@@ -144,7 +144,7 @@ test('chunks of several branches come as they are made', async () => {
   expect(texts).toEqual(['a1', 'b1', 'b2', 'b1b2', 'a2', 'a1a2']);
 });
 
-test('every agent of the branches is told before and after', async () => {
+test('agent callbacks run for every agent of the branches', async () => {
   const told: string[] = [];
   class Listener extends BasePlugin {
     override beforeAgentCallback({ agent }: { agent: BaseAgent }): undefined {
@@ -162,7 +162,7 @@ test('every agent of the branches is told before and after', async () => {
   expect(told.at(-1)).toBe('after par');
 });
 
-test('the answer to a call of a branch goes to the agent that made it, on its branch', async () => {
+test('an answer to a call of a branch goes to its agent on that branch', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const model = new ScriptedModel([{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
   const asker = new LlmAgent({ name: 'asker', model, tools: [ask] });

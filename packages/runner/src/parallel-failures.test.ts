@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { CustomAgent, textEvent } from './fixtures/custom-agent.ts';
 import { expectFree, saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
-test('the first failure stops the siblings, closes them, and is thrown', async () => {
+test('the first failure aborts and closes the siblings, and is thrown', async () => {
   const gate = new Gate();
   const closed: string[] = [];
   const waiting = new CustomAgent('waiting', async function* (context) {
@@ -51,7 +51,7 @@ test('the first failure stops the siblings, closes them, and is thrown', async (
   await platform.drain();
 });
 
-test('a sibling that fails because it was stopped does not take the place of the first failure', async () => {
+test('a sibling that fails because of the abort does not replace the first failure', async () => {
   const asked = new Gate();
   const root = new ParallelAgent({
     name: 'par',
@@ -67,7 +67,7 @@ test('a sibling that fails because it was stopped does not take the place of the
   await expect(run()).rejects.toThrow('broken');
 });
 
-test('a failure of a sibling stops the rest of a part of the tree, and a callback above may recover', async () => {
+test('a failed sibling stops its part of the tree, and a callback above may recover', async () => {
   const failing = new CustomAgent('failing', async function* () {
     throw new TypeError('broken');
   });
@@ -83,7 +83,7 @@ test('a failure of a sibling stops the rest of a part of the tree, and a callbac
   expect((await run()).map(textOf)).toEqual(['never mind', 'next, alive']);
 });
 
-test('a sibling that does not listen is waited for a while, and then left to itself', async () => {
+test('a sibling that ignores the abort is abandoned after a time-out', async () => {
   const stuck = new CustomAgent('stuck', async function* () {
     await new Promise(() => undefined);
   });
@@ -99,7 +99,7 @@ test('a sibling that does not listen is waited for a while, and then left to its
   await expectFree(runner);
 });
 
-test('a reader that stops reading stops every branch', async () => {
+test('a reader that leaves aborts every branch', async () => {
   const closed: string[] = [];
   const talking = (name: string) =>
     new CustomAgent(name, async function* (context) {
@@ -118,7 +118,7 @@ test('a reader that stops reading stops every branch', async () => {
   await expectFree(runner);
 });
 
-test('an abort of the run ends all branches with RunAbortedError, and the completion event still comes last', async () => {
+test('an abort ends all branches with RunAbortedError, and the completion event comes last', async () => {
   const controller = new AbortController();
   const gate = new Gate();
   const root = new SequentialAgent({
@@ -146,7 +146,7 @@ test('an abort of the run ends all branches with RunAbortedError, and the comple
   await expectFree(runner);
 });
 
-test('after a failure in a nested agent the completion event comes last, once', async () => {
+test('after a failure in a nested agent the completion event comes once, last', async () => {
   const failing = new CustomAgent('failing', async function* () {
     throw new TypeError('broken');
   });
@@ -166,7 +166,7 @@ test('after a failure in a nested agent the completion event comes last, once', 
   expect(events.at(-2)?.errorMessage).toContain('agent "failing"');
 });
 
-test('endInvocation in one branch ends the run after that event, and stops the others', async () => {
+test('endInvocation in one branch ends the run after its event and aborts the others', async () => {
   const gate = new Gate();
   const ending = new CustomAgent('ending', async function* (context) {
     await gate.reached;
@@ -181,7 +181,7 @@ test('endInvocation in one branch ends the run after that event, and stops the o
   await expectFree(runner);
 });
 
-test('siblings are stopped when one fails, also while nobody asks for the next event', async () => {
+test('siblings are aborted when one fails, even if nobody reads the next event', async () => {
   const stopped = Promise.withResolvers<void>();
   const held = new Gate();
   const working = new CustomAgent('working', async function* (context) {

@@ -45,7 +45,7 @@ function tree(): BaseAgent {
 const pick = (events: Event[], derived = new Map<unknown, unknown>()): string =>
   lastSpeaker(tree(), events, derived).name;
 
-describe('what the user says goes to', () => {
+describe('a user message goes to', () => {
   test.each<[string, Event[], string]>([
     ['the root at first', [], 'top'],
     ['the last agent that spoke', [by('user'), by('top'), by('deep')], 'deep'],
@@ -61,7 +61,7 @@ describe('what the user says goes to', () => {
     expect(pick(events)).toBe(expected);
   });
 
-  test('who spoke before what was rewound', () => {
+  test('the last speaker before a rewind', () => {
     const events = [
       by('open', { invocationId: 'e-1' }),
       by('user', { invocationId: 'e-2' }),
@@ -74,7 +74,7 @@ describe('what the user says goes to', () => {
     expect(pick([...events, lost])).toBe('deep');
   });
 
-  test('the root when nobody below it can be handed back from', () => {
+  test('the root if no agent below it may transfer back', () => {
     const root = new SequentialAgent({ name: 'steps', subAgents: [agentOf('a')] });
     expect(lastSpeaker(root, [by('a')], new Map()).name).toBe('steps');
   });
@@ -93,14 +93,14 @@ describe('a long history', () => {
     return { events: proxy, looks: () => looks };
   }
 
-  test('is looked at as far back as the last speaker', () => {
+  test('is read back to the last speaker', () => {
     const history = Array.from({ length: 1000 }, () => by('open'));
     const { events, looks } = watched([...history, by('user'), by('deep'), by('worker')]);
     expect(pick(events)).toBe('deep');
     expect(looks()).toBe(2);
   });
 
-  test('in which nobody spoke that goes on is looked through once', () => {
+  test('without a suitable speaker is read once', () => {
     const derived = new Map<unknown, unknown>();
     const { events, looks } = watched(Array.from({ length: 1000 }, () => by('worker')));
     expect(pick(events, derived)).toBe('top');
@@ -111,7 +111,7 @@ describe('a long history', () => {
     expect(looks()).toBe(1003);
   });
 
-  test('is looked at again when what was found was rewound', () => {
+  test('is read again if the found event was rewound', () => {
     const derived = new Map<unknown, unknown>();
     const events = [by('open', { invocationId: 'e-1' }), by('deep', { invocationId: 'e-2' })];
     expect(pick(events, derived)).toBe('deep');
@@ -120,10 +120,10 @@ describe('a long history', () => {
   });
 });
 
-describe('answers to calls go to', () => {
+describe('function responses go to', () => {
   const callOf = (author: string, branch?: string) => ({ event: by(author, branch === undefined ? {} : { branch }) });
 
-  test('the agent that made them, whatever the way to it, on its branch', () => {
+  test('the agent that made the calls, on its branch', () => {
     const root = tree();
     expect(agentOfCalls(root, [callOf('worker', 'par.worker')])).toEqual({
       agent: root.findAgent('worker'),
@@ -132,17 +132,17 @@ describe('answers to calls go to', () => {
     expect(agentOfCalls(root, [callOf('below'), callOf('below')])).toMatchObject({ agent: { name: 'below' } });
   });
 
-  test('the root when the agent is gone', () => {
+  test('the root if the agent no longer exists', () => {
     expect(agentOfCalls(tree(), [callOf('retired')])).toMatchObject({ agent: { name: 'top' } });
   });
 
-  test('one agent in a message', () => {
+  test('one agent per message', () => {
     expect(() => agentOfCalls(tree(), [callOf('worker'), callOf('open')])).toThrow(InvalidMessageError);
     expect(() => agentOfCalls(tree(), [callOf('open'), callOf('open', 'x')])).toThrow(InvalidMessageError);
   });
 });
 
-test('the agent that was handed over to keeps the conversation over turns', async () => {
+test('the agent that got control by a transfer keeps it in later turns', async () => {
   const helper = agentOf('helper', {}, ['first', 'second']);
   const { run } = await scenario({ agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper')]) });
   await run();
@@ -152,7 +152,7 @@ test('the agent that was handed over to keeps the conversation over turns', asyn
   expect(more).toEqual([]);
 });
 
-test('an agent that may not hand back gets one turn, and the root the next', async () => {
+test('an agent that may not transfer back gets one turn', async () => {
   const helper = agentOf('helper', { disallowTransferToParent: true }, ['first']);
   const { run } = await scenario({
     agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper'), 'back at the top']),
@@ -161,7 +161,7 @@ test('an agent that may not hand back gets one turn, and the root the next', asy
   expect((await run())[0]).toMatchObject({ author: 'top' });
 });
 
-test('the answer to a call of an agent in a sequence goes to that agent alone', async () => {
+test('a response to a call of an agent in a sequence goes to that agent only', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const worker = agentOf('worker', { tools: [ask] }, [{ calls: [{ name: 'ask', id: 'c1' }] }, 'thanks']);
   const next = agentOf('next', {}, ['next']);
@@ -171,14 +171,14 @@ test('the answer to a call of an agent in a sequence goes to that agent alone', 
   expect(events.map((event) => event.author)).toEqual(['worker']);
 });
 
-test('an agent below the root that failed goes on with the next message', async () => {
+test('an agent below the root that failed continues with the next message', async () => {
   const helper = agentOf('helper', {}, [new TypeError('no network'), 'again']);
   const { run } = await scenario({ agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper')]) });
   await expect(run()).rejects.toThrow('no network');
   expect((await run()).map((event) => event.author)).toEqual(['helper']);
 });
 
-test('the error event of a run is by the agent that had control', async () => {
+test("the author of a run's error event is the active agent", async () => {
   const { run, stored } = await scenario({
     agent: agentOf('top', { subAgents: [new Broken({ name: 'helper' })] }, [transferTo('helper')]),
   });
@@ -192,7 +192,7 @@ test('the error event of a run is by the agent that had control', async () => {
   expect(events.at(-1)?.parentExecutionId).toBe(handedOver?.executionId);
 });
 
-test('a message of answers for two agents is refused before anything is written', async () => {
+test('a message with responses for two agents is refused before anything is written', async () => {
   const ask = new LongRunningFunctionTool({ name: 'ask', description: '', execute: () => undefined });
   const asking = (name: string, id: string) => agentOf(name, { tools: [ask] }, [{ calls: [{ name: 'ask', id }] }]);
   const root = new SequentialAgent({ name: 'steps', subAgents: [asking('a', 'c1'), asking('b', 'c2')] });

@@ -24,7 +24,7 @@ async function setUp(planner: BasePlanner, model: readonly ScriptedStep[], confi
 const partsOf = (events: readonly Event[]): (Part[] | undefined)[] => events.map(({ content }) => content?.parts);
 const call = (id: string): Part => ({ functionCall: { id, name: 'look', args: {} } });
 
-test('a plan and reasoning are thoughts, and what stands under the last tag is the answer', async () => {
+test('plan and reasoning become thoughts, and text after the last tag is the answer', async () => {
   const { run } = await setUp(new PlanReActPlanner(), [
     { parts: [{ text: '/*PLANNING*/ 1. look' }, call('c')] },
     { text: '/*REASONING*/ Seen. /*FINAL_ANSWER*/ or not /*FINAL_ANSWER*/It is there.' },
@@ -37,7 +37,7 @@ test('a plan and reasoning are thoughts, and what stands under the last tag is t
   ]);
 });
 
-test('a text without a tag is the answer, and a signature stays with the text that comes last', async () => {
+test('text without a tag is the answer, and a signature stays with the last text', async () => {
   const { run } = await setUp(new PlanReActPlanner(), [
     { parts: [{ text: 'Hello.' }, { text: '/*ACTION*//*FINAL_ANSWER*/Yes.', thoughtSignature: 'c2ln' }] },
   ]);
@@ -48,7 +48,7 @@ test('a text without a tag is the answer, and a signature stays with the text th
   ]);
 });
 
-test('only the first group of calls is made', async () => {
+test('only the first group of calls is run', async () => {
   const first = [{ text: '/*ACTION*/' }, call('c1'), call('c2'), { text: '/*REASONING*/ guessed' }, call('c3')];
   const { run, looked } = await setUp(new PlanReActPlanner(), [{ parts: first }, '/*FINAL_ANSWER*/Done.']);
   const [called] = partsOf(await run());
@@ -56,7 +56,7 @@ test('only the first group of calls is made', async () => {
   expect(looked).toHaveLength(2);
 });
 
-test('the model is told how to plan after its instruction, and sees its plan as it wrote it', async () => {
+test("the planning instruction follows the agent's, and the model gets its plan unchanged", async () => {
   const { run, model } = await setUp(new PlanReActPlanner(), [
     { parts: [{ text: '/*PLANNING*/ 1. look' }, call('c')] },
     '/*FINAL_ANSWER*/Done.',
@@ -68,14 +68,14 @@ test('the model is told how to plan after its instruction, and sees its plan as 
   expect(called?.content?.parts?.[0]?.thought).toBe(true);
 });
 
-test('the output key gets the answer alone', async () => {
+test('outputKey stores only the answer', async () => {
   const step = '/*REASONING*/ I know. /*FINAL_ANSWER*/42';
   const { run, state } = await setUp(new PlanReActPlanner(), [step], { outputKey: 'answer' });
   await run();
   expect(await state()).toEqual({ answer: '42' });
 });
 
-test('chunks are shown as they come, and the whole as it was planned', async () => {
+test('chunks are yielded unchanged, and the whole reply is parsed', async () => {
   const { run } = await setUp(new PlanReActPlanner(), [{ chunks: ['/*PLANNING*/ none ', '/*FINAL_', 'ANSWER*/Yes.'] }]);
   const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
   expect(partsOf(events.filter(({ partial }) => partial)).flat()).toEqual([
@@ -89,7 +89,7 @@ test('chunks are shown as they come, and the whole as it was planned', async () 
   ]);
 });
 
-test('the built-in planner switches the thinking of the model on, and leaves what it says', async () => {
+test('BuiltInPlanner turns thinking on and leaves replies unchanged', async () => {
   const planner = new BuiltInPlanner({ thinkingConfig: { includeThoughts: true } });
   const { run, model } = await setUp(planner, [{ thought: 'Hm.', text: '/*PLANNING*/ is a tag' }]);
   const [event] = await run();
@@ -97,7 +97,7 @@ test('the built-in planner switches the thinking of the model on, and leaves wha
   expect(event?.content?.parts).toEqual([{ text: 'Hm.', thought: true }, { text: '/*PLANNING*/ is a tag' }]);
 });
 
-test('what cannot work is refused', async () => {
+test('invalid planners are refused', async () => {
   const planner = new BuiltInPlanner({ thinkingConfig: {} });
   const config = { generateContentConfig: { thinkingConfig: { thinkingBudget: 1 } } };
   await expect(setUp(planner, [], config)).rejects.toThrow(/thinkingConfig/);
@@ -119,7 +119,7 @@ class OwnPlanner extends BasePlanner {
   }
 }
 
-test("a planner of one's own may add calls, and what it writes to state goes with the reply", async () => {
+test('a custom planner may add calls, and its state changes are stored with the reply', async () => {
   const { run, model, looked, state } = await setUp(new OwnPlanner(), ['again', 'done']);
   const events = await run();
   expect(events.map(({ actions }) => actions.stateDelta)).toEqual([{ replies: 1 }, {}, { replies: 2 }]);

@@ -58,7 +58,7 @@ class Answering extends BasePlugin {
   }
 }
 
-test('callbacks run around agent, model and tool: plugins in their order, then the agent’s own in theirs', async () => {
+test("callbacks run around agent, model and tool: plugins in order, then the agent's own", async () => {
   const log: string[] = [];
   const note = (callback: string) => () => void log.push(callback);
   const { run } = await scenario({
@@ -120,7 +120,7 @@ test.each([
   else expect(responseOf(events[1])).toEqual({ by: 'plugin' });
 });
 
-test('a plugin may choose the tools of a request', async () => {
+test('a plugin may select the tools of a request', async () => {
   const tools = ['a', 'b', 'c'].map((name) => new FunctionTool({ name, description: '', execute: () => name }));
   class Choosing extends BasePlugin {
     override beforeToolSelection({ tools: { a, c } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
@@ -137,7 +137,7 @@ test('a plugin may choose the tools of a request', async () => {
   expect(responseOf(events[1])).toEqual({ error: 'there is no tool named "b"; the tools are: c, a' });
 });
 
-test('a plugin that overrides nothing is not in the way', async () => {
+test('a plugin without overrides changes nothing', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: { tools: [toolOf()] },
@@ -160,7 +160,7 @@ class Noting extends FunctionTool {
   }
 }
 
-test('what is changed while tools are selected and requests are made goes out with the answer of the model', async () => {
+test("state changes made while tools are selected and requests are built are stored with the model's reply", async () => {
   const tools = [new Noting({ name: 'f', description: '', execute: ({ n }) => n })];
   const { run, session } = await scenario({
     model: [callF, 'done'],
@@ -172,7 +172,7 @@ test('what is changed while tools are selected and requests are made goes out wi
   expect((await session()).state).toEqual({ selected: 2, noted: true });
 });
 
-test('what is changed while tools are selected for a call that goes on goes out before what comes of the call', async () => {
+test('state changes made while tools are selected for a resumed call are stored before its response', async () => {
   const tools = [new Noting({ name: 'f', description: '', requireConfirmation: true, execute: ({ n }) => n })];
   const { run, session } = await scenario({
     model: [callF, 'done'],

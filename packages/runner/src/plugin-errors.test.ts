@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { Recording, throwing } from './fixtures/failing-agents.ts';
 import { expectFree, runToError, saying, scenario } from './fixtures/scenario.ts';
 
-test('every plugin is told of the error, after its event, and afterRunCallback is for success', async () => {
+test('every plugin is notified of the error after its event, and afterRunCallback is skipped', async () => {
   const plugins = [new Recording('one'), new Recording('two')];
   const { runner } = await scenario({ agent: throwing, plugins });
   const stream = runner.runAsync(saying('hi'));
@@ -14,7 +14,7 @@ test('every plugin is told of the error, after its event, and afterRunCallback i
   expect(plugins.map((plugin) => plugin.log)).toEqual([[thrown], [thrown]]);
 });
 
-test('a plugin that fails when it is told changes nothing about the run', async () => {
+test('a plugin that throws in its notification has no effect on the run', async () => {
   class Failing extends BasePlugin {
     override onRunErrorCallback(): never {
       throw new RangeError('plugin');
@@ -30,7 +30,7 @@ test('a plugin that fails when it is told changes nothing about the run', async 
   await expectFree(runner);
 });
 
-test('an error of a plugin’s callback fails the run like one of the agent', async () => {
+test("an error of a plugin's callback fails the run like the agent's", async () => {
   let signal: AbortSignal | undefined;
   class Failing extends BasePlugin {
     override afterRunCallback({ invocationContext }: { invocationContext: InvocationContext }): never {
@@ -54,7 +54,7 @@ test('an error of a plugin’s callback fails the run like one of the agent', as
   expect(signal?.aborted).toBe(true);
 });
 
-test('a plugin that refuses every event cannot hide why the run failed', async () => {
+test("a plugin that refuses every event does not hide the run's error", async () => {
   class Refusing extends BasePlugin {
     override onEventCallback(): never {
       throw new RangeError('refused');
@@ -68,7 +68,7 @@ test('a plugin that refuses every event cannot hide why the run failed', async (
   await expectFree(runner);
 });
 
-test('what a plugin throws about the message is typed, and nothing is written', async () => {
+test('an error of a plugin in onUserMessageCallback is typed, and nothing is written', async () => {
   class Refusing extends BasePlugin {
     override onUserMessageCallback(): never {
       throw new RangeError('refused');

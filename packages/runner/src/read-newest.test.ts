@@ -40,20 +40,20 @@ function idsOf(events: readonly Event[]): string[] {
   return events.map(({ invocationId }) => invocationId);
 }
 
-test('a rewind to long ago is not followed when what came after it is enough', async () => {
+test('a rewind to long ago is not followed if later events are enough', async () => {
   const service = await setUp([rewindTo('e-5', 'r'), said('new')]);
   const events = await readNewest(service, KEY, (read) => idsOf(read).includes('new'));
   expect(idsOf(events)).toEqual(['r', 'new']);
   expect(service.read).toBe(32);
 });
 
-test('what a rewind undoes is never taken for enough', async () => {
+test('events undone by a rewind do not count as enough', async () => {
   const service = await setUp([rewindTo('e-5', 'r'), said('new')]);
   const events = await readNewest(service, KEY, (read) => idsOf(read).some((id) => id === 'e-1000' || id === 'e-4'));
   expect(idsOf(events).slice(0, 4)).toEqual(['e-1', 'e-2', 'e-3', 'e-4']);
 });
 
-test('a rewind that was rewound itself hides nothing', async () => {
+test('a rewind that was itself rewound hides nothing', async () => {
   const service = await setUp([rewindTo('e-5', 'r'), said('new'), rewindTo('r', 'again')]);
   const events = await readNewest(service, KEY, (read) => idsOf(read).includes('e-1000'));
   expect(idsOf(events).slice(-4)).toEqual(['e-1000', 'r', 'new', 'again']);

@@ -17,7 +17,7 @@ const COMMIT = CALLS.indexOf('appendEvent') + 1;
 
 const EACH_CALL = CALLS.map((name, index) => [index + 1, name] as const);
 
-test('a rewind commits once, before any artifact is touched, and says at its end that all is done', async () => {
+test('a rewind commits once before it changes artifacts, and marks its completion', async () => {
   expect(CALLS.filter((name) => name === 'appendEvent')).toHaveLength(2);
   for (const name of ['saveArtifact', 'deleteArtifact']) expect(CALLS.indexOf(name)).toBeGreaterThan(COMMIT - 1);
   const { rewind, stored, isPending, artifacts } = await setUp();
@@ -53,7 +53,7 @@ test.each(EACH_CALL)(
   },
 );
 
-test.each(EACH_CALL)('when the process ends before call %i (%s), the next turn or rewind has all right', async (n) => {
+test.each(EACH_CALL)('when the process ends before call %i (%s), the next turn or rewind completes it', async (n) => {
   for (const next of ['turn', 'rewind', 'window']) {
     const { rewind, calls, view, turn, other, agent, stored, second, isPending } = await setUp();
     calls.listener = (_, call) => {
@@ -85,7 +85,7 @@ test.each(EACH_CALL)('when the process ends before call %i (%s), the next turn o
   }
 });
 
-test.each(EACH_CALL)('an abort during call %i (%s) leaves nothing changed, or the rewind complete', async (n) => {
+test.each(EACH_CALL)('an abort during call %i (%s) changes nothing or completes the rewind', async (n) => {
   const { rewind, calls, view, stored } = await setUp();
   const { events } = await stored();
   const abort = new AbortController();
@@ -132,7 +132,7 @@ test.each(EACH_CALL)(
   },
 );
 
-test('the lease is kept while a store is slow', async () => {
+test('the lease is renewed while a store is slow', async () => {
   const { rewind, calls, platform, other, view } = await setUp();
   let refused = 0;
   calls.listener = async (name) => {

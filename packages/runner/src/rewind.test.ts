@@ -64,7 +64,7 @@ function save(filename: string, text: string): Turn {
   };
 }
 
-test('state is as it was: changed, added and removed keys, and the ones the session was created with', async () => {
+test('a rewind restores changed, added, removed and initial session keys', async () => {
   const { runner, turn, stored } = await setUp({ kept: 1, changed: { a: [1] }, removed: null });
   await turn(write({ first: 'one' }));
   const before = { ...(await stored()).state };
@@ -77,7 +77,7 @@ test('state is as it was: changed, added and removed keys, and the ones the sess
   expect(event.actions).toMatchObject({ rewindBeforeInvocationId: second });
 });
 
-test('a rewind to the first invocation leads to the initial state', async () => {
+test('a rewind to the first invocation restores the initial state', async () => {
   const { runner, turn, stored } = await setUp({ given: 1, gone: 2, ['__proto__']: 'data' });
   const first = await turn(write({ given: 9, made: 1 }, ['gone', '__proto__']));
   await turn(write({ given: 10 }));
@@ -93,14 +93,14 @@ test('a rewind to the first invocation leads to the initial state', async () => 
   );
 });
 
-test('the state of the user and of the app stays: other sessions share it', async () => {
+test('a rewind keeps user and app state, which other sessions share', async () => {
   const { runner, turn, stored } = await setUp({ 'user:name': 'Ada' });
   const first = await turn(write({ 'user:name': 'Eve', 'app:motto': 'go', own: 1 }));
   await runner.rewindAsync({ ...IDS, rewindBeforeInvocationId: first });
   expect((await stored()).state).toEqual({ 'user:name': 'Eve', 'app:motto': 'go' });
 });
 
-test('a rewind behind a rewind undoes that as well', async () => {
+test('a rewind to before a rewind undoes both', async () => {
   const { runner, turn, stored } = await setUp();
   await turn(write({ n: 1 }));
   const second = await turn(write({ n: 2 }));
@@ -112,7 +112,7 @@ test('a rewind behind a rewind undoes that as well', async () => {
   expect((await stored()).state).toEqual({ n: 2 });
 });
 
-test('artifacts are as they were: an older version is the newest again, one that was not there is gone', async () => {
+test('a rewind restores older artifact versions and deletes artifacts that did not exist', async () => {
   const { runner, turn, stored, artifactService } = await setUp();
   await turn(save('report', 'draft'));
   await turn(save('user:photo', 'old'));
@@ -128,7 +128,7 @@ test('artifacts are as they were: an older version is the newest again, one that
   expect(await artifactService.listArtifactKeys(KEY)).toEqual(['report', 'user:photo']);
 });
 
-test('what cannot be as it was is refused, and nothing is changed', async () => {
+test('a rewind that is impossible is refused and changes nothing', async () => {
   const { runner, turn, stored, artifactService, agent, sessionService, platform } = await setUp();
   await turn(save('report', 'draft'));
   await artifactService.deleteArtifact({ ...KEY, filename: 'report' });
@@ -168,7 +168,7 @@ test('a rewind waits for the run that holds the session, or is refused', async (
   expect((await stored()).state).toEqual({});
 });
 
-test('an agent sees what was said before the invocation, and nothing of it', async () => {
+test('an agent sees only what came before the rewound invocation', async () => {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { abortable, aborted, textOf } from './fixtures/aborted-run.ts';
 import { expectFree, KEY } from './fixtures/scenario.ts';
 
-test('a run that was aborted before it began does nothing', async () => {
+test('a run aborted before its start does nothing', async () => {
   const { runner, controller, hi, texts } = await abortable({
     async *agent() {
       expect.unreachable();
@@ -34,7 +34,7 @@ test('an abort ends the wait for a busy session', async () => {
   expect(await texts()).toEqual([]);
 });
 
-test('an abort between two events stops the agent where it is, and what was committed stays', async () => {
+test('an abort between two events stops the agent, and committed events stay', async () => {
   let isCleaned = false;
   let continues = false;
   const { runner, controller, hi, texts } = await abortable({
@@ -71,7 +71,7 @@ test('an abort after the last event is an abort, not a silent end', async () => 
   await expect(stream.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('an abort does not wait for an agent that does not listen, and nothing of it is stored later', async () => {
+test('an abort does not wait for an agent that ignores it, and stores nothing of it later', async () => {
   const gate = new Gate();
   const { runner, controller, hi, texts } = await abortable({
     async *agent() {
@@ -89,7 +89,7 @@ test('an abort does not wait for an agent that does not listen, and nothing of i
   expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
 });
 
-test('what an agent throws because of the abort does not hide the abort', async () => {
+test('an error that the abort caused in the agent does not hide the abort', async () => {
   const listening = Promise.withResolvers<void>();
   const { runner, controller, hi } = await abortable({
     async *agent(context) {
@@ -108,7 +108,7 @@ test('what an agent throws because of the abort does not hide the abort', async 
   expect(error.message).toBe('the run was aborted');
 });
 
-test('an event that is being stored when the run is aborted is stored', async () => {
+test('an event whose append has begun is stored despite the abort', async () => {
   const gate = new Gate();
   class SlowService extends InMemorySessionService {
     override async appendEvent(request: AppendEventRequest): Promise<Event> {
@@ -131,7 +131,7 @@ test('an event that is being stored when the run is aborted is stored', async ()
   expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
 });
 
-test('plugins are told of an abort as of an error', async () => {
+test('plugins are notified of an abort like of an error', async () => {
   const told: unknown[] = [];
   class Telling extends BasePlugin {
     override onRunErrorCallback({ error }: { error: Error }): void {
@@ -154,7 +154,7 @@ test('plugins are told of an abort as of an error', async () => {
   expect(told).toEqual([error]);
 });
 
-test('a signal that outlives many runs keeps nothing of them', async () => {
+test('a signal used for many runs keeps no listeners', async () => {
   const { runner, controller, hi } = await abortable({
     async *agent() {
       yield modelEvent('bot', 'one');

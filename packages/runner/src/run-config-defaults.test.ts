@@ -32,14 +32,14 @@ async function seenConfig(defaults: RunConfigDefaults | undefined, given?: RunCo
 }
 
 describe('the runConfig of a runner', () => {
-  test('holds for runs that are given nothing, and under what they are given', async () => {
+  test('applies to runs without one, field by field', async () => {
     const defaults = { maxLlmCalls: 3, onBusy: 'reject', customMetadata: { a: 1, b: 1 } } as const;
     expect(await seenConfig(defaults)).toEqual(defaults);
     const given = { maxLlmCalls: 9, onBusy: undefined, customMetadata: { b: 2 } };
     expect(await seenConfig(defaults, given)).toEqual({ ...defaults, maxLlmCalls: 9, customMetadata: { a: 1, b: 2 } });
   });
 
-  test('bounds the model calls of a run, those of agents that are called as tools included', async () => {
+  test('limits model calls of a run, AgentTools included', async () => {
     const { run, model } = await scenario({
       model: [calling, calling, 'never'],
       agent: { tools: [f] },
@@ -54,7 +54,7 @@ describe('the runConfig of a runner', () => {
     expect(modelOf(helper).calls).toBe(2);
   });
 
-  test('bounds the calls that an agent called as a tool runs at the same time', async () => {
+  test('limits concurrent tool calls inside AgentTools', async () => {
     const gates = [new Gate(), new Gate()];
     let running = 0;
     const wait = new FunctionTool({
@@ -77,7 +77,7 @@ describe('the runConfig of a runner', () => {
     await done;
   });
 
-  test('is copied: the caller may change its own later', async () => {
+  test('is copied when the runner is created', async () => {
     const runConfig = { maxLlmCalls: 3, customMetadata: { a: { b: 1 } } };
     const { run, stored } = await scenario({ model: ['one'], runConfig });
     runConfig.maxLlmCalls = 1.5;
@@ -86,7 +86,7 @@ describe('the runConfig of a runner', () => {
     expect((await stored())[0]?.customMetadata).toEqual({ a: { b: 1 } });
   });
 
-  test('asks for the completion event, also of a run that never gets its session', async () => {
+  test('with completionEvent applies to a run that never gets its session', async () => {
     const { runner, start, run } = await scenario({ model: ['one', 'two'], runConfig: { completionEvent: true } });
     expect((await run()).map(isRunnerCompletion)).toEqual([false, true]);
     expect((await run('hi', { runConfig: { completionEvent: false } })).map(isRunnerCompletion)).toEqual([false]);
@@ -116,13 +116,13 @@ describe('the runConfig of a runner', () => {
     expect((error as Error).message).toContain(message);
   });
 
-  test('may ask for what the runner has a service for', async () => {
+  test('may ask for anything the runner has a service for', async () => {
     const artifactService = new InMemoryArtifactService();
     await scenario({ artifactService, runConfig: { saveInputBlobsAsArtifacts: true, saveLiveBlob: true } });
   });
 });
 
-describe('a run that is resumed', () => {
+describe('a resumed run', () => {
   /** A run that was left when its first tool call was stored, in a runner with these defaults, and what it is resumed with. */
   async function resumedCalls(
     defaults: RunConfigDefaults,
@@ -146,12 +146,12 @@ describe('a run that is resumed', () => {
     return second.model.calls + 1;
   }
 
-  test('keeps the options that it began with if the defaults have changed', async () => {
+  test('keeps the options it started with if the defaults have changed', async () => {
     expect(await resumedCalls({}, { maxLlmCalls: 3 }, { maxLlmCalls: 7 })).toBe(3);
     expect(await resumedCalls({ maxLlmCalls: 4 }, {}, { maxLlmCalls: 7 })).toBe(4);
   });
 
-  test('gets the defaults for what it did not say, and what it is given now before all', async () => {
+  test('uses the defaults for other options, and its own before all', async () => {
     expect(await resumedCalls({}, {}, { maxLlmCalls: 6 })).toBe(6);
     expect(await resumedCalls({ maxLlmCalls: 4 }, {}, {}, { runConfig: { maxLlmCalls: 5 } })).toBe(5);
   });
@@ -172,7 +172,7 @@ describe('bounds', () => {
     expect(await seenConfig(defaults, given, { maxLlmCalls: 20, maxParallelToolCalls: 4 })).toEqual(expected);
   });
 
-  test('hold for the open run that is finished first', async () => {
+  test('apply to the open run that is finished first', async () => {
     const gate = new Gate();
     const agent = { tools: [f] };
     const first = await scenario({ model: [calling, { gate, text: 'never' }], agent, resumable: true });

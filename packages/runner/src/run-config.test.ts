@@ -9,7 +9,7 @@ import { KEY, scenario, textOf } from './fixtures/scenario.ts';
 
 // Stamps.
 
-test('requestId and customMetadata are on every event, the user’s and chunks included, and an event’s own keys win', async () => {
+test("requestId and customMetadata are on every event including the user's and chunks, and the event's own keys win", async () => {
   const { run, stored } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'o', { partial: true });
@@ -26,7 +26,7 @@ test('requestId and customMetadata are on every event, the user’s and chunks i
   expect([user?.requestId, user?.customMetadata]).toEqual(['r1', customMetadata]);
 });
 
-test('an error event is stamped like any other', async () => {
+test('an error event has them too', async () => {
   const { run, stored } = await scenario({
     async *agent() {
       throw new TypeError('broken');
@@ -36,7 +36,7 @@ test('an error event is stamped like any other', async () => {
   expect((await stored()).map((event) => event.requestId)).toEqual(['r1', 'r1']);
 });
 
-test('without them an event has neither', async () => {
+test('without them events have neither', async () => {
   const { run } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
@@ -68,7 +68,7 @@ test.each([
   expect((error as Error).message).toContain(message);
 });
 
-test('an option that is undefined counts as absent', async () => {
+test('an undefined option counts as absent', async () => {
   const { run } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
@@ -81,7 +81,7 @@ test('an option that is undefined counts as absent', async () => {
 
 // The window.
 
-test('getSessionConfig bounds what the run reads, and not what is stored', async () => {
+test('getSessionConfig limits what the run reads, not what is stored', async () => {
   const model = new ScriptedModel(['one', 'two', 'three', 'four']);
   const { run, stored, platform } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
   await run('a');
@@ -96,7 +96,7 @@ test('getSessionConfig bounds what the run reads, and not what is stored', async
   expect((await stored()).map(textOf)).toEqual(['a', 'one', 'b', 'two', 'c', 'three', 'd', 'four']);
 });
 
-test('a window of no events shows the message alone, and the next run sees everything again', async () => {
+test('numRecentEvents 0 shows only the message, and the next run reads everything', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model }) });
   await run();
@@ -105,7 +105,7 @@ test('a window of no events shows the message alone, and the next run sees every
   expect(model.requests.map(({ request }) => request.contents.length)).toEqual([1, 1, 5]);
 });
 
-test('an answer to a call outside the window finds its call', async () => {
+test('an answer to a call outside getSessionConfig finds its call', async () => {
   const approve = new LongRunningFunctionTool({ name: 'approve', description: '', execute: () => undefined });
   const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'approve', args: {} }] }, 'Waiting.', 'Approved.']);
   const { run } = await scenario({ agent: new LlmAgent({ name: 'bot', model, tools: [approve] }) });
@@ -121,7 +121,7 @@ test('an answer to a call outside the window finds its call', async () => {
 
 const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
 
-test('saveInputBlobsAsArtifacts saves what the user sent and leaves a text in its place', async () => {
+test("saveInputBlobsAsArtifacts saves the user's data and leaves a text in its place", async () => {
   const artifactService = new InMemoryArtifactService();
   const seen: (Content | undefined)[] = [];
   const { runner, run, stored } = await scenario({
@@ -144,7 +144,7 @@ test('saveInputBlobsAsArtifacts saves what the user sent and leaves a text in it
   expect(saved?.inlineData).toEqual(png.inlineData);
 });
 
-test('without the option the user’s data stays in the message', async () => {
+test('without the option the data stays in the message', async () => {
   const { run, stored } = await scenario({ async *agent() {}, artifactService: new InMemoryArtifactService() });
   await run(png);
   expect((await stored())[0]?.content?.parts).toEqual([png]);
@@ -152,7 +152,7 @@ test('without the option the user’s data stays in the message', async () => {
 
 // What is read of the session.
 
-test('a run reads of the session what it says, else what its runner says', async () => {
+test("the run's getSessionConfig is used before the runner's", async () => {
   const seen: number[] = [];
   const { run } = await scenario({
     async *agent({ session }) {
@@ -165,7 +165,7 @@ test('a run reads of the session what it says, else what its runner says', async
   expect(seen).toEqual([1, 2, 2, 3]);
 });
 
-test('a runner refuses a window that makes no sense', async () => {
+test('a runner refuses an invalid getSessionConfig', async () => {
   const getSessionConfig = { numRecentEvents: 'many' } as unknown as { numRecentEvents: number };
   await expect(scenario({ async *agent() {}, getSessionConfig })).rejects.toThrow(ConfigurationError);
 });

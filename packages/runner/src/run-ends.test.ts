@@ -47,8 +47,8 @@ async function setUp(options: Partial<ScenarioOptions> = {}) {
 const BEFORE = ['hi', 'quick()', 'quick: {"done":1}', 'slow()'];
 const ENDED = [...BEFORE, 'slow: "interrupted"', 'RUN_ABORTED'];
 
-describe('an end is stored', () => {
-  test.each([true, false])('of a run that is aborted, resumable: %s', async (resumable) => {
+describe('an outcome is stored', () => {
+  test.each([true, false])('of an aborted run, resumable: %s', async (resumable) => {
     const { start, run, gate, abort, summaries, open } = await setUp({ resumable });
     const running = runToError(start('hi', { abortSignal: abort.signal }));
     await gate.reached;
@@ -62,7 +62,7 @@ describe('an end is stored', () => {
     expect((await summaries()).filter((summary) => summary === 'RUN_ABANDONED')).toEqual([]);
   });
 
-  test('of a run that is not resumable and whose process is about to end', async () => {
+  test('of a run that is not resumable when its process shuts down', async () => {
     const { start, gate, abort, summaries, open } = await setUp();
     const running = runToError(start('hi', { abortSignal: abort.signal }));
     await gate.reached;
@@ -72,7 +72,7 @@ describe('an end is stored', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('of a run whose reader leaves, unless the last event is an answer', async () => {
+  test('of a run whose reader left, unless its last event is final', async () => {
     const { start, summaries, open } = await setUp();
     for await (const event of start()) if (summaryOf(event) === 'quick()') break;
     expect(await summaries()).toEqual(['hi', 'quick()', 'quick: "interrupted"', 'RUN_ABORTED']);
@@ -82,7 +82,7 @@ describe('an end is stored', () => {
     expect([...(await open()), ...(await other.open())]).toEqual([]);
   });
 
-  test('of a run that fails while calls of other agents are under way', async () => {
+  test('of a run that fails during calls of other agents', async () => {
     const gate = new Gate();
     const slow = new FunctionTool({
       name: 'slow',
@@ -114,7 +114,7 @@ describe('an end is stored', () => {
   });
 });
 
-test('a call of an agent that runs as a tool has one response, also when it is being stored while the run is aborted', async () => {
+test('a call of an agent inside AgentTool has one response, even if it is stored during the abort', async () => {
   for (const stage of ['the call', 'the response']) {
     const gate = new Gate();
     class SlowService extends InMemorySessionService {
@@ -145,7 +145,7 @@ test('a call of an agent that runs as a tool has one response, also when it is b
   }
 });
 
-describe('a run whose end cannot be stored', () => {
+describe('a run whose outcome cannot be stored', () => {
   class FullStorage extends InMemorySessionService {
     isFull = false;
 
@@ -168,7 +168,7 @@ describe('a run whose end cannot be stored', () => {
     return played;
   }
 
-  test('stays open, and is closed before the next one begins', async () => {
+  test('stays open and is closed before the next one starts', async () => {
     const { run, summaries, open } = await left();
     expect(await open()).toMatchObject([{ resumable: false, heldUntilMs: 0 }]);
     await run('more');
@@ -176,7 +176,7 @@ describe('a run whose end cannot be stored', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is finished before the next one begins, when it is resumable', async () => {
+  test('is finished before the next one starts, if it is resumable', async () => {
     const { run, summaries, open } = await left(true);
     // The reader of the message gets the events of its own run.
     expect((await run('more')).map(summaryOf).filter(Boolean)).toEqual(['Next.']);
@@ -185,7 +185,7 @@ describe('a run whose end cannot be stored', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is closed when that is asked for, and refuses the next one when that is asked for', async () => {
+  test('is closed with onOpenRun close, and refuses the next one with reject', async () => {
     const { start, run, summaries, open } = await left(true);
     const { error } = await runToError(start('more', { runConfig: { onOpenRun: 'reject' } }));
     const [left_] = await open();
@@ -197,7 +197,7 @@ describe('a run whose end cannot be stored', () => {
     );
   });
 
-  test('is closed when its processes ended three times before it did', async () => {
+  test('is closed after three processes ended before it did', async () => {
     const { run, summaries, open, sessionService } = await left(true);
     const [run_] = await open();
     const { invocationId = '' } = run_ ?? {};
@@ -209,7 +209,7 @@ describe('a run whose end cannot be stored', () => {
     expect(await summaries()).toContain('RUN_ABANDONED');
   });
 
-  test('goes on staying open when the request that finishes it is given up', async () => {
+  test('stays open if the request that finishes it is aborted', async () => {
     const gate = new Gate();
     const played = await left(true);
     const { runner } = played.restart({
@@ -228,7 +228,7 @@ describe('a run whose end cannot be stored', () => {
   });
 });
 
-test('another run is left alone when a resume, an answer or a close names the wrong run', async () => {
+test('is not touched by a resume, an answer or a close that names another run', async () => {
   const { start, gate, abort, open, runner, sessionService } = await setUp({ resumable: true });
   const running = runToError(start('hi', { abortSignal: abort.signal }));
   await gate.reached;

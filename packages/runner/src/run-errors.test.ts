@@ -43,7 +43,7 @@ class FailingService extends InMemorySessionService {
 /** The message of an error that is not Eventloom's own, whose text may contain secrets. */
 const TOLD = 'agent "bot" failed; the program that runs it was told why';
 
-test('what an agent throws becomes one error event, stored and yielded, and then the error of the run', async () => {
+test('an error of the agent becomes one stored error event, and is then thrown', async () => {
   const cause = new TypeError('broken');
   const { runner, stored, start } = await scenario({
     async *agent() {
@@ -102,7 +102,7 @@ test.each([
   expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: TOLD }]);
 });
 
-test('state that no event carries yet is lost when the agent throws', async () => {
+test('uncommitted state changes are lost when the agent throws', async () => {
   const { state, start } = await scenario({
     async *agent(context) {
       new CallbackContext({ invocationContext: context }).state.set('lost', 1);
@@ -114,7 +114,7 @@ test('state that no event carries yet is lost when the agent throws', async () =
   expect(await state()).toEqual({ kept: 1 });
 });
 
-test('the agent’s generator has run its finally blocks when the error comes out', async () => {
+test('finally blocks of the agent have run before the error is thrown', async () => {
   let isCleaned = false;
   const { start } = await scenario({
     async *agent() {
@@ -130,7 +130,7 @@ test('the agent’s generator has run its finally blocks when the error comes ou
   expect(isCleaned).toBe(true);
 });
 
-test('an agent whose event cannot be stored may wait in its finally block for work that is told to stop', async () => {
+test('an agent whose event cannot be stored may await aborted work in its finally block', async () => {
   const { start } = await scenario({
     async *agent({ abortSignal }) {
       const stopped = new Promise((resolve) => abortSignal.addEventListener('abort', resolve));
@@ -146,7 +146,7 @@ test('an agent whose event cannot be stored may wait in its finally block for wo
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
 });
 
-test('work that goes on beside a failed run is told to stop', async () => {
+test('work beside a failed run is aborted', async () => {
   let signal: AbortSignal | undefined;
   const { start } = await scenario({
     async *agent(context) {
@@ -159,7 +159,7 @@ test('work that goes on beside a failed run is told to stop', async () => {
   expect(signal?.aborted).toBe(true);
 });
 
-test('when the error event cannot be stored either, the first error is thrown', async () => {
+test('if the error event cannot be stored, the first error is thrown', async () => {
   const sessionService = new FailingService();
   sessionService.failsFrom = 3;
   const plugin = new Recording('recording');
@@ -171,7 +171,7 @@ test('when the error event cannot be stored either, the first error is thrown', 
   expect(events.map((event) => event.object)).toEqual([undefined, 'runner.completion']);
 });
 
-test('a message that cannot be stored fails the run with a typed error', async () => {
+test('a message that cannot be stored throws a typed error', async () => {
   const sessionService = new FailingService();
   sessionService.failsFrom = 1;
   const { runner, start } = await scenario({ agent: twice, sessionService });
@@ -181,7 +181,7 @@ test('a message that cannot be stored fails the run with a typed error', async (
   await expectFree(runner);
 });
 
-test('a run whose events are stored does not fail because its session cannot be released', async () => {
+test('a run whose events are stored does not fail if the session cannot be unlocked', async () => {
   const sessionService = new FailingService();
   sessionService.failsRelease = true;
   const { platform, run } = await scenario({ agent: twice, sessionService });
@@ -189,7 +189,7 @@ test('a run whose events are stored does not fail because its session cannot be 
   await expect(platform.drain()).rejects.toThrow('connection lost');
 });
 
-test('a session that is deleted during its run fails it', async () => {
+test('a session deleted during its run fails the run', async () => {
   const { runner, start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
@@ -202,7 +202,7 @@ test('a session that is deleted during its run fails it', async () => {
   expect(events).toHaveLength(1);
 });
 
-test('an event that cannot be stored fails the run, and the agent does not go on', async () => {
+test('an event that cannot be stored fails the run, and the agent does not continue', async () => {
   const { stored, start } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one', { actions: { stateDelta: { when: new Date() } } });
@@ -215,14 +215,14 @@ test('an event that cannot be stored fails the run, and the agent does not go on
   expect(await stored()).toHaveLength(2);
 });
 
-test('a reader that leaves at the error event keeps no plugin from being told', async () => {
+test('plugins are notified if the reader leaves at the error event', async () => {
   const plugin = new Recording('recording');
   const { runner } = await scenario({ agent: throwing, plugins: [plugin] });
   for await (const event of runner.runAsync(saying('hi'))) if (event.errorCode !== undefined) break;
   expect(plugin.log).toEqual([expect.objectContaining({ code: 'AGENT' })]);
 });
 
-test('an agent that is stuck in its finally block keeps the session for five seconds at most', async () => {
+test('an agent stuck in its finally block holds the session for at most five seconds', async () => {
   const gate = new Gate();
   const { runner, platform } = await scenario({
     async *agent() {
@@ -242,7 +242,7 @@ test('an agent that is stuck in its finally block keeps the session for five sec
   await expectFree(runner);
 });
 
-test('a stream that is closed before its first event has not started', async () => {
+test('a stream closed before its first event has not started', async () => {
   const { runner } = await scenario({ agent: throwing });
   const stream = runner.runAsync(saying('hi'));
   await stream.return(undefined);

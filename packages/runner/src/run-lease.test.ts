@@ -13,7 +13,7 @@ import { CountingService, echo, KEY, saying, setUp, textOf } from './fixtures/le
 
 // Two runs of one session.
 
-test('runs of one session follow each other in the order they were asked for', async () => {
+test('runs of one session run in the order of their calls', async () => {
   const a = new Gate();
   const { runner, stored } = await setUp(echo({ a }));
   const first = runner.run(saying('a'));
@@ -24,7 +24,7 @@ test('runs of one session follow each other in the order they were asked for', a
   expect(await stored()).toEqual(['a', 'heard a', 'done a', 'b', 'heard b', 'done b', 'c', 'heard c', 'done c']);
 });
 
-test('a run that waited sees what the one before it stored', async () => {
+test('a run that waited sees the events of the one before', async () => {
   const a = new Gate();
   const { runner } = await setUp(async function* (context) {
     const seen = context.session.events.length;
@@ -40,7 +40,7 @@ test('a run that waited sees what the one before it stored', async () => {
   expect((await second).map(textOf)).toEqual(['3']);
 });
 
-test('with onBusy reject a second run fails at once, may be tried again, and writes nothing', async () => {
+test('with onBusy reject a second run throws a retryable error and writes nothing', async () => {
   const a = new Gate();
   const { runner, stored } = await setUp(echo({ a }));
   const first = runner.run(saying('a'));
@@ -55,7 +55,7 @@ test('with onBusy reject a second run fails at once, may be tried again, and wri
   expect(await stored()).toEqual(['a', 'heard a', 'done a']);
 });
 
-test('with onBusy queue a run waits no longer than busyWaitMs', async () => {
+test('with onBusy queue a run waits at most busyWaitMs', async () => {
   const a = new Gate();
   const { runner, platform } = await setUp(echo({ a }));
   const first = runner.run(saying('a'));
@@ -69,7 +69,7 @@ test('with onBusy queue a run waits no longer than busyWaitMs', async () => {
   await first;
 });
 
-test('with onBusy interrupt the run under way ends as a stale writer, and the new one sees what was committed', async () => {
+test('with onBusy interrupt the running run ends with StaleWriterError, and the new one sees committed events', async () => {
   const a = new Gate();
   const told: unknown[] = [];
   class Telling extends BasePlugin {
@@ -94,7 +94,7 @@ test('with onBusy interrupt the run under way ends as a stale writer, and the ne
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
 });
 
-test('an interrupted run is told by its signal, so that work which listens stops', async () => {
+test('the signal of an interrupted run fires', async () => {
   const waiting = Promise.withResolvers<void>();
   const { runner } = await setUp(async function* (context) {
     if (context.userContent?.parts?.[0]?.text === 'b') return;
@@ -110,7 +110,7 @@ test('an interrupted run is told by its signal, so that work which listens stops
   expect(await first).toBeInstanceOf(StaleWriterError);
 });
 
-test('an interrupted run that ends late does not hide the run that took its place', async () => {
+test('an interrupted run that ends late does not hide its successor', async () => {
   const gate = new Gate();
   const stopped: string[] = [];
   const { runner } = await setUp(async function* (context) {
@@ -131,7 +131,7 @@ test('an interrupted run that ends late does not hide the run that took its plac
   expect(await second).toBeInstanceOf(StaleWriterError);
 });
 
-test('an interrupted run does not wait for an agent that does not listen', async () => {
+test('an interrupted run does not wait for an agent that ignores the abort', async () => {
   const a = new Gate();
   const { runner } = await setUp(echo({ a }));
   const first = runner.run(saying('a')).catch((thrown: unknown) => thrown);
@@ -157,7 +157,7 @@ test('a run whose session another process took fails at its next event, which is
   await platform.drain();
 });
 
-test('runs of different sessions do not wait for each other', async () => {
+test('runs of different sessions are independent', async () => {
   const a = new Gate();
   const { runner, sessionService } = await setUp(echo({ a }));
   await sessionService.createSession({ ...KEY, sessionId: 'other' });
@@ -168,7 +168,7 @@ test('runs of different sessions do not wait for each other', async () => {
   await first;
 });
 
-test('a session that is busy is not taken for one to be made', async () => {
+test('autoCreateSession does not create a session that is busy', async () => {
   let asked = 0;
   class Asked extends CountingService {
     override async beginRun(request: BeginRunRequest): Promise<BegunRun> {
@@ -188,7 +188,7 @@ test('a session that is busy is not taken for one to be made', async () => {
   await first;
 });
 
-test('a run whose session is taken before its message is stored is refused, and can be asked for again', async () => {
+test('a run whose session is taken before its message is stored is refused and can be repeated', async () => {
   let isTaken = false;
   const { runner, sessionService, stored } = await setUp(echo({}), {
     plugins: [

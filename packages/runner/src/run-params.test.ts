@@ -27,7 +27,7 @@ test.each([
   expect(await stored()).toEqual([]);
 });
 
-test('metadata of a run is on every event, over that of its config, and stays the caller’s to change', async () => {
+test('customMetadata of a run overrides that of its config on every event, and is copied', async () => {
   const { runner, stored } = await scenario({ model: ['hello'] });
   const customMetadata = { deep: { a: 1 } };
   await runner.run(saying('hi', { customMetadata, runConfig: { customMetadata: { deep: 0, other: true } } }));
@@ -35,7 +35,7 @@ test('metadata of a run is on every event, over that of its config, and stays th
   for (const event of await stored()) expect(event.customMetadata).toEqual({ deep: { a: 1 }, other: true });
 });
 
-test('run-level hooks see the root agent', async () => {
+test('run callbacks get the root agent', async () => {
   const seen: string[] = [];
   class Watching extends BasePlugin {
     override onUserMessageCallback({ invocationContext }: { invocationContext: InvocationContext }): undefined {
@@ -50,7 +50,7 @@ test('run-level hooks see the root agent', async () => {
   expect(seen).toEqual(['bot', 'bot']);
 });
 
-test('a callback that replaces what a model says replaces chunks by chunks and the whole by the whole', async () => {
+test('a callback that replaces replies replaces chunks and the whole separately', async () => {
   const afterModelCallback = () => ({ content: { role: 'model', parts: [{ text: 'X' }] } });
   const { runner } = await scenario({ model: [{ chunks: ['a', 'b'] }], agent: { afterModelCallback } });
   const events = await runner.run(saying('hi', { runConfig: { streamingMode: 'sse' } }));
@@ -61,7 +61,7 @@ test('a callback that replaces what a model says replaces chunks by chunks and t
   ]);
 });
 
-test('a plugin cannot make a chunk a stored event, nor an event without an author', async () => {
+test('a plugin cannot store a chunk, nor remove an author', async () => {
   class Rewriting extends BasePlugin {
     override onEventCallback({ event }: { event: Event }) {
       const { partial: _, ...rest } = event;
@@ -78,7 +78,7 @@ test('a plugin cannot make a chunk a stored event, nor an event without an autho
   expect(await stored()).toHaveLength(2);
 });
 
-test('two calls of one reply with the same id are told apart', async () => {
+test('two calls of one reply with the same id are distinguished', async () => {
   const call = (n: number) => ({ id: 'same', name: 'unknown', args: { n } });
   const { runner } = await scenario({ model: [{ calls: [call(1), call(2)] }, 'done'] });
   const [calls, responses] = await runner.run(saying());
@@ -111,7 +111,7 @@ test('writing to a stored event throws, and the history is unchanged', async () 
   expect((await stored()).map((event) => event.content?.parts?.[0]?.text)).toEqual(['hi', 'hello', 'hi', 'again']);
 });
 
-test('what a model and a callback say stays theirs to change and to use again', async () => {
+test('objects from models and callbacks can be changed and reused by them', async () => {
   const response = { content: { role: 'model', parts: [{ text: '0' }] } };
   const texts: unknown[] = [];
   const afterModelCallback = ({ response: given }: { response: LlmResponse }): undefined => {
@@ -145,7 +145,7 @@ test('writing to a chunk does not change the whole event', async () => {
   expect((await stored()).at(-1)?.content?.parts).toEqual([{ text: 'ab' }]);
 });
 
-test('an agent goes on with its own objects after it yielded them', async () => {
+test('an agent may reuse its own objects after yielding them', async () => {
   class Counting extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const content = { role: 'model', parts: [{ text: '1' }] };

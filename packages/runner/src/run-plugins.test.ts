@@ -25,7 +25,7 @@ async function setUp(plugins: readonly BasePlugin[], agent: Script = echo) {
 
 // The message.
 
-test('a plugin may replace the message before it is stored, and the first that does is the last asked', async () => {
+test('the first plugin that replaces the message is the last one called', async () => {
   const { run, texts } = await setUp([
     new Plugin('silent', { onUserMessageCallback: () => undefined }),
     new Plugin('first', {
@@ -37,7 +37,7 @@ test('a plugin may replace the message before it is stored, and the first that d
   expect(await texts()).toEqual(['hi!', 'heard hi!']);
 });
 
-test('a replaced message is checked like any other', async () => {
+test('a replaced message is validated', async () => {
   const { run, texts } = await setUp([new Plugin('empty', { onUserMessageCallback: () => ({ parts: [] }) })]);
   await expect(run()).rejects.toBeInstanceOf(InvalidMessageError);
   const answering = { parts: [{ functionResponse: { id: 'lost', response: {} } }] };
@@ -46,7 +46,7 @@ test('a replaced message is checked like any other', async () => {
   expect(await texts()).toEqual([]);
 });
 
-test('function responses of a replaced message get the names of their calls', async () => {
+test('function responses in a replaced message get the names of their calls', async () => {
   const script: Script = async function* () {
     yield functionCallEvent('bot', [{ id: 'c1', name: 'approve' }], { longRunningToolIds: ['c1'] });
   };
@@ -66,7 +66,7 @@ test('function responses of a replaced message get the names of their calls', as
 
 // The run.
 
-test('content of a beforeRunCallback is the run’s only answer, stored, and the agent does not run', async () => {
+test('content from beforeRunCallback is stored as the only answer, and the agent does not run', async () => {
   const log: string[] = [];
   const { run, texts } = await setUp(
     [
@@ -89,7 +89,7 @@ test('content of a beforeRunCallback is the run’s only answer, stored, and the
   expect(log).toEqual(['onEvent closed', 'afterRun']);
 });
 
-test('every plugin’s afterRunCallback runs, in order, after the last event', async () => {
+test('afterRunCallback of every plugin runs in order after the last event', async () => {
   const log: string[] = [];
   const after = (name: string) => new Plugin(name, { afterRunCallback: () => void log.push(name) });
   const { runner } = await setUp([after('one'), after('two')]);
@@ -100,7 +100,7 @@ test('every plugin’s afterRunCallback runs, in order, after the last event', a
   expect(log).toEqual(['one', 'two']);
 });
 
-test('plugins see the session, the user and the invocation', async () => {
+test('plugins get the session, the user and the invocation', async () => {
   const seen: unknown[] = [];
   const { run } = await setUp([
     new Plugin('seeing', {
@@ -116,7 +116,7 @@ test('plugins see the session, the user and the invocation', async () => {
 
 // Events.
 
-test('an event is changed before it is stored and yielded; its id, invocation and time stay', async () => {
+test('onEventCallback changes an event before it is stored; id, invocation and time stay', async () => {
   const { run, texts, sessionService } = await setUp([
     new Plugin('first', {
       onEventCallback: ({ event }) => ({
@@ -138,7 +138,7 @@ test('an event is changed before it is stored and yielded; its id, invocation an
   expect((await sessionService.getSession(KEY))?.events[1]).toEqual(event);
 });
 
-test('chunks are shown to onEventCallback as well, and what it makes of them goes on', async () => {
+test('onEventCallback gets chunks too, and its replacement is yielded', async () => {
   const { run, texts } = await setUp(
     [
       new Plugin('loud', {
@@ -184,6 +184,6 @@ test('a plugin may end the invocation', async () => {
   expect((await run()).map(textOf)).toEqual(['one']);
 });
 
-test('two plugins of one name are a configuration error', async () => {
+test('two plugins with one name throw a ConfigurationError', async () => {
   await expect(setUp([new Plugin('same', {}), new Plugin('same', {})])).rejects.toBeInstanceOf(ConfigurationError);
 });

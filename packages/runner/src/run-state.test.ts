@@ -7,7 +7,7 @@ import { call, scenario } from './fixtures/scenario.ts';
 
 // Dirty reads.
 
-test('a write shows at once to everything in the invocation and is stored with the next event', async () => {
+test('a state change is visible immediately in the invocation and stored with the next event', async () => {
   const reads: unknown[] = [];
   const { run, state: storedState } = await scenario({
     model: [{ calls: [call('f')] }, 'done'],
@@ -38,7 +38,7 @@ test('a write shows at once to everything in the invocation and is stored with t
   expect(reads).toEqual([[`Step .\n\n${identity}`, undefined], 1, [`Step tool.\n\n${identity}`, 'tool']]);
 });
 
-test('a removal shows at once and is stored with the next event, and null stays a value', async () => {
+test('a removal is visible immediately and stored with the next event, and null is a value', async () => {
   const { run, state } = await scenario({
     model: [{ calls: [call('f')] }, 'done'],
     agent: {
@@ -66,7 +66,7 @@ test('a removal shows at once and is stored with the next event, and null stays 
   expect(await state()).toEqual({ none: null, 'user:gone': 2 });
 });
 
-test('a key that one tool removes and a later one sets is set', async () => {
+test('a key removed by one tool and set by a later one is set', async () => {
   const tool = (name: string, execute: (state: CallbackContext['state']) => void) =>
     new FunctionTool({ name, description: '', execute: (_, { state }) => execute(state) });
   const calls = [
@@ -116,7 +116,7 @@ test.each([
   expect(await state()).toEqual({});
 });
 
-test('an object that was set or got can be changed without changing state', async () => {
+test('changing an object after set or get does not change state', async () => {
   const { run, state } = await scenario({
     model: [{ calls: [call('f')] }, 'done'],
     agent: {
@@ -138,7 +138,7 @@ test('an object that was set or got can be changed without changing state', asyn
   expect(await state()).toEqual({ list: [1] });
 });
 
-test('keys that objects inherit are data', async () => {
+test('keys such as __proto__ are data', async () => {
   const { run, state } = await scenario({
     agent: new CustomAgent('bot', async function* (context) {
       const { state } = new CallbackContext({ invocationContext: context, eventActions: createEventActions() });

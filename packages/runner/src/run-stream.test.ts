@@ -13,7 +13,7 @@ async function positions(stream: RunStream): Promise<[seq: number, event: Event]
   return seen;
 }
 
-test('a stream counts the stored events since the message, and chunks count for nothing', async () => {
+test('a stream counts stored events since the message, without chunks', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const model = [{ calls: [{ name: 'look' }] }, { chunks: ['It is ', 'fine.'] }, 'Again.'];
   const { start, run } = await scenario({ model, agent: { tools: [look] } });
@@ -31,7 +31,7 @@ test('a stream counts the stored events since the message, and chunks count for 
   expect((await positions(next())).map(([seq]) => seq)).toEqual([1]);
 });
 
-test('a stream of a later run counts from its own message, also over events that it does not yield', async () => {
+test('a stream of a later run counts from its own message, including events that it does not yield', async () => {
   const { start, session, sessionService } = await scenario({ agent: caller(scripted('helper', ['Mine.'])) });
   const earlier = createEvent({ invocationId: 'e-0', author: 'user', content: { parts: [{ text: 'earlier' }] } });
   await sessionService.appendEvent({ session: await session(), event: earlier });
@@ -44,7 +44,7 @@ test('a stream of a later run counts from its own message, also over events that
   expect((await sessionService.findRun({ ...KEY, id: stream.invocationId }))?.firstSeq).toBe(first + 1);
 });
 
-test('the number of an event that an agent passes on from one run as a tool is that of the record that it was yielded', async () => {
+test('an event forwarded from a run as a tool has the number of the record with which it was yielded', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['Mi', 'ne.'] }], { tools: [look] });
   const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });

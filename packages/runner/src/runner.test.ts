@@ -83,7 +83,7 @@ class OrderedPlugin extends BasePlugin {
   }
 }
 
-test('a run goes in order: session, message, agent, each event, end, release', async () => {
+test('a run has the order session, message, agent, each event, end, unlock', async () => {
   const log: string[] = [];
   const { runner } = await scenario({
     async *agent() {
@@ -114,7 +114,7 @@ test('a run goes in order: session, message, agent, each event, end, release', a
   ]);
 });
 
-test('a message that needs nothing of the session is stored as the run begins', async () => {
+test('a message that needs no look at the session is stored by beginRun', async () => {
   const log: string[] = [];
   const { runner } = await scenario({
     async *agent() {
@@ -126,7 +126,7 @@ test('a message that needs nothing of the session is stored as the run begins', 
   expect(log).toEqual(['begin with hi', 'append one', 'release']);
 });
 
-test('a resumable run stores its end as it releases the session', async () => {
+test('a resumable run stores its end with endRun', async () => {
   const log: string[] = [];
   class EndingService extends OrderedService {
     override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
@@ -172,7 +172,7 @@ test.each([
   await runner.sessionService.acquireLease({ ...KEY, onBusy: 'reject' });
 });
 
-test('a stream that nobody reads does nothing', async () => {
+test('a stream that is not read does nothing', async () => {
   const { runner, stored } = await scenario({
     async *agent() {
       expect.unreachable();
@@ -185,21 +185,21 @@ test('a stream that nobody reads does nothing', async () => {
 
 // Sessions made by a run.
 
-test('with autoCreateSession a run makes the session that it names', async () => {
+test('with autoCreateSession a run creates its session', async () => {
   const { runner, run } = await scenario({ agent: chunks, autoCreateSession: true });
   await run('hi', { sessionId: 'new' });
   const session = await runner.sessionService.getSession({ ...KEY, sessionId: 'new' });
   expect(session?.events.map(textOf)).toEqual(['hi', 'Hello']);
 });
 
-test('several runs at once make one session', async () => {
+test('concurrent runs create one session', async () => {
   const { runner, run } = await scenario({ agent: chunks, autoCreateSession: true });
   await Promise.all(['a', 'b', 'c'].map((text) => run(text, { sessionId: 'new' })));
   const session = await runner.sessionService.getSession({ ...KEY, sessionId: 'new' });
   expect(session?.events.map(textOf)).toEqual(['a', 'Hello', 'b', 'Hello', 'c', 'Hello']);
 });
 
-test('a response to a call that cannot exist makes no session', async () => {
+test('a response to an unknown call creates no session', async () => {
   const { runner } = await scenario({ agent: chunks, autoCreateSession: true });
   const newMessage = { parts: [{ functionResponse: { id: 'x', response: {} } }] };
   await expect(runner.run({ userId: 'u', sessionId: 'new', newMessage })).rejects.toThrow(SessionNotFoundError);
@@ -230,7 +230,7 @@ test.each([
   expect(make).toThrow(message);
 });
 
-test('a live run without live support fails, says what is missing, and stores nothing', async () => {
+test('runLive without live support throws an error that names it, and stores nothing', async () => {
   const { runner, stored } = await scenario({ agent: chunks });
   const liveRequestQueue = {} as RunLiveParams['liveRequestQueue'];
   const stream = runner.runLive({ userId: 'u', sessionId: 's', liveRequestQueue });
@@ -241,7 +241,7 @@ test('a live run without live support fails, says what is missing, and stores no
   expect(await stored()).toEqual([]);
 });
 
-test('closing the runner closes its agent and its plugins', async () => {
+test('closing the runner closes its agent and plugins', async () => {
   const closed: string[] = [];
   class Closing extends BasePlugin {
     override close(): void {
@@ -255,7 +255,7 @@ test('closing the runner closes its agent and its plugins', async () => {
   expect(closed).toEqual(['one', 'two']);
 });
 
-test('closing goes on behind what cannot be closed, and throws the first failure in the end', async () => {
+test('close continues after a failure and throws the first one at the end', async () => {
   const closed: string[] = [];
   const close = (name: string, fails = false) => {
     closed.push(name);
@@ -281,7 +281,7 @@ test('closing goes on behind what cannot be closed, and throws the first failure
   expect(closed).toEqual(['failing_2', 'failing_1', 'b', 'd', 'f', 'g']);
 });
 
-test('a run has no completion event unless it is asked for', async () => {
+test('a run has no completion event by default', async () => {
   const { run } = await scenario({ agent: chunks });
   expect((await run()).some(isRunnerCompletion)).toBe(false);
 });

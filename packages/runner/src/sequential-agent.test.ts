@@ -13,7 +13,7 @@ async function textsOf(agent: BaseAgent): Promise<(string | undefined)[]> {
 }
 
 describe('SequentialAgent', () => {
-  test('runs its sub-agents in order, each on what the ones before stored', async () => {
+  test('runs its sub-agents in order, each after the events of the one before', async () => {
     const model = new ScriptedModel(['sketch', 'text']);
     const root = new SequentialAgent({
       name: 'steps',
@@ -26,7 +26,7 @@ describe('SequentialAgent', () => {
     expect(model.requests[1]?.request.config.systemInstruction).toMatch(/^Write out sketch\./);
   });
 
-  test('goes on after a sub-agent that handed over, once the target is done', async () => {
+  test("continues after a sub-agent's transfer when the target has ended", async () => {
     const asker = scripted('asker', [transferTo('helper')], { subAgents: [scripted('helper', ['helped'])] });
     const root = new SequentialAgent({ name: 'steps', subAgents: [asker, sayer('next')] });
     expect(await textsOf(root)).toEqual([
@@ -38,7 +38,7 @@ describe('SequentialAgent', () => {
     ]);
   });
 
-  test('ends where the invocation is ended', async () => {
+  test('ends at endInvocation', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
       context.endInvocation();
     });
@@ -47,11 +47,11 @@ describe('SequentialAgent', () => {
     ]);
   });
 
-  test('does nothing without sub-agents', async () => {
+  test('without sub-agents does nothing', async () => {
     expect(await textsOf(new SequentialAgent({ name: 'steps' }))).toEqual([]);
   });
 
-  test('fails with the sub-agent that fails, and the rest does not run', async () => {
+  test('fails with the sub-agent that fails, and runs no further one', async () => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('no');
     });
@@ -62,7 +62,7 @@ describe('SequentialAgent', () => {
     expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'AGENT']);
   });
 
-  test('leaves the failure to the agent that failed, wherever it is, on its branch', async () => {
+  test('attributes a failure to the agent that failed, on its branch', async () => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('no');
     });
@@ -101,7 +101,7 @@ describe('SequentialAgent', () => {
     });
   });
 
-  test('is told before and after, as every agent is', async () => {
+  test('runs its agent callbacks', async () => {
     const root = new SequentialAgent({
       name: 'steps',
       subAgents: [sayer('a')],
@@ -119,7 +119,7 @@ describe('SequentialAgent', () => {
   });
 });
 
-test('SequentialAgent begins no agent once the run is aborted', async () => {
+test('SequentialAgent starts no agent after an abort', async () => {
   const controller = new AbortController();
   let begun = 0;
   const deaf = (name: string) =>

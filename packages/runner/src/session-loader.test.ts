@@ -15,14 +15,14 @@ function createLoader(options?: SessionCacheOptions): SessionLoader {
   return new SessionLoader(new InMemorySessionService(), options);
 }
 
-test('what was put in is taken out once', () => {
+test('a cached session is taken once', () => {
   const loader = createLoader();
   loader.keep('a', loadedOf(2));
   expect(loader.take('a')).toMatchObject({ incarnation: 'i', lastSeq: 2, events: [{}, {}] });
   expect(loader.take('a')).toBeUndefined();
 });
 
-test('what is put in takes the place of what was there', () => {
+test('a session replaces its earlier entry', () => {
   const loader = createLoader({ maxEvents: 3 });
   loader.keep('a', loadedOf(2));
   loader.keep('a', loadedOf(3));
@@ -30,7 +30,7 @@ test('what is put in takes the place of what was there', () => {
   expect(loader.take('a')?.lastSeq).toBe(3);
 });
 
-test('the session used least recently goes when there are too many', () => {
+test('the least recently used session is removed when there are too many', () => {
   const loader = createLoader({ maxSessions: 2 });
   for (const key of ['a', 'b']) loader.keep(key, loadedOf(1));
   loader.take('a');
@@ -39,14 +39,14 @@ test('the session used least recently goes when there are too many', () => {
   expect(['a', 'b', 'c'].map((key) => loader.take(key)?.lastSeq)).toEqual([1, undefined, 1]);
 });
 
-test('sessions go until the events that are left are few enough', () => {
+test('sessions are removed until the number of events fits', () => {
   const loader = createLoader({ maxEvents: 10 });
   for (const key of ['a', 'b', 'c']) loader.keep(key, loadedOf(3));
   loader.keep('d', loadedOf(7));
   expect(['a', 'b', 'c', 'd'].map((key) => loader.take(key)?.lastSeq)).toEqual([undefined, undefined, 3, 7]);
 });
 
-test('events that were taken out make room', () => {
+test('events of a session that was taken free their space', () => {
   const loader = createLoader({ maxEvents: 4 });
   loader.keep('a', loadedOf(2));
   loader.keep('b', loadedOf(2));
@@ -55,7 +55,7 @@ test('events that were taken out make room', () => {
   expect(['b', 'c'].map((key) => loader.take(key)?.lastSeq)).toEqual([2, 2]);
 });
 
-test('a session with more events than all may have is not kept, and pushes nobody out', () => {
+test('a session with more events than the limit is not cached and removes no other', () => {
   const loader = createLoader({ maxEvents: 4 });
   loader.keep('a', loadedOf(4));
   loader.keep('b', loadedOf(5));
@@ -63,7 +63,7 @@ test('a session with more events than all may have is not kept, and pushes nobod
   expect(loader.take('a')?.lastSeq).toBe(4);
 });
 
-test('with room for none, none is kept', () => {
+test('a limit of zero caches nothing', () => {
   const loader = createLoader({ maxSessions: 0 });
   loader.keep('a', loadedOf(1));
   expect(loader.take('a')).toBeUndefined();

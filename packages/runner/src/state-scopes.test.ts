@@ -7,7 +7,7 @@ import { call, KEY, scenario } from './fixtures/scenario.ts';
 
 // temp:
 
-test('temp: state is seen by the rest of the invocation, stored nowhere, and gone in the next', async () => {
+test('temp: state is visible in the invocation, never stored, and gone in the next', async () => {
   const seen: unknown[] = [];
   const agent = new CustomAgent('bot', async function* (context) {
     seen.push(context.session.state['temp:note']);
@@ -41,7 +41,7 @@ test('temp: state of a tool is read by later callbacks and instructions', async 
 
 // Scopes.
 
-test('app: and user: state is shared as far as it reaches', async () => {
+test('app: and user: state is shared within its scope', async () => {
   const agent = new CustomAgent('bot', async function* (context) {
     const { state } = context.session;
     yield modelEvent('bot', JSON.stringify(state), {
@@ -64,7 +64,7 @@ test('app: and user: state is shared as far as it reaches', async () => {
   expect(JSON.parse((await textIn('v', 's')) ?? '')).toEqual({ 'app:a': 1 });
 });
 
-test('state that somebody changed between two runs is what the second run reads', async () => {
+test('a run reads state that was changed between two runs', async () => {
   const agent = new CustomAgent('bot', async function* (context) {
     yield modelEvent('bot', String(context.session.state['key']), { actions: { stateDelta: { key: 'run' } } });
   });
@@ -79,7 +79,7 @@ test('state that somebody changed between two runs is what the second run reads'
 
 // Failure.
 
-test('state of a failed run that no event carried is seen by nobody afterwards', async () => {
+test('uncommitted state of a failed run is never visible', async () => {
   let run_ = 0;
   const agent = new CustomAgent('bot', async function* (context) {
     const { state } = new CallbackContext({ invocationContext: context });

@@ -59,7 +59,7 @@ const lead = (ran: string[]) =>
 const saidIn = (events: readonly Event[]): string[] =>
   events.map((event) => `${event.author}: ${JSON.stringify(event.content)}`);
 
-describe('a storage that is away for a moment', () => {
+describe('a short storage outage', () => {
   test.each<[string, Fault]>([
     ['refuses each call once', 'refused'],
     ['loses the answer to each call once', 'lost'],
@@ -86,7 +86,7 @@ describe('a storage that is away for a moment', () => {
     expect(await usual.state()).toEqual({ ...(await store.getSession(KEY))?.state });
   });
 
-  test('delays the end of a run that failed', async () => {
+  test('delays the end of a failed run', async () => {
     class Refusing extends BasePlugin {
       override async onEventCallback(): Promise<undefined> {
         throw new RangeError('no');
@@ -128,7 +128,7 @@ describe('a storage that is away for a moment', () => {
     expect((await store.listOpenRuns({ appName: 'app' })).runs).toEqual([]);
   });
 
-  test('keeps a lease from being renewed only until it is there again', async () => {
+  test('delays lease renewals', async () => {
     const gates = [new Gate(), new Gate()];
     const { run, outages, platform, store } = await setUp({
       agent: async function* () {
@@ -155,7 +155,7 @@ describe('a storage that is away for a moment', () => {
     expect((await running).map(textOf)).toEqual(['done', 'done']);
   });
 
-  test('delays the release of the session, and not the end of the stream', async () => {
+  test('delays the unlock of the session, not the end of the stream', async () => {
     const { run, outages, platform, store, until } = await setUp({ model: ['one', 'two'] });
     outages.fault = (name) => (name === 'releaseLease' ? 'refused' : undefined);
     expect((await run('hi')).map(textOf)).toEqual(['one']);
@@ -168,8 +168,8 @@ describe('a storage that is away for a moment', () => {
   });
 });
 
-describe('a storage that is away for longer than the lease', () => {
-  test('ends the stream with a StorageError, and leaves a resumable run open, which continues when it is resumed', async () => {
+describe('a storage outage longer than the lease', () => {
+  test('ends the stream with StorageError, and a resumable run stays open and can be resumed', async () => {
     const ran: string[] = [];
     const agent = scripted('bot', [{ calls: [call('look', {}, 'c1')] }, 'done'], { tools: [tool(ran)] });
     const { start, restart, outages, stored, store, platform, until } = await setUp({ agent, resumable: true });
@@ -192,7 +192,7 @@ describe('a storage that is away for longer than the lease', () => {
     expect(ran).toEqual(['c1']);
   });
 
-  test('is a StorageError of a run that cannot begin', async () => {
+  test('throws StorageError for a run that cannot start', async () => {
     const { start, outages, platform, until } = await setUp({ model: ['done'] });
     outages.fault = () => 'refused';
     const beganMs = platform.now();
@@ -200,7 +200,7 @@ describe('a storage that is away for longer than the lease', () => {
     expect(platform.now() - beganMs).toBeLessThan(17_000);
   });
 
-  test('aborts the run, whatever its agent makes of the error', async () => {
+  test('aborts the run even if its agent catches the error', async () => {
     const reasons: unknown[] = [];
     const { start, outages, until } = await setUp({
       agent: async function* (context) {
@@ -217,7 +217,7 @@ describe('a storage that is away for longer than the lease', () => {
     expect(reasons).toEqual([error]);
   });
 
-  test('is no answer of an agent that is called as a tool', async () => {
+  test('is not a response of AgentTool', async () => {
     const agent = lead([]);
     const { start, outages, until } = await setUp({ agent, resumable: true });
     outages.fault = (name) => {
@@ -228,7 +228,7 @@ describe('a storage that is away for longer than the lease', () => {
     expect(modelOf(agent).requests).toHaveLength(1);
   });
 
-  test('does not end a run that writes nothing meanwhile', async () => {
+  test('does not end a run that writes nothing in that time', async () => {
     const gate = new Gate();
     const { run, outages, platform } = await setUp({
       agent: async function* () {
@@ -246,7 +246,7 @@ describe('a storage that is away for longer than the lease', () => {
   });
 });
 
-describe('writes that are repeated end', () => {
+describe('repeated writes end', () => {
   async function stuck() {
     const steps = ['one', 'two'].map((text) => modelEvent('bot', text));
     const played = await setUp({
@@ -264,7 +264,7 @@ describe('writes that are repeated end', () => {
     return { ...played, next, controller };
   }
 
-  test('with an abort', async () => {
+  test('on an abort', async () => {
     const { next, controller, platform } = await stuck();
     const beganMs = platform.now();
     controller.abort();
@@ -272,7 +272,7 @@ describe('writes that are repeated end', () => {
     expect(platform.now()).toBe(beganMs);
   });
 
-  test('with the loss of the lease', async () => {
+  test('on the loss of the lease', async () => {
     const { next, outages, store, until } = await stuck();
     await store.acquireLease({ ...KEY, onBusy: 'interrupt' });
     outages.fault = () => undefined;
@@ -280,7 +280,7 @@ describe('writes that are repeated end', () => {
   });
 });
 
-test('a StorageError that a tool throws fails the run, and is told to no model', async () => {
+test('a StorageError thrown by a tool fails the run and is not sent to a model', async () => {
   const look = new FunctionTool({
     name: 'look',
     description: '',

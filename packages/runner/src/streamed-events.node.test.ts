@@ -311,7 +311,7 @@ test.each(Object.keys(cases))(
   },
 );
 
-test('parallel agents as tools that write the same key: the response of each states its own newest values', async () => {
+test('responses of parallel AgentTools that write the same key have their own newest values', async () => {
   const { streamed } = await play({ agent: parallelWriters(false) });
   const changes = streamed
     .filter((event) => responsesOf(event).length > 0)

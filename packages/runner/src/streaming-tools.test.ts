@@ -25,7 +25,7 @@ const broken = async function* (): AsyncGenerator<unknown> {
   throw new RangeError('connection lost');
 };
 
-test('each chunk of a generator is a partial event of the agent at once, and the result is the text of all', async () => {
+test('each chunk of a generator tool is a partial event, and the result is their joined text', async () => {
   const { run, stored } = await streaming(async function* () {
     yield 'a';
     yield 'b';
@@ -64,12 +64,12 @@ test.each([
   expect(resultOf(events)).toEqual(result);
 });
 
-test('what a generator throws is told to the model with what came before', async () => {
+test('an error of a generator goes to the model with its earlier chunks', async () => {
   const { run } = await streaming(broken);
   expect(resultOf(await run())).toEqual({ error: 'connection lost', output: 'row 1\nrow 2\n' });
 });
 
-test('callbacks see what a generator threw, and may answer instead', async () => {
+test('onToolErrorCallback runs for a generator that throws, and may answer', async () => {
   class Saving extends BasePlugin {
     override onToolErrorCallback({ error, toolContext }: { error: Error; toolContext: ToolContext }) {
       return { caught: error.constructor.name, saved: toolContext.partialOutput };
@@ -95,14 +95,14 @@ test('a chunk that is not JSON is an error, and the generator is closed', async 
   expect(resultOf(events)).toMatchObject({ error: expect.stringContaining('is a Map'), output: 'a' });
 });
 
-test('without streaming the caller gets no chunks, and the tool works', async () => {
+test('without streaming the reader gets no chunks, and the tool runs', async () => {
   const { run } = await streaming(() => later('a', 'b'));
   const events = await run('hi', { runConfig: { streamingMode: 'none' } });
   expect(events.some(({ partial }) => partial === true)).toBe(false);
   expect(resultOf(events)).toEqual({ result: 'ab' });
 });
 
-test('a tool does not go on before its chunk was taken', async () => {
+test('a tool continues after its chunk was read', async () => {
   const made: string[] = [];
   const { start } = await streaming(async function* () {
     for (const chunk of ['a', 'b', 'c']) {
@@ -119,7 +119,7 @@ test('a tool does not go on before its chunk was taken', async () => {
   expect(made).toEqual(['a', 'b', 'c']);
 });
 
-test('chunks of tools that run at the same time come as they are made', async () => {
+test('chunks of concurrent tools are yielded as they come', async () => {
   const gates = [new Gate(), new Gate()];
   const { run } = await streaming(
     async function* ({ n }) {
@@ -140,7 +140,7 @@ test('chunks of tools that run at the same time come as they are made', async ()
   ]);
 });
 
-test('plugins see each chunk, and may change what is streamed', async () => {
+test('plugins get each chunk and may change it', async () => {
   class Masking extends BasePlugin {
     override onEventCallback({ event }: { event: Event }): Event | undefined {
       if (event.partial !== true || event.object !== 'tool.response') return undefined;
@@ -156,7 +156,7 @@ test('plugins see each chunk, and may change what is streamed', async () => {
   expect(resultOf(events)).toEqual({ result: 'ab' });
 });
 
-test('a long-running generator without chunks has no answer yet', async () => {
+test('a long-running generator without chunks has no response yet', async () => {
   const tool = new LongRunningFunctionTool({ name: 'f', description: '', execute: () => later() });
   const { run } = await scenario({ model: [ONE], agent: { tools: [tool] } });
   const events = await run();

@@ -35,7 +35,7 @@ async function play(agent: BaseAgent) {
   return run();
 }
 
-test('each event of a sub-invocation that is stored is stored in turn, those further in too', async () => {
+test('stored events of a sub-invocation are stored in order, nested ones too', async () => {
   const turns: string[] = [];
   const inTurn: InTurn = async (commit) => {
     const event = await commit();
@@ -49,7 +49,7 @@ test('each event of a sub-invocation that is stored is stored in turn, those fur
   expect(turns).toEqual(['user: go', 'user: go', 'worker: word']);
 });
 
-test('the abort of a sub-invocation stops it and nothing else', async () => {
+test('aborting a sub-invocation stops nothing else', async () => {
   const signals: boolean[] = [];
   class Careful extends Caller {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

@@ -6,7 +6,7 @@ import { responseOf, scenario } from './fixtures/scenario.ts';
 
 // Tools.
 
-test('what a beforeToolCallback answers is used instead of the tool', async () => {
+test('a response from beforeToolCallback replaces the tool', async () => {
   const { run, session } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -19,7 +19,7 @@ test('what a beforeToolCallback answers is used instead of the tool', async () =
   expect((await session()).events).toHaveLength(4);
 });
 
-test('a beforeToolCallback may change the arguments of the tool, and the stored call keeps the model’s', async () => {
+test("beforeToolCallback may change the arguments, and the stored call keeps the model's", async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -32,7 +32,7 @@ test('a beforeToolCallback may change the arguments of the tool, and the stored 
   expect(events[0]?.content?.parts?.[0]?.functionCall?.args).toEqual({ n: 1 });
 });
 
-test('an afterToolCallback may replace the answer', async () => {
+test('afterToolCallback may replace the response', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -43,7 +43,7 @@ test('an afterToolCallback may replace the answer', async () => {
   expect(responseOf((await run())[1])).toEqual({ was: 1 });
 });
 
-test('an onToolErrorCallback may answer for a tool that threw', async () => {
+test('onToolErrorCallback may answer for a tool that threw', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -63,7 +63,7 @@ test('an onToolErrorCallback may answer for a tool that threw', async () => {
   expect(responseOf((await run())[1])).toEqual({ sorry: 'broken', args: { n: 1 }, after: true });
 });
 
-test('what a tool callback answers is JSON like what a tool answers', async () => {
+test('responses of tool callbacks become JSON like tool results', async () => {
   const { run } = await scenario({
     model: [callF, 'done'],
     agent: {
@@ -76,7 +76,7 @@ test('what a tool callback answers is JSON like what a tool answers', async () =
   });
 });
 
-test('tool callbacks and the tool share the context of the call', async () => {
+test("tool callbacks and the tool share the call's context", async () => {
   const ids: string[] = [];
   const note = ({ context }: { context: ToolContext }) => {
     ids.push(context.functionCallId);
@@ -114,7 +114,7 @@ test.each(['beforeToolCallback', 'afterToolCallback', 'onToolErrorCallback'] as 
   },
 );
 
-test('when one callback fails the run, calls that run beside it are told to stop', async () => {
+test('when a callback fails the run, concurrent calls are aborted', async () => {
   const stopped = Promise.withResolvers<void>();
   const { run } = await scenario({
     model: [
@@ -149,7 +149,7 @@ test('when one callback fails the run, calls that run beside it are told to stop
   await stopped.promise;
 });
 
-test('when one callback fails the run, calls that wait for their turn are not begun', async () => {
+test('when a callback fails the run, waiting calls do not start', async () => {
   const begun: unknown[] = [];
   const { run } = await scenario({
     model: [{ calls: [0, 1, 2].map((n) => ({ name: 'f', args: { n } })) }],

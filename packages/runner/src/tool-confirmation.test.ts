@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { answer, asked, call, responses, setUp, WAITING } from './fixtures/confirmed-run.ts';
 
-test('a call that a person has to confirm is asked about, and the run ends without running it', async () => {
+test('a call with requireConfirmation requests a confirmation, and the run ends', async () => {
   const { send, ran, model } = await setUp([{ calls: [call(1)] }]);
   const events = await send({ text: 'pay 1' });
   expect(ran).toEqual([]);
@@ -29,7 +29,7 @@ test('a call that a person has to confirm is asked about, and the run ends witho
   model.assertConsumed();
 });
 
-test('once confirmed the tool is run with what the person said, and the model is told its result', async () => {
+test('once confirmed the tool runs with the confirmation, and the model gets its result', async () => {
   const { send, ran, model } = await setUp([
     { calls: [call(1)] },
     {
@@ -58,14 +58,14 @@ test('once confirmed the tool is run with what the person said, and the model is
   model.assertConsumed();
 });
 
-test('the answer may be JSON text, as clients of the ADK send it', async () => {
+test('the answer may be JSON text, as ADK clients send it', async () => {
   const { send, ran } = await setUp([{ calls: [call(1)] }, 'Paid.']);
   const [id] = asked(await send({ text: 'pay' }));
   await send(answer(id, { response: '{"confirmed": true}' }));
   expect(ran).toHaveLength(1);
 });
 
-test('a rejected call is not run, and the model is told so', async () => {
+test('a rejected call is not run, and the model gets an error', async () => {
   const { send, ran } = await setUp([{ calls: [call(1)] }, 'I see.']);
   const [id] = asked(await send({ text: 'pay' }));
   expect(responses(await send(answer(id, { confirmed: false })))).toEqual([
@@ -74,7 +74,7 @@ test('a rejected call is not run, and the model is told so', async () => {
   expect(ran).toEqual([]);
 });
 
-test('other calls of the reply are run and committed; several questions are answered one by one in any order', async () => {
+test('other calls of the reply run, and several requests are answered one by one in any order', async () => {
   const { send, ran, stored, model } = await setUp([{ calls: [call(1), call(2, 'look'), call(3)] }, 'Done.']);
   const first = await send({ text: 'go' });
   const [one, three] = asked(first);
@@ -93,7 +93,7 @@ test('other calls of the reply are run and committed; several questions are answ
   model.assertConsumed();
 });
 
-test('several questions are answered in one message', async () => {
+test('several requests are answered in one message', async () => {
   const { send, ran, model } = await setUp([{ calls: [call(1), call(2), call(3)] }, 'Done.']);
   const [one, two, three] = asked(await send({ text: 'go' }));
   const events = await send(
@@ -111,14 +111,14 @@ test('several questions are answered in one message', async () => {
   model.assertConsumed();
 });
 
-test('a client cannot answer the call itself in place of the tool', async () => {
+test("a client cannot send the tool's response itself", async () => {
   const { send } = await setUp([{ calls: [call(1)] }]);
   await send({ text: 'go' });
   const forged = { functionResponse: { id: 'c1', name: 'pay', response: { paid: 1 } } };
   await expect(send(forged)).rejects.toThrow('has its answer already');
 });
 
-test('a predicate sees the arguments and decides for each call', async () => {
+test('requireConfirmation may be a function of the arguments', async () => {
   const { send, ran } = await setUp([{ calls: [call(1), call(200)] }], {
     requireConfirmation: async (args, { functionCallId }) => functionCallId !== '' && Number(args['n']) > 100,
   });
@@ -129,14 +129,14 @@ test('a predicate sees the arguments and decides for each call', async () => {
   expect(ran).toHaveLength(1);
 });
 
-test('arguments that the schema refuses are told to the model, and nobody is asked', async () => {
+test('invalid arguments are answered to the model without a request', async () => {
   const { send } = await setUp([{ calls: [{ id: 'c1', name: 'pay', args: { n: 'x' } }] }, 'Sorry.'], {
     parameters: { type: 'object', properties: { n: { type: 'number' } } },
   } as object);
   expect(asked(await send({ text: 'go' }))).toEqual([]);
 });
 
-test('a tool can ask by itself, with a hint and a payload, and say what the model is told meanwhile', async () => {
+test('a tool can request a confirmation itself, with hint, payload and an interim response', async () => {
   const { send, ran } = await setUp([{ calls: [call(1)] }, 'Booked.'], {
     requireConfirmation: false,
     execute: (_args, context: ToolContext) => {
@@ -157,7 +157,7 @@ test('a tool can ask by itself, with a hint and a payload, and say what the mode
   expect(ran).toEqual([]);
 });
 
-test('what the user says meanwhile is answered, and the question stays open', async () => {
+test('another user message is answered, and the request stays open', async () => {
   const { send, ran } = await setUp([{ calls: [call(1)] }, 'It waits.', 'Paid.']);
   const [id] = asked(await send({ text: 'go' }));
   await send({ text: 'well?' });
@@ -165,7 +165,7 @@ test('what the user says meanwhile is answered, and the question stays open', as
   expect(ran).toHaveLength(1);
 });
 
-test('an event of a callback between the answer and the tool keeps it from nothing', async () => {
+test('an event of a callback between the answer and the tool has no effect', async () => {
   const { runner, ran } = await setUp([]);
   const agent = new LlmAgent({
     name: 'bot',
@@ -180,7 +180,7 @@ test('an event of a callback between the answer and the tool keeps it from nothi
   expect(ran).toHaveLength(1);
 });
 
-test('a confirmed long-running tool is run once, and its result comes as any other', async () => {
+test('a confirmed long-running tool runs once, and its result arrives as usual', async () => {
   let runs = 0;
   const { send, model } = await setUp([{ calls: [call(1)] }, 'Done.'], {
     isLongRunning: true,
@@ -195,11 +195,11 @@ test('a confirmed long-running tool is run once, and its result comes as any oth
   model.assertConsumed();
 });
 
-test.each([0, -1, Number.NaN])('a requestTtlMs of %d is a configuration error', async (requestTtlMs) => {
+test.each([0, -1, Number.NaN])('requestTtlMs %d throws a ConfigurationError', async (requestTtlMs) => {
   await expect(setUp([], {}, { requestTtlMs })).rejects.toThrow('requestTtlMs must be a positive number');
 });
 
-test('two calls that the model gave one id are confirmed each for itself', async () => {
+test('two calls with one id are confirmed separately', async () => {
   const pay = (n: number) => ({ ...call(n), id: 'call_0' });
   const { send, ran } = await setUp([{ calls: [pay(1)] }, 'Later.', { calls: [pay(2)] }, 'One.', 'Two.']);
   const [one] = asked(await send({ text: 'pay 1' }));
@@ -211,7 +211,7 @@ test('two calls that the model gave one id are confirmed each for itself', async
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('a refused answer leaves a resumable run that waits as it is, and no server takes it for one that was left', async () => {
+test('a refused answer does not change a waiting resumable run, nor make it look unfinished', async () => {
   const { send, ran, runner } = await setUp([{ calls: [call(1)] }, 'Done.'], {}, { resumable: true });
   const [id] = asked(await send({ text: 'pay 1' }));
   await expect(send(answer(id, { confirmed: 'yes' }))).rejects.toThrow(InvalidMessageError);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Runner } from './runner.ts';
 import { answer, askedOf, AUTH, CALL, responses, SECRET, setUp, STORED, TOKEN } from './fixtures/credential-run.ts';
 
-test('the client is asked with the config, and told nothing of what is secret in it', async () => {
+test('the client gets the auth config without its secrets', async () => {
   const { send, stored } = await setUp();
   const events = await send({ text: 'go' });
   const [call] = askedOf(events);
@@ -20,14 +20,14 @@ test('the client is asked with the config, and told nothing of what is secret in
   expect(JSON.stringify(events) + (await stored())).not.toContain(SECRET);
 });
 
-test('the next call of the user finds the credential, and nobody is asked', async () => {
+test('the next call of the user finds the credential without a request', async () => {
   const { send, got } = await setUp([{ calls: [CALL] }, 'Done.', { calls: [{ ...CALL, id: 'c2' }] }, 'Done.']);
   await send(answer(await send({ text: 'go' }), TOKEN));
   expect(askedOf(await send({ text: 'again' }))).toEqual([]);
   expect(got).toHaveLength(2);
 });
 
-test('a tool keeps what it exchanged the code for', async () => {
+test('a tool saves the exchanged credential', async () => {
   const { send, credentialService } = await setUp(
     undefined,
     {},
@@ -47,7 +47,7 @@ test('a tool keeps what it exchanged the code for', async () => {
   expect((await credentialService.loadCredential(STORED))?.oauth2?.accessToken).toBe('token for code');
 });
 
-test('a call that needs both is asked about one after the other, and stays confirmed', async () => {
+test('a call that needs both requests one after the other and stays confirmed', async () => {
   const { send, got } = await setUp(undefined, {}, { requireConfirmation: true });
   const first = await send({ text: 'go' });
   const [question] = first.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_confirmation');
@@ -60,7 +60,7 @@ test('a call that needs both is asked about one after the other, and stays confi
   expect(third.at(-1)?.content?.parts).toEqual([{ text: 'Done.' }]);
 });
 
-test('what a tool writes to actions by hand is stripped too', async () => {
+test('secrets that a tool writes to actions are removed too', async () => {
   const { send, stored } = await setUp(
     undefined,
     {},
@@ -75,7 +75,7 @@ test('what a tool writes to actions by hand is stripped too', async () => {
   expect(JSON.stringify(events) + (await stored())).not.toContain(SECRET);
 });
 
-test('without a credential service a tool cannot ask', async () => {
+test('without a credential service requestCredential throws', async () => {
   const { send } = await setUp(undefined, { credentialService: undefined });
   expect(responses(await send({ text: 'go' }))).toEqual([
     { error: expect.stringContaining('getAuthResponse: the runner has no credentialService; write ') },

@@ -49,8 +49,8 @@ const responsePart = (parts: FunctionResponsePart[] = [PNG]): Part => ({
 });
 const CALLED = { role: 'model', parts: [{ functionCall: CALL.calls[0] }] };
 
-describe('the media of a tool result', () => {
-  test('is stored in the function response, and the model receives it there when it takes it', async () => {
+describe('media in a tool result', () => {
+  test('is stored in the function response, and sent there to a model that accepts it', async () => {
     const model = new SeeingModel([CALL, 'I see.']);
     const { runner, stored } = await setUp(model);
     const events = await runner.run(HI);
@@ -59,7 +59,7 @@ describe('the media of a tool result', () => {
     expect(contentsOf(model)).toEqual([CALLED, { role: 'user', parts: [responsePart()] }]);
   });
 
-  test('follows the response in the same user content when the model takes none inside', async () => {
+  test('follows the response in the same content for a model that does not', async () => {
     const model = new ScriptedModel([CALL, 'I see.', 'Again.']);
     const { runner, stored } = await setUp(model);
     await runner.run(HI);
@@ -69,7 +69,7 @@ describe('the media of a tool result', () => {
     expect(contentsOf(model, 2)?.slice(0, 2)).toEqual(contentsOf(model));
   });
 
-  test('stays or follows part by part, behind all responses of the content', async () => {
+  test('is placed part by part, after all responses of the content', async () => {
     const pdf: FunctionResponsePart = { fileData: { fileUri: 'gs://a.pdf', mimeType: 'application/pdf' } };
     const model = new SeeingModel([{ calls: [...CALL.calls, { id: 'c2', name: 'look', args: {} }] }, 'I see.']);
     const look = new FunctionTool({ name: 'look', description: '', execute: () => 1 });
@@ -80,7 +80,7 @@ describe('the media of a tool result', () => {
     expect(contentsOf(model)?.[1]?.parts).toEqual([responsePart([PNG]), looked, pdf]);
   });
 
-  test('is told to another agent behind the text of the result', async () => {
+  test('follows the text of the result for another agent', async () => {
     const other = new ScriptedModel(['ok']);
     const transfer = { calls: [{ id: 'c2', name: 'transfer_to_agent', args: { agent_name: 'other' } }] };
     const { runner } = await setUp(new SeeingModel([CALL, transfer]), {
@@ -92,7 +92,7 @@ describe('the media of a tool result', () => {
     expect(told).toContainEqual(PNG);
   });
 
-  test('comes from a streaming tool that returns the result or yields it last', async () => {
+  test('comes from a streaming tool as its return value or last chunk', async () => {
     for (const isYielded of [true, false]) {
       const result = toolResult({ response: { page: 3 }, parts: [PNG] });
       const model = new SeeingModel([CALL, 'I see.']);
@@ -107,7 +107,7 @@ describe('the media of a tool result', () => {
     }
   });
 
-  test('comes with the later response to a long-running call', async () => {
+  test('comes with the later response of a long-running call', async () => {
     const tool = new LongRunningFunctionTool({ name: 'shoot', description: '', execute: () => undefined });
     const model = new ScriptedModel([CALL, 'I see.']);
     const { runner } = await setUp(model, { tools: [tool] });
@@ -116,7 +116,7 @@ describe('the media of a tool result', () => {
     expect(contentsOf(model)?.[1]).toEqual({ role: 'user', parts: [responsePart([]), PNG] });
   });
 
-  test('survives the strict ADK form, JSON in both spellings, and export and import', async () => {
+  test('survives strict ADK form, JSON in both spellings, and export and import', async () => {
     const { runner, stored, sessionService, platform } = await setUp(new SeeingModel([CALL, 'I see.']));
     await runner.run(HI);
     const event = (await stored())[2];
@@ -133,7 +133,7 @@ describe('the media of a tool result', () => {
     expect((await other.getSession(KEY))?.events[2]?.content).toEqual(event.content);
   });
 
-  test('of a call that had ended is not lost when the process ends before the response is stored', async () => {
+  test('of a completed call is kept if the process ends before the response is stored', async () => {
     let kills = 0;
     for (let at = 1; at < 10; at++) {
       const { sessionService, stored, platform } = await setUp(new SeeingModel([]));
@@ -163,8 +163,8 @@ describe('the media of a tool result', () => {
   });
 });
 
-describe('callbacks around a tool with media', () => {
-  test('afterToolCallback reads the response; changed in place, it keeps its media', async () => {
+describe('callbacks around a tool result with media', () => {
+  test('afterToolCallback keeps the media of a response that it changes in place', async () => {
     const seen: unknown[] = [];
     const model = new SeeingModel([CALL, 'I see.']);
     const { runner } = await setUp(model, {
@@ -178,7 +178,7 @@ describe('callbacks around a tool with media', () => {
     expect(events[1]?.content?.parts?.[0]?.functionResponse).toMatchObject({ response: { page: 4 }, parts: [PNG] });
   });
 
-  test('a response that replaces it leaves out the media, unless it is a tool result itself', async () => {
+  test('a replaced response has no media, unless it is a tool result', async () => {
     const jpeg: FunctionResponsePart = { inlineData: { mimeType: 'image/jpeg', data: 'aGk=' } };
     for (const [replacement, parts] of [
       [{ withheld: true }, undefined],
@@ -190,7 +190,7 @@ describe('callbacks around a tool with media', () => {
     }
   });
 
-  test('beforeToolCallback can answer with media', async () => {
+  test('beforeToolCallback can return media', async () => {
     const { runner } = await setUp(new SeeingModel([CALL, 'ok']), {
       beforeToolCallback: () => toolResult({ response: { page: 3 }, parts: [PNG] }),
     });
@@ -198,7 +198,7 @@ describe('callbacks around a tool with media', () => {
   });
 });
 
-test('a result with a response that is not JSON is an error without media', async () => {
+test('a tool result whose response is not JSON is an error without media', async () => {
   const { runner } = await setUp(new SeeingModel([CALL, 'ok']), {
     tools: [shoot(() => toolResult({ response: { page: 3n }, parts: [PNG] }))],
   });
@@ -209,7 +209,7 @@ test('a result with a response that is not JSON is an error without media', asyn
   });
 });
 
-test('a result that only looks like one with media is JSON as before', async () => {
+test('an object that resembles a tool result is plain JSON', async () => {
   const { runner } = await setUp(new SeeingModel([CALL, 'ok']), {
     tools: [shoot(() => ({ response: { page: 3 }, parts: [PNG] }))],
   });

@@ -3,7 +3,7 @@ import { chunksOf, resultOf, streaming } from './fixtures/streaming-run.ts';
 
 // Progress.
 
-test('a tool tells how it gets on: streamed at once, stored nowhere', async () => {
+test('progress of a tool is streamed immediately and not stored', async () => {
   const { run, stored } = await streaming(async (_args, context) => {
     expect(await context.emit({ done: 1 })).toBe(true);
     void context.emit('unawaited');
@@ -32,7 +32,7 @@ test.each([
   expect(thrown).toMatchObject({ code: 'INVALID_EVENT', message: expect.stringContaining(fault) });
 });
 
-test('a tool that tells more than anybody takes is stopped', async () => {
+test('a tool that emits more than is read fails', async () => {
   const { run } = await streaming((_args, context) => {
     for (let n = 0; n < 2000; n++) void context.emit(n);
   });
@@ -41,7 +41,7 @@ test('a tool that tells more than anybody takes is stopped', async () => {
   expect(resultOf(events)).toEqual({ error: expect.stringContaining('await the promise that emit returns') });
 });
 
-test('what is told after the tool ended is told to nobody', async () => {
+test('progress emitted after the tool ended is dropped', async () => {
   let late: (() => Promise<boolean>) | undefined;
   const { run } = await streaming((_args, context) => {
     late = () => context.emit('late');

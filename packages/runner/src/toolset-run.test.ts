@@ -28,7 +28,7 @@ class PerUser extends BaseToolset {
   }
 }
 
-test('a toolset gives the tools of an invocation, and they run', async () => {
+test('the tools of a toolset are offered and run', async () => {
   const { model, run } = await scenario({
     model: [{ calls: [{ id: 'c', name: 'for_u', args: {} }] }, 'ok'],
     agent: {
@@ -40,12 +40,12 @@ test('a toolset gives the tools of an invocation, and they run', async () => {
   expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ result: 'for_u' });
 });
 
-test('a tool of a toolset with a name that is taken fails the run', async () => {
+test('a duplicate tool name in a toolset fails the run', async () => {
   const { run } = await scenario({ agent: { tools: [new Echo('shared'), new PerUser()] } });
   await expect(run()).rejects.toThrow('agent "bot": two tools have the name "shared"');
 });
 
-test('a tool may change the request in another way than adding itself', async () => {
+test('a tool may change the request without declaring itself', async () => {
   class Grounding extends Echo {
     override processLlmRequest({ llmRequest }: Parameters<BaseTool['processLlmRequest']>[0]): void {
       llmRequest.config.tools = [...(llmRequest.config.tools ?? []), { googleSearch: {} }];
@@ -59,7 +59,7 @@ test('a tool may change the request in another way than adding itself', async ()
   ]);
 });
 
-test('closing the runner closes the toolsets of its agent', async () => {
+test("closing the runner closes the agent's toolsets", async () => {
   const toolset = new PerUser();
   const { runner } = await scenario({ agent: { tools: [toolset] } });
   await runner.close();
@@ -100,7 +100,7 @@ const calling = (name: string) => ({ calls: [{ id: `c-${name}`, name, args: {} }
 const toolNames = (model: { requests: readonly { request: { toolsDict: object } }[] }) =>
   model.requests.map(({ request }) => Object.keys(request.toolsDict));
 
-test('a toolset lists its tools once in a turn of several steps, and again in the next turn', async () => {
+test('a toolset lists its tools once per turn', async () => {
   const toolset = new Listing(() => [new Echo('echo')]);
   const { run } = await scenario({
     model: [calling('echo'), calling('echo'), 'ok', 'ok'],
@@ -112,7 +112,7 @@ test('a toolset lists its tools once in a turn of several steps, and again in th
   expect(toolset.lists).toBe(2);
 });
 
-test('a toolset whose version changed in a turn lists its tools again for the next step', async () => {
+test('a toolset whose version changed lists its tools again for the next step', async () => {
   class Opening extends Echo {
     override async runAsync(): Promise<unknown> {
       toolset.change();
@@ -131,7 +131,7 @@ test('a toolset whose version changed in a turn lists its tools again for the ne
   expect(toolset.lists).toBe(2);
 });
 
-test('a toolset that cannot list its tools fails the run with an error that names it', async () => {
+test('a toolset that cannot list its tools fails the run with its name', async () => {
   const { run, stored } = await scenario({ agent: { tools: [new Listing(down, { name: 'weather' })] } });
   const failure = await run().catch((error: unknown) => error);
   expect(failure).toMatchObject({
@@ -147,7 +147,7 @@ test('a toolset that cannot list its tools fails the run with an error that name
   });
 });
 
-test('an agent works without a toolset that is skipped, and its model and the event stream are told once a turn', async () => {
+test('an agent runs without a skipped toolset, and its model and the event stream get a note once per turn', async () => {
   const toolset = new Listing(down, { name: 'weather', onUnavailable: 'skip' });
   const { model, run, stored } = await scenario({
     model: [calling('echo'), 'ok'],
@@ -179,7 +179,7 @@ test('a toolset that is available again is offered and no longer named', async (
   expect(model.requests[1]?.request.config.systemInstruction).not.toContain('unavailable');
 });
 
-test('a run that is aborted while a toolset lists its tools ends at once, also when the toolset is one to be skipped', async () => {
+test('an abort while a toolset lists its tools ends the run immediately, with onUnavailable skip too', async () => {
   const listing = Promise.withResolvers<void>();
   class Hanging extends BaseToolset {
     override getTools(): Promise<BaseTool[]> {

@@ -18,7 +18,7 @@ function pingPong(): BaseAgent {
   return new CustomAgent('top', handTo('ping'), { subAgents });
 }
 
-test('control goes back and forth as long as there are model calls left, and no longer', async () => {
+test('transfers continue until maxLlmCalls is reached', async () => {
   const ping: LlmAgent = scripted(
     'ping',
     Array.from({ length: 9 }, () => transferTo('pong')),
@@ -45,7 +45,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({ errorCode: 'HAND_OVER_LIMIT' });
 });
 
-test('hand-overs count as long as no model was asked: those before a model call are forgotten', async () => {
+test('the limit of transfers counts those since the last model call', async () => {
   const rounds = 3;
   let round = 0;
   const relay = new CustomAgent('relay', async function* (context) {
@@ -62,7 +62,7 @@ test('hand-overs count as long as no model was asked: those before a model call 
   ).toHaveLength(5);
 });
 
-test('hand-overs without a bound let the rest of the process go on, and can be aborted', async () => {
+test('unlimited transfers do not block the process and can be aborted', async () => {
   const controller = new AbortController();
   const { runner } = await scenario({ agent: pingPong() });
   const running = runner.run({
@@ -76,7 +76,7 @@ test('hand-overs without a bound let the rest of the process go on, and can be a
   await expect(running).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('of several hand-overs in one reply the first one happens, and the others are answered with an error', async () => {
+test('of several transfers in one reply the first runs, and the others are answered with an error', async () => {
   const note = new FunctionTool({
     name: 'go',
     description: '',

@@ -19,7 +19,7 @@ function offered({ config }: LlmRequest): { targets: unknown; instruction: unkno
   };
 }
 
-test('an agent may hand over to its sub-agents, its parent and its peers, in this order', async () => {
+test('an agent may transfer to its sub-agents, its parent and its peers, in this order', async () => {
   const model = new ScriptedModel(['done']);
   const below = scripted('below', []);
   const middle = new LlmAgent({ name: 'middle', model, subAgents: [below], instruction: 'Be kind.' });
@@ -52,7 +52,7 @@ test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
   expect(String(instruction).includes('transfer_to_agent')).toBe(expected !== undefined);
 });
 
-test('an agent below a workflow agent may hand over to its own sub-agents and nobody else', async () => {
+test('an agent below a workflow agent may transfer only to its own sub-agents', async () => {
   const model = new ScriptedModel(['done']);
   const agent = new LlmAgent({ name: 'agent', model, subAgents: [scripted('below', [])] });
   const { run } = await scenario({
@@ -62,7 +62,7 @@ test('an agent below a workflow agent may hand over to its own sub-agents and no
   expect(offered(model.requests[0]?.request ?? expect.unreachable()).targets).toEqual(['below']);
 });
 
-test('the tool for it stands before the agent’s own', async () => {
+test("the transfer tool is declared before the agent's own tools", async () => {
   const model = new ScriptedModel(['done']);
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => '' });
   const agent = new LlmAgent({ name: 'agent', model, tools: [tool], subAgents: [scripted('below', [])] });
@@ -84,7 +84,7 @@ test.each([['nobody'], ['lead'], [undefined], [5]])(
   },
 );
 
-test('a tool of one’s own may hand over to any agent of the tree', async () => {
+test('a custom tool may transfer to any agent of the tree', async () => {
   const go = (to: string) =>
     new FunctionTool({ name: 'go', description: '', execute: (_, { actions }) => void (actions.transferToAgent = to) });
   const deep = scripted('deep', ['down here']);

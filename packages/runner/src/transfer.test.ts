@@ -17,7 +17,7 @@ import { Runner } from './runner.ts';
 import { CustomAgent } from './fixtures/custom-agent.ts';
 import { scenario, scripted, summaryOf, transferTo } from './fixtures/scenario.ts';
 
-test('an agent hands the conversation over, and the target answers', async () => {
+test('after a transfer the target agent answers', async () => {
   const helper = scripted('helper', ['I can help.']);
   const { run, stored } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
   const events = await run();
@@ -35,7 +35,7 @@ test('an agent hands the conversation over, and the target answers', async () =>
   expect(hideTransfers(events).map(summaryOf)).toEqual(['helper: I can help.']);
 });
 
-test('the target knows what was said, and nothing of the announcement', async () => {
+test('the target sees the conversation without the transfer announcement', async () => {
   const model = new ScriptedModel(['I can help.']);
   const helper = new LlmAgent({ name: 'helper', model });
   const { run } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
@@ -46,7 +46,7 @@ test('the target knows what was said, and nothing of the announcement', async ()
   expect(contents).not.toContain('Transferring control');
 });
 
-test('other calls of the same reply run, and the hand-over follows', async () => {
+test('other calls of the same reply run before the transfer', async () => {
   const tool = new FunctionTool({ name: 'note', description: '', execute: () => 'noted' });
   const calls = [{ name: 'note' }, { name: 'transfer_to_agent', args: { agent_name: 'helper' } }];
   const lead = scripted('lead', [{ calls }], { tools: [tool], subAgents: [scripted('helper', ['done'])] });
@@ -60,7 +60,7 @@ test('other calls of the same reply run, and the hand-over follows', async () =>
   expect(summaryOf(events[3] ?? expect.unreachable())).toBe('helper: done');
 });
 
-test('each hand-over is an execution of its own, started by who handed over', async () => {
+test("each transfer starts an execution whose parent is the transferring agent's", async () => {
   const second = scripted('second', ['done']);
   const first = scripted('first', [transferTo('second')], { subAgents: [second] });
   const { run, stored } = await scenario({ agent: scripted('top', [transferTo('first')], { subAgents: [first] }) });
@@ -73,7 +73,7 @@ test('each hand-over is an execution of its own, started by who handed over', as
   expect(top?.children[0]?.children.map(({ events }) => events.map(summaryOf))).toEqual([['second: done']]);
 });
 
-test('who hands over is done before the target begins: its callback after comes first', async () => {
+test('the transferring agent ends, callbacks included, before the target starts', async () => {
   const helper = scripted('helper', ['helped']);
   const { run } = await scenario({
     agent: scripted('lead', [transferTo('helper')], {
@@ -89,7 +89,7 @@ test('who hands over is done before the target begins: its callback after comes 
   ]);
 });
 
-test('a hand-over that a plugin takes out of the event does not happen', async () => {
+test('a transfer removed by a plugin does not happen', async () => {
   class Keeper extends BasePlugin {
     override onEventCallback({ event }: { event: Event }): Event | undefined {
       if (event.actions.transferToAgent === undefined) return undefined;
@@ -102,7 +102,7 @@ test('a hand-over that a plugin takes out of the event does not happen', async (
   expect((await run()).map((event) => event.author)).toEqual(['lead', 'lead']);
 });
 
-test('endInvocation at a hand-over ends the run there', async () => {
+test('endInvocation at a transfer ends the run', async () => {
   class Ender extends BasePlugin {
     override onEventCallback({ invocationContext, event }: { invocationContext: InvocationContext; event: Event }) {
       if (event.actions.transferToAgent !== undefined) invocationContext.endInvocation();
@@ -114,7 +114,7 @@ test('endInvocation at a hand-over ends the run there', async () => {
   expect((await run()).map((event) => event.author)).toEqual(['lead', 'lead']);
 });
 
-test('an agent of one’s own hands over by an event of its own', async () => {
+test('a custom agent transfers with an event', async () => {
   const helper = scripted('helper', ['helped']);
   const lead = new CustomAgent(
     'lead',
@@ -130,7 +130,7 @@ test('an agent of one’s own hands over by an event of its own', async () => {
   ]);
 });
 
-test('an agent that hands over and then ends the invocation hands over to nobody', async () => {
+test('a custom agent that transfers and then ends the invocation does not transfer', async () => {
   const lead = new CustomAgent(
     'lead',
     async function* (context) {
@@ -143,7 +143,7 @@ test('an agent that hands over and then ends the invocation hands over to nobody
   expect((await run()).map((event) => event.author)).toEqual(['lead']);
 });
 
-test('an agent of one’s own that hands over to nobody who exists fails the run', async () => {
+test('a custom agent that transfers to an unknown agent fails the run', async () => {
   const lead = new CustomAgent('lead', async function* (context) {
     yield context.createEvent({ actions: { transferToAgent: 'gone' } });
   });
@@ -151,7 +151,7 @@ test('an agent of one’s own that hands over to nobody who exists fails the run
   await expect(run()).rejects.toThrow('agent "lead": asked to transfer to "gone", but');
 });
 
-test('an agent that is run by one of one’s own may hand over, and the caller goes on after the target', async () => {
+test('an agent run by a custom agent may transfer, and the caller continues after the target', async () => {
   const helper = scripted('helper', ['helped']);
   const asker = scripted('asker', [transferTo('helper')], { subAgents: [helper] });
   const lead = new CustomAgent(
@@ -170,7 +170,7 @@ test('an agent that is run by one of one’s own may hand over, and the caller g
   ]);
 });
 
-test('chunks of the target come through as they are, and the call of a hand-over is no chunk to show', async () => {
+test('chunks of the target are yielded, and the transfer call is not a chunk', async () => {
   const helper = scripted('helper', [{ chunks: ['I ', 'can'] }]);
   const { run } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
   const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
@@ -183,7 +183,7 @@ test('chunks of the target come through as they are, and the call of a hand-over
   expect(hideTransfers(events).every((event) => event.author === 'helper')).toBe(true);
 });
 
-test('one tree of agents serves a thousand conversations at once, and no run changes an agent', async () => {
+test('one agent tree serves a thousand concurrent conversations unmodified', async () => {
   const speak = (request: LlmRequest): ScriptedStep => `I heard ${JSON.stringify(request.contents[0]?.parts)}`;
   const always = (step: ScriptedStep): ScriptedStep[] => Array.from({ length: 1000 }, () => step);
   const helper = scripted(

@@ -8,7 +8,7 @@ import { IDS, KEY } from './fixtures/scenario.ts';
 
 const calls = (name: string, id: string): ScriptedStep => ({ calls: [{ id, name, args: {} }] });
 
-test('a call that waits for its answer stays, with all that came since, until it is answered', async () => {
+test('a call without a response and all later events are not compacted', async () => {
   const steps = ['a1', calls('wait', 'w'), 'a3', 'a4', 'a5'];
   const { turns, runner, sent, summarizer } = await setUp({ compactionInterval: 1, steps });
   await turns(3);
@@ -30,7 +30,7 @@ test('a call is kept with its response when events are kept', async () => {
   expect(summarizer.texts).toEqual(['u1 call:c response:c a1']);
 });
 
-test('a further answer to a call that was summed up is told', async () => {
+test('a further response to a compacted call is sent', async () => {
   const steps = [calls('wait', 'w'), 'a1', 'a2'];
   const { turns, runner, sent } = await setUp({ compactionInterval: 1, steps });
   const answer = async (done: number) => {
@@ -43,7 +43,7 @@ test('a further answer to a call that was summed up is told', async () => {
   expect(sent()?.at(-1)).toBe('For context: `wait` tool returned result: {"done":100}');
 });
 
-test('a rewind to after what a summary stands for undoes the summary', async () => {
+test('a rewind into a compacted range undoes the summary', async () => {
   const { turns, runner, make, say, sent, stored } = await setUp({ compactionInterval: 3, overlapSize: 1 });
   await turns(3);
   const rewindBeforeInvocationId = (await stored()).find(({ content }) => textOf(content) === 'u2')?.invocationId ?? '';
@@ -55,7 +55,7 @@ test('a rewind to after what a summary stands for undoes the summary', async () 
   expect(sent()).toEqual(['(u1 a1 again a4 u4 a5)', 'more']);
 });
 
-test('events that a slow clock dates into the past are not taken for summed up', async () => {
+test('events with an early timestamp are not taken for compacted', async () => {
   const { turns, sessionService, make, sent, model } = await setUp({ compactionInterval: 2 });
   await turns(2);
   const slow = new Runner({
@@ -69,7 +69,7 @@ test('events that a slow clock dates into the past are not taken for summed up',
   expect(sent()).toEqual(['(u1 a1 u2 a2)', 'slow', 'a3', 'now']);
 });
 
-test('the agent that spoke last goes on when all it said was summed up', async () => {
+test('the last speaker continues if all its events were compacted', async () => {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });
   await sessionService.createSession(KEY);

@@ -3,7 +3,7 @@ import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { BEFORE, GO, IDS, KEY, setUp } from './fixtures/rewound-artifacts.ts';
 
-test('two rewinds at once come one after the other, and to the same', async () => {
+test('two concurrent rewinds run one after the other with the same result', async () => {
   const { rewind, view, stored, isPending } = await setUp();
   const [first, again] = await Promise.all([rewind(), rewind()]);
   expect(first.id).not.toBe(again.id);
@@ -13,7 +13,7 @@ test('two rewinds at once come one after the other, and to the same', async () =
   expect(await isPending()).toBe(false);
 });
 
-test('a turn whose agent would see wrong artifacts fails until they are right, and says so in the session', async () => {
+test('a turn fails with a stored error until artifacts of an unfinished rewind are restored', async () => {
   const { rewind, calls, stored, make, artifacts, sessions, agent, other, view, runner } = await setUp();
   agent.act = undefined;
   calls.listener = (name) => {
@@ -34,7 +34,7 @@ test('a turn whose agent would see wrong artifacts fails until they are right, a
   expect(await artifacts.listVersions({ ...KEY, filename: 'a' })).toEqual([0, 1, 2]);
 });
 
-test('what went wrong after the commit is reported', async () => {
+test('errors after the commit of a rewind are reported', async () => {
   const { rewind, calls, reported } = await setUp();
   calls.listener = (name) => {
     if (name === 'deleteArtifact' || name === 'releaseLease') throw new RangeError(`no ${name}`);
@@ -44,7 +44,7 @@ test('what went wrong after the commit is reported', async () => {
   expect(reported.map(String)).toEqual(['RangeError: no deleteArtifact', 'RangeError: no releaseLease']);
 });
 
-test('a rewind to before another that was not finished takes over what that left', async () => {
+test('a rewind to before an unfinished one takes over its work', async () => {
   const { rewind, calls, view, turn, other, second, isPending } = await setUp();
   const third = await turn({ c: 'c1' });
   calls.listener = (name) => {
@@ -57,7 +57,7 @@ test('a rewind to before another that was not finished takes over what that left
   expect(await isPending()).toBe(false);
 });
 
-test('a rewind to after one that was not finished finishes that', async () => {
+test('a rewind to after an unfinished one completes it', async () => {
   const { rewind, calls, view, other, sessions, stored, isPending } = await setUp();
   calls.listener = (name) => {
     if (name === 'saveArtifact') throw new RangeError('disk full');
@@ -70,7 +70,7 @@ test('a rewind to after one that was not finished finishes that', async () => {
   expect(await isPending()).toBe(false);
 });
 
-test('an artifact that a rewind deleted and that was made anew can be rewound again', async () => {
+test('an artifact that a rewind deleted and that was saved again can be rewound again', async () => {
   const { rewind, view, turn } = await setUp();
   await rewind();
   const third = await turn();
@@ -81,7 +81,7 @@ test('an artifact that a rewind deleted and that was made anew can be rewound ag
   expect(await view()).toEqual(BEFORE);
 });
 
-test('metadata of an artifact comes back with it', async () => {
+test('a rewind restores the metadata of an artifact', async () => {
   const { other, agent, artifacts, turn } = await setUp();
   agent.act = async function* act(context) {
     const artifact: Part = { text: 'kept' };

@@ -16,8 +16,8 @@ import {
   textsOf,
 } from './fixtures/asking-run.ts';
 
-describe.each([false, true])('a tool that asks for input, in a run that can be resumed: %s', (resumable) => {
-  test('pauses, and has the answer when it is run again', async () => {
+describe.each([false, true])('a tool that calls requestInput (resumable run: %s)', (resumable) => {
+  test('pauses the run and has the answer when it runs again', async () => {
     const { run } = await setUp({ resumable });
     const asked = await run(agentOf('bot', [ORDER]));
     const [question] = questions(asked);
@@ -30,7 +30,7 @@ describe.each([false, true])('a tool that asks for input, in a run that can be r
     await expect(run(agentOf('bot', []), answer(asked, 'small'))).rejects.toThrow('was answered already');
   });
 
-  test('may be asked for several things at once, and runs when the last one is answered, in any order', async () => {
+  test('may request several inputs at once and runs after the last answer, in any order', async () => {
     const { run } = await setUp({ resumable });
     const execute: Execute = (_, context) => {
       const [size, colour] = [context.getInput('size'), context.getInput('colour')];
@@ -51,7 +51,7 @@ describe.each([false, true])('a tool that asks for input, in a run that can be r
     expect(responses(rest)).toEqual([{ size: 5, colour: 'red' }]);
   });
 
-  test('may ask for one thing after the other, and keeps the answers', async () => {
+  test('may request inputs one after the other and keeps the answers', async () => {
     const { run } = await setUp({ resumable });
     const execute: Execute = (_, context) => {
       for (const key of ['size', 'colour'])
@@ -66,7 +66,7 @@ describe.each([false, true])('a tool that asks for input, in a run that can be r
     expect(textsOf(third)).toEqual(['ok']);
   });
 
-  test('is not run when the answer comes too late', async () => {
+  test('does not run if the answer expired', async () => {
     const { run, platform } = await setUp({ resumable, requestTtlMs: 1000 });
     const asked = await run(agentOf('bot', [ORDER]));
     platform.advance(1001);
@@ -74,7 +74,7 @@ describe.each([false, true])('a tool that asks for input, in a run that can be r
     expect(responses(rest)).toEqual([{ error: 'This tool call was not run: it was answered too late.' }]);
   });
 
-  test('several calls of a reply ask each for itself, and one message answers all', async () => {
+  test('may be called several times in a reply, and one message answers all', async () => {
     const { run } = await setUp({ resumable });
     const two = {
       calls: [
@@ -92,7 +92,7 @@ describe('an answer', () => {
   const responseSchema = z.object({ approved: z.boolean(), days: z.int().optional() });
   const execute: Execute = (_, context) => context.getInput() ?? context.requestInput({ responseSchema });
 
-  test('is what the schema lets through; the question says it as JSON Schema', async () => {
+  test('is validated against the schema, which the request has as JSON Schema', async () => {
     const { run } = await setUp();
     const asked = await run(agentOf('bot', [ORDER], execute));
     expect(questions(asked)[0]?.args?.['response_schema']).toMatchObject({
@@ -130,7 +130,7 @@ describe('an answer', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('may be an object that is called as the runtime calls an answer', async () => {
+  test("may be an object with the runtime's own field names", async () => {
     const asking: Execute = (_, context) =>
       context.getInput() ?? context.requestInput({ responseSchema: z.object({ result: z.number() }) });
     for (const response of [{ result: 3 }, { result: { result: 3 } }]) {
@@ -141,7 +141,7 @@ describe('an answer', () => {
     }
   });
 
-  test('given twice in one message is refused', async () => {
+  test('that is given twice in one message is refused', async () => {
     const { run } = await setUp();
     const [question] = questions(await run(agentOf('bot', [ORDER], execute)));
     const part = answerPart(question?.id, { result: { approved: true } });
@@ -151,7 +151,7 @@ describe('an answer', () => {
   });
 });
 
-test('a model is not told of questions for input, nor of their answers', async () => {
+test('a model gets neither input requests nor their answers', async () => {
   const { run } = await setUp();
   const asked = await run(agentOf('bot', [ORDER]));
   const matches = ({ contents }: { readonly contents: unknown }) =>
@@ -159,7 +159,7 @@ test('a model is not told of questions for input, nor of their answers', async (
   await run(agentOf('bot', [{ text: 'ok', expect: { matches } }]), answer(asked, 'large'));
 });
 
-test('a tool of an agent that is called as a tool asks in a run that can be resumed, and is told that it cannot in others', async () => {
+test('a tool inside AgentTool can request input in a resumable run, and gets an error otherwise', async () => {
   const tree = (lead: ScriptedStep[], helper: ScriptedStep[]) =>
     new LlmAgent({
       name: 'lead',

@@ -54,7 +54,7 @@ function textOf(event: Event | undefined): string | undefined {
   return event?.content?.parts?.[0]?.text?.split(' ').at(-1);
 }
 
-test('a run reads nothing again that this process knows', async () => {
+test('a run does not read again what this process knows', async () => {
   const { run, sessionService } = await setUp();
   for (const text of ['a', 'b', 'c', 'd', 'e']) await run(text);
   // A session's first run keeps nothing, so its events are read once.
@@ -64,7 +64,7 @@ test('a run reads nothing again that this process knows', async () => {
   expect(sessionService.read).toBe(0);
 });
 
-test('what another process appended in between is seen, in order', async () => {
+test('events appended by another process are read, in order', async () => {
   const { run, runner, sessionService, restart } = await setUp();
   await run('a');
   await run('b');
@@ -83,7 +83,7 @@ async function textsSeen(runner: Runner): Promise<(string | undefined)[]> {
   return event?.content?.parts?.[0]?.text?.split(' ') ?? [];
 }
 
-test('a session that was deleted and made again is new', async () => {
+test('a session that was deleted and created again is read anew', async () => {
   const { run, runner, sessionService } = await setUp();
   await run('a');
   await run('b');
@@ -94,7 +94,7 @@ test('a session that was deleted and made again is new', async () => {
   expect(session?.events).toHaveLength(2);
 });
 
-test('a session that was made again with as many events is new as well', async () => {
+test('a new session with as many events as the deleted one is read anew', async () => {
   const { run, runner, sessionService } = await setUp();
   await run('a');
   await run('b');
@@ -105,7 +105,7 @@ test('a session that was made again with as many events is new as well', async (
   expect(await textsSeen(runner)).toEqual(['new1', 'new2', 'new3', 'new4', 'z']);
 });
 
-test('a session that lost events, restored from a copy, is read whole', async () => {
+test('a session restored from a copy with fewer events is read anew', async () => {
   class Restored extends CountingService {
     isRestored = false;
     readonly configs: (GetSessionRequest['config'] | undefined)[] = [];
@@ -132,7 +132,7 @@ test('a session that lost events, restored from a copy, is read whole', async ()
   expect(sessionService.configs).toEqual([{ afterSeq: 4 }, { numRecentEvents: 100 }]);
 });
 
-test('a run that lost its session to another one leaves nothing wrong behind', async () => {
+test('a run that lost its session leaves no wrong cache entry', async () => {
   const { run, runner, restart } = await setUp();
   await run('a');
   await run('b');
@@ -144,7 +144,7 @@ test('a run that lost its session to another one leaves nothing wrong behind', a
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'lost', 'lost', '', 'x', 'x', 'z']);
 });
 
-test('an append that failed is not remembered', async () => {
+test('a failed append is not cached', async () => {
   class Failing extends CountingService {
     isFailing = false;
 
@@ -163,7 +163,7 @@ test('an append that failed is not remembered', async () => {
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', '', 'z']);
 });
 
-test('a window in between changes nothing for the next run', async () => {
+test('getSessionConfig of one run does not affect the next', async () => {
   const { run, runner } = await setUp();
   await run('a');
   await run('b');
@@ -171,7 +171,7 @@ test('a window in between changes nothing for the next run', async () => {
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'z']);
 });
 
-test('users with sessions of one id have each their own', async () => {
+test('users with sessions of one id have separate caches', async () => {
   const { run, runner, sessionService } = await setUp();
   await sessionService.createSession({ ...KEY, userId: 'v' });
   for (const text of ['a', 'b']) {
@@ -181,7 +181,7 @@ test('users with sessions of one id have each their own', async () => {
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'z']);
 });
 
-test('state is read anew by every run', async () => {
+test('every run reads state anew', async () => {
   class Remembering extends BaseAgent {
     protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event, void, void> {
       yield modelEvent('bot', JSON.stringify(session.state), {
@@ -197,7 +197,7 @@ test('state is read anew by every run', async () => {
   expect(JSON.parse(event?.content?.parts?.[0]?.text ?? '')).toEqual({ n: 2, 'app:x': 'elsewhere' });
 });
 
-test('with room for one session, each run of another pushes the first out, and nothing is wrong', async () => {
+test('with a cache of one session, runs of another evict it and stay correct', async () => {
   const { run, runner, sessionService } = await setUp({ sessionCache: { maxSessions: 1 } });
   await sessionService.createSession({ ...KEY, sessionId: 'other' });
   const other = (text: string) => runner.run({ userId: 'u', sessionId: 'other', newMessage: { parts: [{ text }] } });
@@ -209,7 +209,7 @@ test('with room for one session, each run of another pushes the first out, and n
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'c', 'c', 'z']);
 });
 
-test('an agent’s model sees the same contents warm and cold', async () => {
+test('a model gets the same contents warm and cold', async () => {
   const steps = ['one', 'two', 'three', 'four'];
   const model = new ScriptedModel([...steps, ...steps]);
   const agent = new LlmAgent({ name: 'bot', model });
@@ -221,7 +221,7 @@ test('an agent’s model sees the same contents warm and cold', async () => {
   expect(cold.sessionService.read).toBe(0 + 2 + 4 + 6);
 });
 
-test('one session served by two runners at once stays in order for both', async () => {
+test('a session used by two runners at once stays in order for both', async () => {
   const model = new ScriptedModel(Array.from({ length: 40 }, (_, index) => `answer${index}`));
   const even = await scenario({ model });
   const odd = even.restart();

@@ -20,7 +20,7 @@ describe('the options of workflow agents', () => {
   });
 });
 
-test('agents of one’s own stand among them, and what they leave out of their events is filled in', async () => {
+test('custom agents may stand between them, and missing event fields are filled in', async () => {
   const bare = new CustomAgent('bare', async function* () {
     yield createEvent({ content: { role: 'model', parts: [{ text: 'bare' }] } });
   });
@@ -45,21 +45,21 @@ test('agents of one’s own stand among them, and what they leave out of their e
   ]);
 });
 
-test('an agent without a model takes that of the nearest LLM agent above, whatever stands between', async () => {
+test('an agent without a model uses that of the nearest LlmAgent above it', async () => {
   const model = new ScriptedModel([transferTo('helper'), 'one']);
   const helper = new SequentialAgent({ name: 'helper', subAgents: [new LlmAgent({ name: 'leaf' })] });
   const { run } = await scenario({ agent: new LlmAgent({ name: 'top', model, subAgents: [helper] }) });
   expect((await run()).map(textOf).at(-1)).toBe('one');
 });
 
-test('an agent that finds no model fails its run and says so', async () => {
+test('an agent without any model fails its run with an error that says so', async () => {
   const { run } = await scenario({
     agent: new SequentialAgent({ name: 'steps', subAgents: [new LlmAgent({ name: 'leaf' })] }),
   });
   await expect(run()).rejects.toThrow('agent "leaf": has no model, and no LLM agent above it has one');
 });
 
-test('the global instruction is the root’s, for every agent of the tree', async () => {
+test('globalInstruction of the root applies to every agent of the tree', async () => {
   const model = new ScriptedModel([transferTo('helper'), 'done']);
   const helper = new LlmAgent({ name: 'helper', model, globalInstruction: 'Not mine.', instruction: 'Help.' });
   const root = new LlmAgent({ name: 'top', model, globalInstruction: 'Be {mood}.', subAgents: [helper] });
@@ -77,7 +77,7 @@ test('the global instruction is the root’s, for every agent of the tree', asyn
   expect(asked.requests[0]?.request.config.systemInstruction).toMatch(/^Be brief\.\n\nHelp\.\n\n/);
 });
 
-test('tools and instructions that the caller adds for a run reach only the called agent', async () => {
+test('tools and instructions that a caller adds reach only the called agent', async () => {
   const model = new ScriptedModel([{ calls: [{ name: 'exit_loop' }] }, 'again']);
   const worker = new LlmAgent({ name: 'worker', model, instruction: 'Work.' });
   const lead = new CustomAgent(
@@ -97,7 +97,7 @@ test('tools and instructions that the caller adds for a run reach only the calle
   expect(Object.keys(second?.toolsDict ?? {})).toEqual([]);
 });
 
-test('closing a runner closes every agent of the tree, and agents that are tools', async () => {
+test('closing a runner closes every agent of the tree, and agents in AgentTools', async () => {
   const closed: string[] = [];
   class Closing extends CustomAgent {
     override async close(): Promise<void> {

@@ -102,7 +102,7 @@ async function leftRun(calls: readonly FunctionCall[]) {
   return { runner, runnerOf, sessionService, platform, stored, open, params };
 }
 
-test('a run that is closed says so in an event, is open no more and is never resumed', async () => {
+test('closeRun stores an event, and the run is no longer open or resumable', async () => {
   const { runner, stored, open, params } = await leftRun([SECOND]);
   expect(await open()).toHaveLength(1);
   const told = await runner.closeRun(params);
@@ -112,7 +112,7 @@ test('a run that is closed says so in an event, is open no more and is never res
   await expect(runner.run({ ...REF, invocationId: params.invocationId })).rejects.toThrow(InvalidRequestError);
 });
 
-test('calls that have no answer get one: what the ledger has, or that they were interrupted', async () => {
+test('calls without a response get one, from the ledger or as interrupted', async () => {
   const { runner, stored, params, sessionService } = await leftRun([{ id: 'c1', name: 'quick' }, SECOND]);
   await runner.closeRun(params);
   const events = await stored();
@@ -125,7 +125,7 @@ test('calls that have no answer get one: what the ledger has, or that they were 
   expect((await sessionService.getSession(KEY))?.state).toEqual({ quick: 'done' });
 });
 
-test('the next turn of a model has every call with its answer', async () => {
+test("the model's next turn has a response for every call", async () => {
   const { runner, runnerOf, params } = await leftRun([{ id: 'c1', name: 'quick' }, SECOND]);
   await runner.closeRun(params);
   const model = new ScriptedModel(['well']);
@@ -135,7 +135,7 @@ test('the next turn of a model has every call with its answer', async () => {
   expect(parts).toEqual([['functionCall', 'functionCall'], ['functionResponse', 'functionResponse'], ['text']]);
 });
 
-test('a call whose answer comes later is left to be answered, in a new run', async () => {
+test('a long-running call stays open and is answered in a new run', async () => {
   const { runner, runnerOf, stored, params } = await leftRun([{ id: 'w1', name: 'wait' }, SECOND]);
   await runner.closeRun(params);
   expect((await stored()).flatMap(getFunctionResponses).map(({ id }) => id)).toEqual(['c2']);
@@ -144,7 +144,7 @@ test('a call whose answer comes later is left to be answered, in a new run', asy
   expect(events.findLast(({ content }) => content)?.content?.parts).toEqual([{ text: 'ready' }]);
 });
 
-test('a process that ends while it closes a run leaves it to be closed, and nothing is said twice', async () => {
+test('closeRun can be repeated after the process ended in it, and writes nothing twice', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
   sessionService.isDead = true;
   await expect(runner.closeRun(params)).rejects.toThrow('dead');
@@ -236,7 +236,7 @@ test.each([false, true])(
   },
 );
 
-test('a confirmed call that was interrupted, or did not begin, gets a response that says so', async () => {
+test('a confirmed call that was interrupted or never started gets a response that says so', async () => {
   for (const [lastAct, message] of [
     ['begins the call', 'cut off'],
     ['stores the answer', 'before the call began'],
@@ -248,7 +248,7 @@ test('a confirmed call that was interrupted, or did not begin, gets a response t
   }
 });
 
-test('a run of which nothing is stored is open no more, and nothing is written', async () => {
+test('closeRun of a run without stored events writes nothing', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
   await runner.closeRun(params);
   const { lease } = await sessionService.beginRun({ ...KEY, invocationId: 'e-none', resumable: true });
@@ -260,13 +260,13 @@ test('a run of which nothing is stored is open no more, and nothing is written',
   expect(await stored()).toEqual(before);
 });
 
-test('a session that is held is left alone when that is asked for', async () => {
+test('with onBusy reject closeRun throws if the session is busy', async () => {
   const { runner, params, sessionService } = await leftRun([SECOND]);
   await sessionService.acquireLease(KEY);
   await expect(runner.closeRun({ ...params, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
 });
 
-test('with onBusy interrupt the run of this process that has the session is told so, and its tools stop', async () => {
+test('with onBusy interrupt closeRun aborts the run of this process and its tools', async () => {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
   const gate = new Gate();
@@ -284,7 +284,7 @@ test('with onBusy interrupt the run of this process that has the session is told
   await failing;
 });
 
-test('an option that does not exist is refused', async () => {
+test('closeRun refuses an unknown option', async () => {
   const { runner, params } = await leftRun([SECOND]);
   const unknown = { ...params, force: true };
   await expect(runner.closeRun(unknown)).rejects.toThrow(ConfigurationError);

@@ -8,7 +8,7 @@ const REQUEST = { requestId: 'r-1' } as const;
 
 const idsOf = (events: readonly Event[]): string[] => events.map(({ id }) => id);
 
-test('a request that is sent again is the same run: its stored events come again, and nothing runs twice', async () => {
+test('a repeated request yields the stored events of its run, and nothing runs twice', async () => {
   let runs = 0;
   const look = new FunctionTool({ name: 'look', description: '', execute: () => ({ runs: ++runs }) });
   const model = [{ calls: [{ name: 'look' }] }, 'Seen.', 'Next.'];
@@ -27,7 +27,7 @@ test('a request that is sent again is the same run: its stored events come again
   expect([runs, await stored()]).toEqual([1, before]);
 });
 
-test('a request that is known is refused when that is asked for, and an option that makes no sense is too', async () => {
+test('with ifKnown reject a known request is refused, as is an invalid option', async () => {
   const { run } = await scenario({ model: ['One.'] });
   const [event] = await run('hi', REQUEST);
   const again = run('hi', { ...REQUEST, ifKnown: 'reject' });
@@ -39,7 +39,7 @@ test('a request that is known is refused when that is asked for, and an option t
     await expect(run('hi', { requestId })).rejects.toThrow(/requestId/);
 });
 
-test('a request whose run is in flight waits for its end, and a reader that gives up does not end it', async () => {
+test('a repeated request waits for the end of a run in flight, and a reader that leaves does not end it', async () => {
   const gate = new Gate();
   const { start, run, restart } = await scenario({ model: [{ text: 'Done.', gate }] });
   const first = run('hi', REQUEST);
@@ -59,7 +59,7 @@ test('a request whose run is in flight waits for its end, and a reader that give
   expect(idsOf(await following)).toEqual(idsOf(await first));
 });
 
-test('a request whose run was left resumes it, or closes it when it cannot be resumed', async () => {
+test('a repeated request resumes its unfinished run, or closes it if it is not resumable', async () => {
   for (const resumable of [true, false]) {
     const gate = new Gate();
     const { start, restart, runner, sessionService } = await scenario({ model: [{ text: 'never', gate }], resumable });
@@ -84,7 +84,7 @@ test('a request whose run was left resumes it, or closes it when it cannot be re
   }
 });
 
-test('an answer that is sent again gets what came of it, and not what its run said before', async () => {
+test('a repeated answer yields only what followed it', async () => {
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
   const model = [{ calls: [{ id: 'c', name: 'wait' }] }, 'Thanks.'];
   const { run, stored } = await scenario({ model, agent: { tools: [wait] }, resumable: true });
@@ -97,7 +97,7 @@ test('an answer that is sent again gets what came of it, and not what its run sa
   expect(await stored()).toEqual(before);
 });
 
-test('a request that was refused can be sent again with its id', async () => {
+test('a refused request can be sent again with its id', async () => {
   const { run, sessionService } = await scenario({ model: ['One.'] });
   const answer = { functionResponse: { id: 'unknown', name: 'f', response: {} } };
   await expect(run(answer, REQUEST)).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });

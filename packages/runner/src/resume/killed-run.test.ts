@@ -78,7 +78,7 @@ async function undisturbed(idempotent: boolean, makeTree = flowTree) {
   return { events: await stored(), ran, commits: counted.commits() };
 }
 
-describe.each([false, true])('a run that is killed, right after the commit: %s', (isAfter) => {
+describe.each([false, true])('a run killed right after the commit: %s', (isAfter) => {
   test.each([
     ['agents of all kinds', flowTree, 60],
     ["an agent of one's own, and answers in a shape", customTree, 25],
@@ -106,7 +106,7 @@ describe.each([false, true])('a run that is killed, right after the commit: %s',
     }
   });
 
-  test('runs no tool twice that is not idempotent, and reports the one that was cut off', async () => {
+  test('repeats no tool that is not idempotent, and reports the interrupted one', async () => {
     const whole = await undisturbed(false);
     let interrupted = 0;
     for (let at = 1; at <= whole.commits; at++) {
@@ -131,7 +131,7 @@ describe.each([false, true])('a run that is killed, right after the commit: %s',
   });
 });
 
-test('a run that is killed with the answer of a person is resumed, and what they confirmed is done once', async () => {
+test("a run killed with a person's answer is resumed, and the confirmed call runs once", async () => {
   const tree = (tool: Tool) => {
     const confirmed = (name: string) => {
       const inner = tool(name);

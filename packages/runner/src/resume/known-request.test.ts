@@ -59,7 +59,7 @@ test.each([true, false])(
   },
 );
 
-test('an answer is known while its run goes on and while it waits for the next answer', async () => {
+test('an answer is known while its run continues and while it waits for the next answer', async () => {
   const gate = new Gate();
   const model = [WAIT, { calls: [{ id: 'd', name: 'wait' }], gate }, 'Done.'];
   const { run, restart, stored } = await scenario({ model, agent: { tools }, resumable: true });
@@ -81,7 +81,7 @@ test('an answer is known while its run goes on and while it waits for the next a
   expect(textsOf(await run(answer({}, 'd'), { requestId: 'r-3' }))).toEqual(['Done.']);
 });
 
-test('another message under a request id that is known is refused, and changes nothing', async () => {
+test('another message with a known requestId is refused and changes nothing', async () => {
   const confirmed = new FunctionTool({ name: 'buy', description: '', requireConfirmation: true, execute: () => 'ok' });
   const model = [WAIT, 'Thanks.', { calls: [{ id: 'b', name: 'buy' }] }, 'Bought.'];
   const { run, stored, runner } = await scenario({ model, agent: { tools: [wait, confirmed] }, resumable: true });
@@ -119,7 +119,7 @@ test('another message under a request id that is known is refused, and changes n
   expect((await runner.listOpenRuns()).runs).toEqual([]);
 });
 
-test('a message that a plugin replaced, or whose files were saved, is known by what is stored of it', async () => {
+test('a message replaced by a plugin, or with saved files, is recognised by its original', async () => {
   class Replacing extends BasePlugin {
     constructor() {
       super('replacing');
@@ -145,7 +145,7 @@ test('a message that a plugin replaced, or whose files were saved, is known by w
   await expect(saving.run([{ text: 'see' }, file], REQUEST)).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED' });
 });
 
-test('a request that resumes takes up a run that was left, in its own stream, and follows any other', async () => {
+test('ifKnown resume takes up an unfinished run in its own stream, and follows any other', async () => {
   const gate = new Gate();
   const { start, run, restart } = await scenario({
     model: [WAIT, { text: 'never', gate }],
@@ -168,7 +168,7 @@ test('a request that resumes takes up a run that was left, in its own stream, an
   expect((await next.runner.listOpenRuns()).runs).toEqual([]);
 });
 
-test('a request whose process was lost before its message was stored is run when it is sent again', async () => {
+test('a request whose process died before its message was stored runs when it is sent again', async () => {
   const { run, sessionService, stored } = await scenario({ model: ['One.', 'Two.'] });
   for (const leaveOpen of [false, true]) {
     const requestId = `r-${leaveOpen}`;

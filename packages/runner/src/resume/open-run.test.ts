@@ -64,7 +64,7 @@ async function* untilAborted(stream: AsyncGenerator<Event, void, void>): AsyncGe
 }
 
 describe('an open run', () => {
-  test('is a resumable run while it is under way, and none afterwards', async () => {
+  test('is a resumable run from its start until its end', async () => {
     const gate = new Gate();
     const { runner, open } = await setUp(halting(gate));
     const stream = runner.runAsync(saying());
@@ -91,7 +91,7 @@ describe('an open run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is left by a process that is about to end, as often as it takes, and comes to its end', async () => {
+  test('is left by processes that shut down, any number of times, and completes', async () => {
     const gate = new Gate();
     const { runner, open, hi, controller, stored } = await setUp(halting(gate));
     const running = runner.run(hi);
@@ -113,7 +113,7 @@ describe('an open run', () => {
     expect((await stored()).at(-1)?.object).toBe('runner.end');
   });
 
-  test('has an end when it is cancelled, and is not resumed', async () => {
+  test('ends when it is cancelled, and is not resumed', async () => {
     const gate = new Gate();
     const { runner, open, hi, controller, stored } = await setUp(halting(gate));
     const running = runner.run(hi);
@@ -129,13 +129,13 @@ describe('an open run', () => {
     expect(await stored()).toEqual(events);
   });
 
-  test('is over when nobody reads it any more', async () => {
+  test('ends when its reader leaves', async () => {
     const { runner, open, hi } = await setUp(halting(new Gate()));
     for await (const _event of runner.runAsync(hi)) break;
     expect(await open()).toEqual([]);
   });
 
-  test('is over when it failed', async () => {
+  test('ends when it fails', async () => {
     const { runner, open } = await setUp(async function* () {
       yield modelEvent('bot', 'one');
       throw new TypeError('broken');
@@ -144,7 +144,7 @@ describe('an open run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is left when its failure could not be stored', async () => {
+  test('stays open if its failure could not be stored', async () => {
     const { runner, open, sessionService, platform } = await setUp(async function* () {
       yield modelEvent('bot', 'one');
       sessionService.fails = 'appendEvent';
@@ -155,7 +155,7 @@ describe('an open run', () => {
     await expect(platform.drain()).rejects.toThrow('no disk');
   });
 
-  test('is over while it waits for an answer', async () => {
+  test('ends while it waits for an answer', async () => {
     const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
     const model = new ScriptedModel([{ calls: [{ id: 'c1', name: 'wait' }] }]);
     const { runner, open } = await setUp(new LlmAgent({ name: 'bot', model, tools: [wait] }));
@@ -163,7 +163,7 @@ describe('an open run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is none of which the message could not be stored', async () => {
+  test('does not exist if its message could not be stored', async () => {
     const { runner, open, sessionService } = await setUp(halting(new Gate()));
     sessionService.fails = 'beginRun';
     await expect(runner.run(saying())).rejects.toThrow('no disk');
@@ -171,7 +171,7 @@ describe('an open run', () => {
   });
 });
 
-describe('a run that is resumed', () => {
+describe('a resumed run', () => {
   async function left(script: Script, config: RunConfig = {}) {
     const setup = await setUp(script);
     const { runner, hi, controller, open } = setup;
@@ -181,14 +181,14 @@ describe('a run that is resumed', () => {
     return { ...setup, params: { userId: 'u', sessionId: 's', invocationId: run?.invocationId ?? '' } };
   }
 
-  test('stays open when its session cannot be read', async () => {
+  test('stays open if its session cannot be read', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
     sessionService.fails = 'beginRun';
     await expect(runner.run(params)).rejects.toThrow('no disk');
     expect(await open()).toMatchObject([{ invocationId: params.invocationId, heldUntilMs: 0 }]);
   });
 
-  test('stays as it was when it is refused, also when it can never be resumed, until it is closed', async () => {
+  test('stays open if it is refused, until it is closed', async () => {
     const { runner, open, params, sessionService } = await left(halting(new Gate()));
     await runner.rewindAsync({ userId: 'u', sessionId: 's', rewindBeforeInvocationId: params.invocationId });
     const before = await open();
@@ -200,7 +200,7 @@ describe('a run that is resumed', () => {
     await sessionService.releaseLease(await sessionService.acquireLease({ ...KEY, onBusy: 'reject' }));
   });
 
-  test('goes as it was begun, unless it is told otherwise', async () => {
+  test('keeps its options unless others are given', async () => {
     const gate = new Gate();
     gate.open();
     const script: Script = async function* (context) {
@@ -215,7 +215,7 @@ describe('a run that is resumed', () => {
     expect(events.at(-1)?.object).toBe('runner.completion');
   });
 
-  test('tells what it said before, when it is asked to', async () => {
+  test('yields its earlier events with replay', async () => {
     const gate = new Gate();
     gate.open();
     const { runner, params } = await left(halting(gate));
@@ -227,7 +227,7 @@ describe('a run that is resumed', () => {
     expect(await started).toBe(true);
   });
 
-  test('does not start when it does not get its session', async () => {
+  test('does not start without its session', async () => {
     const { runner, params, sessionService } = await left(halting(new Gate()));
     const lease = await sessionService.acquireLease(KEY);
     const stream = runner.runAsync({ ...params, runConfig: { onBusy: 'reject' } });

@@ -14,8 +14,8 @@ import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 import { agentOf, answer, KEY, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
 
-describe('a call whose answer comes later pauses what is around it', () => {
-  test('a sequence goes on with the rest of its agents after the answer', async () => {
+describe('a long-running call pauses the agents around it', () => {
+  test('a sequence continues with its other agents after the response', async () => {
     const { run, begin, stored } = await setUp();
     const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
       new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first), agentOf('follows', second)] });
@@ -27,7 +27,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     await expect(run(tree([], []), { invocationId })).rejects.toThrow(/has ended/);
   });
 
-  test('a loop goes on with its round and then with the next', async () => {
+  test('a loop continues its round and starts the next', async () => {
     const { run, begin } = await setUp();
     const tree = (first: ScriptedStep[], second: ScriptedStep[]) =>
       new LoopAgent({ name: 'loop', maxIterations: 2, subAgents: [agentOf('a', first), agentOf('b', second)] });
@@ -36,7 +36,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     expect(textsOf(rest)).toEqual(['b: b1', 'a: a2', 'b: b2']);
   });
 
-  test('the agent that was handed the conversation has it still', async () => {
+  test('an agent that got control by a transfer keeps it', async () => {
     const { run, begin } = await setUp();
     const handOver = { calls: [{ name: 'transfer_to_agent', args: { agent_name: 'helper' } }] };
     const tree = (front: ScriptedStep[], helper: ScriptedStep[]) =>
@@ -45,7 +45,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     expect(textsOf(await run(tree([], ['ready']), { invocationId, ...answer('c1') }))).toEqual(['helper: ready']);
   });
 
-  test('agents side by side wait each for its own answer, and what comes after them for all', async () => {
+  test('parallel agents wait for their own responses, and the next agent for all', async () => {
     const { run, begin } = await setUp();
     const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
     const tree = (left: ScriptedStep[], right: ScriptedStep[], last: ScriptedStep[]) =>
@@ -64,7 +64,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     ]);
   });
 
-  test('resumed without the answer, it waits on; a reply with two such calls waits for both', async () => {
+  test('resumed without the response it waits, and a reply with two such calls waits for both', async () => {
     const { run, begin } = await setUp();
     const two = { calls: [WAIT.calls[0], { id: 'c2', name: 'wait' }] } as ScriptedStep;
     const { invocationId } = await begin(agentOf('bot', [two]));
@@ -73,7 +73,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
     expect(textsOf(await run(agentOf('bot', ['both']), { invocationId, ...answer('c1') }))).toEqual(['bot: both']);
   });
 
-  test('a call that a person has to confirm is run with the answer, once, and the sequence goes on', async () => {
+  test('a call that needs confirmation runs once with the answer, and the sequence continues', async () => {
     const { run, begin } = await setUp();
     let paid = 0;
     const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => ++paid });
@@ -95,7 +95,7 @@ describe('a call whose answer comes later pauses what is around it', () => {
   });
 });
 
-describe('a run that cannot be resumed is refused, and nothing is written', () => {
+describe('a run that cannot be resumed is refused and nothing is written', () => {
   test.each([
     ['one that the session does not have', 'e-unknown', true, {}, RunNotFoundError],
     ['one that was not resumable', undefined, false, {}, InvalidRequestError],
@@ -132,7 +132,7 @@ describe('a run that cannot be resumed is refused, and nothing is written', () =
   });
 });
 
-test('a run that cannot be resumed stores nothing of how far it comes', async () => {
+test('a run that is not resumable stores no progress', async () => {
   const { begin, stored } = await setUp();
   await begin(new SequentialAgent({ name: 'flow', subAgents: [agentOf('a', ['one']), agentOf('b', ['two'])] }), false);
   for (const { actions } of await stored()) {
@@ -141,7 +141,7 @@ test('a run that cannot be resumed stores nothing of how far it comes', async ()
   }
 });
 
-test('model calls of before count, and an agent of one’s own goes on from its checkpoint', async () => {
+test('earlier model calls count, and a custom agent continues from its checkpoint', async () => {
   const { run, begin } = await setUp();
   class Steps extends BaseAgent {
     override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

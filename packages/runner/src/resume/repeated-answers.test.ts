@@ -5,7 +5,7 @@ import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { agentOf, answer, KEY, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
 
-describe('a run that is answered many times goes on each time, wherever in the session its answers are', () => {
+describe('a run resumes with each of many answers, wherever they are in the session', () => {
   test.each([0, 1, 2, 3, 5])('with %i tool calls between two answers', async (calls) => {
     const { run, begin, stored } = await setUp();
     const note = new FunctionTool({ name: 'note', description: '', execute: () => 'noted' });
@@ -20,7 +20,7 @@ describe('a run that is answered many times goes on each time, wherever in the s
     expect(new Set((await stored()).map(({ invocationId }) => invocationId)).size).toBe(1);
   });
 
-  test('and of runs that answer one another no more is read than the call and its run', async () => {
+  test('of a chain of runs that answer each other only the call and its run are read', async () => {
     const { run, begin, sessionService } = await setUp();
     const bot = (round: number) => agentOf('bot', [{ calls: [{ id: `c${round}`, name: 'wait' }] }]);
     await begin(bot(0), false);
@@ -37,7 +37,7 @@ describe('a run that is answered many times goes on each time, wherever in the s
   });
 });
 
-test('a run that goes on does not ask a model again that went on with the answer in another run', async () => {
+test('a resumed run does not call a model again that another run continued with the answer', async () => {
   const { run, begin, stored, sessionService } = await setUp();
   const flow = (first: ScriptedStep[], second: ScriptedStep[]) =>
     new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first), agentOf('follows', second)] });

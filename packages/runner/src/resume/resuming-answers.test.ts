@@ -6,11 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 import { agentOf, answer, KEY, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
 
-describe('an answer alone goes on with the run that asked', () => {
+describe('an answer resumes the run that asked', () => {
   const flow = (first: ScriptedStep[], second: ScriptedStep[], config: object = {}) =>
     new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first, config), agentOf('follows', second)] });
 
-  test('to its end, under its own id, when the result of a long-running call comes', async () => {
+  test('under its id until its end, for the result of a long-running call', async () => {
     const { run, begin, stored } = await setUp();
     const { invocationId } = await begin(flow([WAIT], []));
     const rest = await run(flow(['ready'], ['followed']), answer('c1'));
@@ -20,7 +20,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(textsOf(await run(flow(['more'], []), answer('c1')))).toEqual(['asks: more']);
   });
 
-  test('to its end, once the call is confirmed', async () => {
+  test('until its end, once the call is confirmed', async () => {
     const { run, begin } = await setUp();
     const pay = new FunctionTool({ name: 'pay', description: '', requireConfirmation: true, execute: () => 'paid' });
     const tools = { tools: [pay] };
@@ -33,7 +33,7 @@ describe('an answer alone goes on with the run that asked', () => {
     await expect(run(flow([], []), { newMessage })).rejects.toThrow(InvalidMessageError);
   });
 
-  test('and its stream has the id of that run as soon as it has an event', async () => {
+  test("whose stream has the run's id with its first event", async () => {
     const { runnerOf, begin } = await setUp();
     const { invocationId } = await begin(flow([WAIT], []));
     const runner = runnerOf(flow(['ready'], ['followed']));
@@ -45,7 +45,7 @@ describe('an answer alone goes on with the run that asked', () => {
     await stream.return();
   });
 
-  test('also when something else was said, or another run asked, in between', async () => {
+  test("even if another message or another run's request came between", async () => {
     const { run, begin } = await setUp();
     const first = await begin(flow([WAIT], []));
     const { invocationId } = await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
@@ -59,7 +59,7 @@ describe('an answer alone goes on with the run that asked', () => {
     ]);
   });
 
-  test('of two runs whose models gave their calls one id, the run whose stored id it names', async () => {
+  test('of two runs with the same call id, the one whose stored id it names', async () => {
     const { run, begin } = await setUp();
     const older = await begin(flow([WAIT], []));
     const newer = await begin(flow([WAIT], []));
@@ -70,7 +70,7 @@ describe('an answer alone goes on with the run that asked', () => {
     await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/has ended/);
   });
 
-  test('and a run that is named takes answers to its own calls alone', async () => {
+  test('and a named run accepts answers to its own calls only', async () => {
     const { run, begin, stored } = await setUp();
     const { invocationId } = await begin(flow([WAIT], []));
     await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
@@ -79,7 +79,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('and not with several at once, which are to be answered one after the other', async () => {
+  test('one run per message; answers to several are refused', async () => {
     const { run, begin, stored } = await setUp();
     await begin(flow([WAIT], []));
     await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
@@ -88,7 +88,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('unless that was closed: then the agent that asked is told of it in a run of its own', async () => {
+  test('unless that was closed: then the agent gets the answer in a new run', async () => {
     const { run, begin, runnerOf } = await setUp();
     const { events, invocationId } = await begin(flow([WAIT], []));
     await runnerOf(flow([], [])).closeRun({ userId: 'u', sessionId: 's', invocationId, reason: 'enough' });
@@ -97,7 +97,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(rest[0]?.invocationId).not.toBe(events[0]?.invocationId);
   });
 
-  test('but not when a plugin makes it of something else, or something else of it', async () => {
+  test('but not if a plugin turns another message into it, or it into another', async () => {
     const { begin, stored, sessionService } = await setUp();
     await begin(flow([WAIT], []));
     const before = await stored();
@@ -116,7 +116,7 @@ describe('an answer alone goes on with the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('is looked up again when the session is there: the run may have come to its end meanwhile', async () => {
+  test('determined again when the session is locked, as the run may have ended', async () => {
     const { begin, run, sessionService } = await setUp();
     await begin(flow([WAIT], []));
     const lease = await sessionService.acquireLease(KEY);
