@@ -20,7 +20,8 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],
-  eventloom: ['.'],
+  '@eventloom/adk': ['.'],
+  eventloom: ['.', './adk'],
 };
 
 /** Export keys that are not pinned, and pinned ones that are gone. */

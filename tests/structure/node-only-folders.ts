@@ -7,4 +7,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/server/src/node',
   'packages/testing/src/fake-gemini',
   'packages/quickjs/src/node',
+  'packages/adk/src/node',
 ];

@@ -1,3 +1,4 @@
+import { App, RoutedAgent, RoutedLlm } from '@eventloom/adk';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
@@ -60,6 +61,7 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],
+  App: ['rootAgents', 'rootAgent', (options: object) => new App({ name: 'app', rootAgent: agent, ...options })],
   BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
   BuiltInPlanner: ['thinking_config', 'thinkingConfig', (options) => new BuiltInPlanner(options)],
   channel: ['reducers', 'reducer', (options: object) => channel({}, options)],
@@ -104,6 +106,12 @@ const CASES: Readonly<Record<string, Case>> = {
   QuickJsCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsCodeExecutor(options)],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
   R2ArtifactService: ['buckets', 'bucket', (options) => new R2ArtifactService(options)],
+  RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],
+  RoutedLlm: [
+    'routers',
+    'router',
+    (options: object) => new RoutedLlm({ models: {}, router: () => undefined, ...options }),
+  ],
   Runner: ['session_service', 'sessionService', (options) => new Runner(options)],
   'Runner: eventsCompaction': ['interval', 'compactionInterval', compacting],
   'Runner: runConfig': [
@@ -125,6 +133,10 @@ const CASES: Readonly<Record<string, Case>> = {
   StateGraph: ['channel', 'channels', (options: object) => new StateGraph({ name: 'g', ...options })],
   testContext: ['states', 'state', (options) => testContext(options)],
 };
+
+function routes() {
+  return { agents: {}, router: () => undefined };
+}
 
 function toolOf() {
   return { name: 'f', description: '', execute: () => 1 };

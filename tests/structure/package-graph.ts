@@ -27,6 +27,8 @@ export const allowedEdges: AllowedEdges = {
   live: ['multi-agent', 'llm-agent', 'runner', 'server'],
   server: ['runner'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
+  // Names of another library over all that Eventloom has.
+  adk: 'all',
   eventloom: 'all',
 };
 

@@ -45,8 +45,9 @@ test('the names of a large entry are grouped by task', () => {
   expect(ungroupedNames(all)).toEqual([]);
 });
 
-test('no two public names are alike for different things', () => {
-  expect(ambiguousNames(all)).toEqual([]);
+test('no two public names are alike for different things, except for the names of another library', () => {
+  const own = all.filter(({ specifier }) => specifier !== '@eventloom/adk');
+  expect(ambiguousNames(own)).toEqual([]);
 });
 
 describe('a reference', () => {

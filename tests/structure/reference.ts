@@ -1,6 +1,7 @@
 import type { Comment, Node, Statement } from 'oxc-parser';
 import { dirname, join } from 'node:path/posix';
 import { parseModule } from './module-syntax.ts';
+import { starExports } from './public-api.ts';
 import type { SourceFile, Workspace } from './repository.ts';
 
 /** A public name with what its declaration says of it. */
@@ -47,6 +48,8 @@ export function readEntries(workspace: Workspace, packages: readonly Workspace[]
   return Object.entries(exports).flatMap(([key, source]) => {
     if (key === './internal' || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
+    // The page of the package whose names the entry passes on has them.
+    if (starExports([readFile(path, packages)]).length > 0) return [];
     const names = namesOf(readFile(path, packages), packages);
     return [{ specifier: `${packageName}${key.slice(1)}`, names }];
   });

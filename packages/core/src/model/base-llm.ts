@@ -18,6 +18,8 @@ export type ModelResolver = (model: string) => BaseLlm | undefined;
  * }
  */
 export abstract class BaseLlm {
+  /** Names and patterns of the models that the class serves, for `LLMRegistry` of `@eventloom/adk`. Default: none. */
+  static readonly supportedModels: readonly (string | RegExp)[] = [];
   /** The model's name at its service. */
   readonly model: string;
 

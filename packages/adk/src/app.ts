@@ -1,0 +1,71 @@
+import { type BaseAgent, type BasePlugin, ConfigurationError, isBaseAgent } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+
+/** Setting of an app: can its runs be resumed? */
+export interface ResumabilityConfig {
+  /** True stores the progress of runs, so that they can be resumed. */
+  readonly isResumable: boolean;
+}
+
+/** Creates a resumability config. Default: not resumable. */
+export function createResumabilityConfig({
+  isResumable = false,
+}: Partial<ResumabilityConfig> = {}): ResumabilityConfig {
+  return { isResumable };
+}
+
+/** Options of an `App`. */
+export interface AppOptions {
+  /** Letters, digits, `_` and `-`, starting with a letter. `user` is reserved. */
+  readonly name: string;
+  readonly rootAgent: BaseAgent;
+  /** Plugins of every run of the app. Default: none. */
+  readonly plugins?: BasePlugin[] | undefined;
+  /** Default: runs cannot be resumed. */
+  readonly resumabilityConfig?: ResumabilityConfig | undefined;
+}
+
+const OPTIONS: OptionNames<AppOptions> = { name: true, rootAgent: true, plugins: true, resumabilityConfig: true };
+
+/**
+ * A root agent with the plugins and the settings that its runs share. A `Runner` takes it as `app`.
+ *
+ * @example
+ * const app = new App({ name: 'weather', rootAgent, plugins: [new LoggingPlugin()] });
+ * const runner = new InMemoryRunner({ app });
+ */
+export class App {
+  readonly name: string;
+  readonly rootAgent: BaseAgent;
+  readonly plugins: BasePlugin[];
+  readonly resumabilityConfig: ResumabilityConfig | undefined;
+
+  /** @throws ConfigurationError for an invalid name, without an agent, and for an option that does not exist */
+  constructor(options: AppOptions) {
+    checkKnown('App', OPTIONS, options);
+    validateAppName(options.name);
+    if (!isBaseAgent(options.rootAgent))
+      throw new ConfigurationError(`App "${options.name}": rootAgent must be an agent, such as new LlmAgent({ … })`);
+    this.name = options.name;
+    this.rootAgent = options.rootAgent;
+    this.plugins = options.plugins ?? [];
+    this.resumabilityConfig = options.resumabilityConfig;
+  }
+
+  get '~eventloom.adk-app'(): true {
+    return true;
+  }
+}
+
+/** Checks the name of an app. @throws ConfigurationError for an invalid name */
+export function validateAppName(name: string): void {
+  if (!/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name) || name === 'user')
+    throw new ConfigurationError(
+      `App: the name must start with a letter and have only letters, digits, _ and -, and not be "user"; it is ${JSON.stringify(name)}`,
+    );
+}
+
+/** Returns true for an `App`, including one of another loaded copy of this package. */
+export function isApp(value: unknown): value is App {
+  return typeof value === 'object' && value !== null && '~eventloom.adk-app' in value;
+}

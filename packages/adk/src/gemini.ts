@@ -1,0 +1,83 @@
+import { ConfigurationError } from '@eventloom/core';
+import { Gemini, type GeminiOptions } from '@eventloom/gemini';
+import { readVariable } from '#environment';
+
+/** The parameters of a Gemini model: those of `@eventloom/gemini`, of which the environment gives what is missing. */
+export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
+  /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
+  readonly model?: string | undefined;
+}
+
+/** The parameters of a Gemini model after the environment was read. */
+export interface GeminiSettings {
+  readonly model: string | undefined;
+  readonly vertexai: boolean;
+  readonly project: string | undefined;
+  readonly location: string | undefined;
+  readonly apiKey: string | undefined;
+}
+
+const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
+
+/**
+ * Completes the parameters of a Gemini model from the environment, on Node. `GOOGLE_GENAI_USE_ENTERPRISE` or `GOOGLE_GENAI_USE_VERTEXAI`
+ * selects Vertex AI with `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`; otherwise the key is the first of `GOOGLE_GENAI_API_KEY`,
+ * `GOOGLE_API_KEY` and `GEMINI_API_KEY`. Parameters that are given take precedence.
+ * @throws ConfigurationError for Vertex AI without a project or a location
+ */
+export function geminiInitParams(
+  given: Pick<GeminiParams, 'model' | 'vertexai' | 'project' | 'location' | 'apiKey'>,
+): GeminiSettings {
+  const vertexai = given.vertexai === true || usesVertexAi();
+  if (!vertexai) {
+    const apiKey = given.apiKey || KEYS.map(readVariable).find((key) => key !== undefined);
+    return { model: given.model, vertexai, project: given.project, location: given.location, apiKey };
+  }
+  const project = given.project || readVariable('GOOGLE_CLOUD_PROJECT');
+  const location = given.location || readVariable('GOOGLE_CLOUD_LOCATION');
+  if (!project) throw new ConfigurationError(missingOfVertexAi('project', 'GOOGLE_CLOUD_PROJECT'));
+  if (!location) throw new ConfigurationError(missingOfVertexAi('location', 'GOOGLE_CLOUD_LOCATION'));
+  return { model: given.model, vertexai, project, location, apiKey: given.apiKey };
+}
+
+function missingOfVertexAi(option: string, variable: string): string {
+  return `Gemini: Vertex AI needs a ${option}; write new Gemini({ model, vertexai: true, project, location }), or set ${variable}`;
+}
+
+function usesVertexAi(): boolean {
+  const value = readVariable('GOOGLE_GENAI_USE_ENTERPRISE') ?? readVariable('GOOGLE_GENAI_USE_VERTEXAI') ?? '';
+  return ['true', '1'].includes(value.toLowerCase());
+}
+
+/**
+ * A Gemini model whose key, or whose project and location of Vertex AI, come from the environment on Node unless they are given.
+ *
+ * @example
+ * const model = new Gemini({ model: 'gemini-flash-latest' });
+ */
+export class AdkGemini extends Gemini {
+  static override readonly supportedModels: readonly (string | RegExp)[] = [
+    /gemini-.*/,
+    /projects\/.+\/locations\/.+\/endpoints\/.+/,
+    /projects\/.+\/locations\/.+\/publishers\/google\/models\/gemini.+/,
+  ];
+  readonly vertexai: boolean;
+  readonly project: string | undefined;
+  readonly location: string | undefined;
+
+  /** @throws ConfigurationError without a key or a project, and for an option name that this version does not know */
+  constructor(params: GeminiParams = {}) {
+    const { model = 'gemini-2.5-flash', client } = params;
+    const { vertexai, project, location, apiKey } = client
+      ? { ...params, vertexai: params.vertexai ?? false }
+      : geminiInitParams(params);
+    if (!client && !vertexai && !apiKey)
+      throw new ConfigurationError(
+        'Gemini: there is no API key; set GEMINI_API_KEY in the environment or in a file .env, or write new Gemini({ model, apiKey })',
+      );
+    super({ ...params, model, vertexai, project, location, apiKey });
+    this.vertexai = vertexai;
+    this.project = project;
+    this.location = location;
+  }
+}

@@ -1,0 +1,67 @@
+import { type BaseLlm, ConfigurationError, type ModelResolver } from '@eventloom/core';
+import { AdkGemini } from './gemini.ts';
+
+/** A class of models that `LLMRegistry` can create. */
+export interface BaseLlmType {
+  new (params: { readonly model: string }): BaseLlm;
+  /** Names and patterns of the models that the class serves. A pattern must match the whole name. */
+  readonly supportedModels: readonly (string | RegExp)[];
+}
+
+/**
+ * Classes of models by the names that they serve. Runners of this package create the model of a name with it. It serves the whole process, as in
+ * the ADK; Gemini is registered.
+ *
+ * @example
+ * LLMRegistry.register(MyModel);
+ * const agent = new LlmAgent({ name: 'helper', model: 'my-model-1' });
+ */
+export class LLMRegistry {
+  static readonly #classes = new Map<string, { readonly pattern: RegExp; readonly type: BaseLlmType }>();
+
+  static {
+    LLMRegistry.register(AdkGemini);
+  }
+
+  /** Registers a class for its `supportedModels`. A later class takes over the same name or pattern. */
+  static register(type: BaseLlmType): void {
+    for (const name of type.supportedModels) {
+      const [source, flags] = name instanceof RegExp ? [name.source, name.flags] : [name, ''];
+      LLMRegistry.#classes.set(`${flags}:${source}`, { pattern: new RegExp(`^(?:${source})$`, flags), type });
+    }
+  }
+
+  /** Returns the class that serves a model. @throws ConfigurationError if none does */
+  static resolve(model: string): BaseLlmType {
+    const type = LLMRegistry.#find(model);
+    if (!type)
+      throw new ConfigurationError(
+        `LLMRegistry: no class serves the model "${model}"; write LLMRegistry.register(MyModel), or give the agent a model object`,
+      );
+    return type;
+  }
+
+  /** Creates the model of a name. @throws ConfigurationError if no class serves it */
+  static newLlm(model: string): BaseLlm {
+    return new (LLMRegistry.resolve(model))({ model });
+  }
+
+  static #find(model: string): BaseLlmType | undefined {
+    for (const { pattern, type } of LLMRegistry.#classes.values()) if (pattern.test(model)) return type;
+    return undefined;
+  }
+
+  /** Creates the resolver of a runner, which creates each model once. */
+  static resolver(): ModelResolver {
+    const models = new Map<string, BaseLlm>();
+    return (name) => {
+      const known = models.get(name);
+      if (known) return known;
+      const type = LLMRegistry.#find(name);
+      if (!type) return undefined;
+      const model = new type({ model: name });
+      models.set(name, model);
+      return model;
+    };
+  }
+}

@@ -1,0 +1,72 @@
+import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
+import { BASE_AGENT_OPTIONS, checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { type RoutingErrorContext, runWithRouting } from './routing.ts';
+
+/** Chooses the agent that runs, by its key. Called again, with what failed, if that agent failed before its first event. */
+export type AgentRouter = (
+  agents: Readonly<Record<string, BaseAgent>>,
+  context: InvocationContext,
+  errorContext?: RoutingErrorContext,
+) => Promise<string | undefined> | string | undefined;
+
+/** Options of a `RoutedAgent`. */
+export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
+  /** The agents to choose from, by key; a list has the agents' names as keys. */
+  readonly agents: Readonly<Record<string, BaseAgent>> | readonly BaseAgent[];
+  readonly router: AgentRouter;
+}
+
+const { subAgents: _, ...BASE } = BASE_AGENT_OPTIONS;
+const OPTIONS: OptionNames<RoutedAgentConfig> = { ...BASE, agents: true, router: true };
+
+/**
+ * An agent that runs one of its sub-agents, chosen by a function for each run.
+ *
+ * @example
+ * const routed = new RoutedAgent({ name: 'routed', agents: { quick, thorough }, router: () => mode });
+ */
+export class RoutedAgent extends BaseAgent {
+  readonly agents: Readonly<Record<string, BaseAgent>>;
+  readonly router: AgentRouter;
+
+  /** @throws ConfigurationError for invalid options, as every agent */
+  constructor(options: RoutedAgentConfig) {
+    checkKnown('RoutedAgent', OPTIONS, options);
+    const { agents, router, ...config } = options;
+    const byKey = isList(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : agents;
+    super({ ...config, subAgents: Object.values(byKey) });
+    this.agents = byKey;
+    this.router = router;
+  }
+
+  get '~eventloom.routed-agent'(): true {
+    return true;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runWithRouting({
+      owner: `agent "${this.name}"`,
+      items: this.agents,
+      choose: (errorContext) => this.router(this.agents, context, errorContext),
+      run: (agent) => agent.runAsync(context),
+      reportsFailure: (event) => event.errorCode !== undefined,
+    });
+  }
+
+  protected override runLiveImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return this.runAsyncImpl(context);
+  }
+}
+
+function isList<T>(agents: Readonly<Record<string, T>> | readonly T[]): agents is readonly T[] {
+  return Array.isArray(agents);
+}
+
+/** Returns true for a `RoutedAgent`. */
+export function isRoutedAgent(value: unknown): value is RoutedAgent {
+  return typeof value === 'object' && value !== null && '~eventloom.routed-agent' in value;
+}

@@ -1,0 +1,77 @@
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { type RoutingErrorContext, runWithRouting } from './routing.ts';
+
+/** Chooses the model of a call, by its key. Called again, with what failed, if that model failed before its first response. */
+export type LlmRouter = (
+  models: Readonly<Record<string, BaseLlm>>,
+  request: LlmRequest,
+  errorContext?: RoutingErrorContext,
+) => Promise<string | undefined> | string | undefined;
+
+/** Options of a `RoutedLlm`. */
+export interface RoutedLlmParams {
+  /** The models to choose from, by key; a list has the models' names as keys. */
+  readonly models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
+  readonly router: LlmRouter;
+  /** The name of the model that the agent sees. Default: a name that lists the models. */
+  readonly modelName?: string | undefined;
+}
+
+const OPTIONS: OptionNames<RoutedLlmParams> = { models: true, router: true, modelName: true };
+
+/**
+ * A model that passes each call on to one of several, chosen by a function.
+ *
+ * @example
+ * const model = new RoutedLlm({ models: { flash, pro }, router: (_models, request) => (request.contents.length > 20 ? 'pro' : 'flash') });
+ */
+export class RoutedLlm extends BaseLlm {
+  readonly models: Readonly<Record<string, BaseLlm>>;
+  readonly router: LlmRouter;
+
+  /** @throws ConfigurationError for an option that does not exist */
+  constructor(options: RoutedLlmParams) {
+    checkKnown('RoutedLlm', OPTIONS, options);
+    const { models, router, modelName } = options;
+    const byKey = isList(models) ? Object.fromEntries(models.map((model) => [model.model, model])) : models;
+    const listed = Object.entries(byKey).map(([key, { model }]) => `${key} (${model})`);
+    super({ model: modelName ?? `RoutedLlm[${listed.join(', ')}]` });
+    this.models = byKey;
+    this.router = router;
+  }
+
+  override generateContentAsync(
+    request: LlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    return this.#route(request, (model) =>
+      model.generateContentAsync({ ...request, model: model.model }, stream, abortSignal),
+    );
+  }
+
+  /** Opens a live connection to the chosen model, which stays for the whole connection. */
+  override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
+    const opened = await this.#route(request, async function* (model) {
+      yield await model.connect({ ...request, model: model.model }, abortSignal);
+    }).next();
+    return opened.done ? super.connect(request, abortSignal) : opened.value;
+  }
+
+  #route<V>(
+    request: LlmRequest,
+    run: (model: BaseLlm) => AsyncGenerator<V, void, void>,
+  ): AsyncGenerator<V, void, void> {
+    return runWithRouting({
+      owner: this.model,
+      items: this.models,
+      choose: (errorContext) => this.router(this.models, request, errorContext),
+      run,
+    });
+  }
+}
+
+function isList<T>(models: Readonly<Record<string, T>> | readonly T[]): models is readonly T[] {
+  return Array.isArray(models);
+}

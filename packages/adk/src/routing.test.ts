@@ -1,0 +1,70 @@
+import { BaseLlm, type LlmRequest, type LlmResponse, ModelError } from '@eventloom/core';
+import { ScriptedModel } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { AdkInMemoryRunner } from './in-memory-runner.ts';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { RoutedAgent } from './routed-agent.ts';
+import { RoutedLlm } from './routed-llm.ts';
+import type { RoutingErrorContext } from './routing.ts';
+
+class FailingModel extends BaseLlm {
+  override async *generateContentAsync(_request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    yield await Promise.reject(new ModelError('overloaded', { errorCode: '503' }));
+  }
+}
+
+const failing = new FailingModel({ model: 'failing' });
+const answering = () => new ScriptedModel([{ text: 'Hello.' }]);
+const newMessage = { parts: [{ text: 'Hi' }] };
+
+async function textsOf(
+  agent: ConstructorParameters<typeof AdkInMemoryRunner>[0]['agent'],
+): Promise<(string | undefined)[]> {
+  const runner = new AdkInMemoryRunner({ agent });
+  const texts: (string | undefined)[] = [];
+  for await (const { author, content } of runner.runEphemeral({ userId: 'u', newMessage }))
+    texts.push(`${author}: ${content?.parts?.[0]?.text}`);
+  return texts;
+}
+
+const firstThenSecond = (_items: unknown, _context: unknown, error?: RoutingErrorContext): string | undefined =>
+  error === undefined ? 'first' : error.failedKeys.has('first') ? 'second' : undefined;
+
+describe('RoutedLlm', () => {
+  test('calls the next model when the first one fails before its response', async () => {
+    const model = new RoutedLlm({ models: { first: failing, second: answering() }, router: firstThenSecond });
+    await expect(textsOf(new LlmAgent({ name: 'helper', model }))).resolves.toEqual(['helper: Hello.']);
+  });
+
+  test('fails with the error of the model when the router chooses no other', async () => {
+    const model = new RoutedLlm({ models: [failing], router: () => 'failing' });
+    await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow('overloaded');
+  });
+
+  test('is refused when the router chooses a key that is not there', async () => {
+    const model = new RoutedLlm({ models: { first: failing }, router: () => 'third' });
+    await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow(
+      'the router chose "third"; return one of first',
+    );
+  });
+});
+
+describe('RoutedAgent', () => {
+  test('runs the agent that the router chooses', async () => {
+    const agents = [
+      new LlmAgent({ name: 'quick', model: answering() }),
+      new LlmAgent({ name: 'thorough', model: failing }),
+    ];
+    const agent = new RoutedAgent({ name: 'routed', agents, router: () => 'quick' });
+    await expect(textsOf(agent)).resolves.toEqual(['quick: Hello.']);
+  });
+
+  test('runs the next agent when the first one fails before its first event', async () => {
+    const agents = {
+      first: new LlmAgent({ name: 'quick', model: failing }),
+      second: new LlmAgent({ name: 'thorough', model: answering() }),
+    };
+    const agent = new RoutedAgent({ name: 'routed', agents, router: firstThenSecond });
+    await expect(textsOf(agent)).resolves.toEqual(['thorough: Hello.']);
+  });
+});

@@ -1,0 +1,59 @@
+import { ConfigurationError } from '@eventloom/core';
+
+/** Tells a router of earlier choices that failed. Undefined for the first choice. */
+export interface RoutingErrorContext {
+  readonly failedKeys: ReadonlySet<string>;
+  readonly lastError: unknown;
+}
+
+/** The items to choose from, how one is chosen, and how it runs. */
+export interface Routing<T, V> {
+  /** Starts the error messages. */
+  readonly owner: string;
+  readonly items: Readonly<Record<string, T>>;
+  choose(errorContext?: RoutingErrorContext): Promise<string | undefined> | string | undefined;
+  run(item: T): AsyncGenerator<V, void, void>;
+  /** Returns true for a value that reports the failure that follows. It is left out if another item runs. Default: no value does. */
+  reportsFailure?(value: V): boolean;
+}
+
+/**
+ * Runs the item that is chosen. If it fails before its first value, the next choice runs; undefined, or a key that failed, ends with the
+ * error.
+ * @throws ConfigurationError if nothing is chosen at first, or a key that is not there
+ */
+export async function* runWithRouting<T, V>(routing: Routing<T, V>): AsyncGenerator<V, void, void> {
+  const { owner, items } = routing;
+  const keys = Object.keys(items).join(', ');
+  const failedKeys = new Set<string>();
+  let key = await routing.choose();
+  if (!key) throw new ConfigurationError(`${owner}: the router chose nothing; return one of ${keys}`);
+  for (;;) {
+    const item: T | undefined = Object.hasOwn(items, key) ? items[key] : undefined;
+    if (item === undefined)
+      throw new ConfigurationError(`${owner}: the router chose ${JSON.stringify(key)}; return one of ${keys}`);
+    let hasBegun = false;
+    const reports: V[] = [];
+    try {
+      for await (const value of routing.run(item)) {
+        if (!hasBegun && routing.reportsFailure?.(value)) {
+          reports.push(value);
+          continue;
+        }
+        hasBegun = true;
+        yield* reports.splice(0);
+        yield value;
+      }
+      yield* reports;
+      return;
+    } catch (error) {
+      failedKeys.add(key);
+      const next = hasBegun ? undefined : await routing.choose({ failedKeys, lastError: error });
+      if (next === undefined || failedKeys.has(next)) {
+        yield* reports;
+        throw error;
+      }
+      key = next;
+    }
+  }
+}
