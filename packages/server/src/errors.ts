@@ -72,6 +72,11 @@ export class ServerBusyError extends EventloomError {
   static override readonly retryable = true;
 }
 
+/** The run never had an event of the requested number: it is higher than that of the run's newest event. */
+export class RunEventNotFoundError extends EventloomError {
+  static override readonly code = 'RUN_EVENT_NOT_FOUND';
+}
+
 /** The chunks behind the requested number are not kept any more, and no stored event repeats them yet. */
 export class RunEventsGoneError extends EventloomError {
   static override readonly code = 'RUN_EVENTS_GONE';

@@ -66,6 +66,7 @@ export {
   MethodNotAllowedError,
   RateLimitedError,
   RouteNotFoundError,
+  RunEventNotFoundError,
   RunEventsGoneError,
   RunGoesOnError,
   RunNotFoundError,

@@ -57,6 +57,8 @@ export interface RewindSessionBody {
 export interface ErrorBody {
   readonly error: string;
   readonly code: string;
+  /** The address of the run that holds the session, with the code `SESSION_BUSY`, if the server knows that run. */
+  readonly run?: string | undefined;
 }
 
 const NAME = limited(TEXT, { minLength: 1 });
@@ -142,6 +144,7 @@ export const WIRE_SHAPES = {
     {
       error: required(described(TEXT, 'What is wrong, and where.')),
       code: required(described(TEXT, 'Stable, upper snake case.')),
+      run: described(TEXT, 'The address of the run that holds the session, for SESSION_BUSY.'),
     },
     CLOSED,
   ),

@@ -122,9 +122,9 @@ function tell({ log, feeds }: PublishedRun): void {
   }
 }
 
-function endOf({ isEnded, goesOn, invocationId }: RelayedLog): RelayEnd | undefined {
+function endOf({ isEnded, leftOpen, invocationId }: RelayedLog): RelayEnd | undefined {
   if (!isEnded) return undefined;
-  if (!goesOn) return { kind: 'ended' };
+  if (!leftOpen) return { kind: 'ended' };
   return { kind: 'lost', error: new RunGoesOnError(`the run ${invocationId} is no longer published by its process`) };
 }
 

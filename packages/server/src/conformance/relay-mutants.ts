@@ -117,7 +117,7 @@ export const relayMutants: readonly RelayMutant[] = [
     mirror: (frames) => mirror.mirror(frames, 0),
   })),
   broken('end.lost', 'takes every end for that of the run', (relay) => ({
-    publish: (log) => relay.publish(disguised(log, { goesOn: undefined })),
+    publish: (log) => relay.publish(disguised(log, { leftOpen: undefined })),
   })),
   broken('publish.later', 'keeps the first attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),

@@ -31,7 +31,7 @@ class SaidLog implements RelayedLog {
   readonly attempt: number;
   publication: RunPublication | undefined;
   isEnded = false;
-  goesOn: RunGoesOnError | undefined;
+  leftOpen: RunGoesOnError | undefined;
   gonePosition: number;
   lastPosition: number;
   #frames: readonly RunFrame[] = [];
@@ -71,9 +71,9 @@ class SaidLog implements RelayedLog {
     this.gonePosition = position;
   }
 
-  end(goesOn?: RunGoesOnError): void {
+  end(leftOpen?: RunGoesOnError): void {
     this.isEnded = true;
-    this.goesOn = goesOn;
+    this.leftOpen = leftOpen;
     this.publication?.notify();
   }
 }

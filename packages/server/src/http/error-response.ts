@@ -8,9 +8,13 @@ const RETRY_AFTER_S = 1;
 /** The longest period of a rate limit on Cloudflare, which does not say its period. In seconds. */
 const RATE_LIMITED_RETRY_AFTER_S = 60;
 
-/** The response to a failed request: `{error, code}` with the status of the code. */
-export function errorResponse(error: unknown, extraHeaders: Readonly<Record<string, string>> = {}): Response {
-  const body = errorBody(error);
+/** The response to a failed request: `{error, code}` with the status of the code. @param more further fields of the body */
+export function errorResponse(
+  error: unknown,
+  extraHeaders: Readonly<Record<string, string>> = {},
+  more: Pick<ErrorBody, 'run'> = {},
+): Response {
+  const body: ErrorBody = { ...errorBody(error), ...more };
   const headers: Record<string, string> = { 'content-type': 'application/json', ...extraHeaders };
   if (EventloomError.isInstance(error) && error.retryable) {
     headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
@@ -33,6 +37,7 @@ const STATUS: Readonly<Record<string, number>> = {
   APP_NOT_FOUND: 404,
   ARTIFACT_NOT_FOUND: 404,
   ROUTE_NOT_FOUND: 404,
+  RUN_EVENT_NOT_FOUND: 404,
   RUN_NOT_FOUND: 404,
   SESSION_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,

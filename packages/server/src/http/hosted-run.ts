@@ -1,10 +1,9 @@
-import type { Event, SessionKey } from '@eventloom/core';
-import { InvalidRequestError } from '@eventloom/core';
+import { type Event, type SessionKey, InvalidRequestError } from '@eventloom/core';
 import type { ErrorBody } from '@eventloom/core/wire';
-import { formatPosition } from '../runs/frame-position.ts';
-import type { FrameEncoder } from '../runs/run-reader.ts';
-import type { FollowedRun } from '../runs/run-readers.ts';
-import { INVOCATION_ID_HEADER, sseResponse } from './responses.ts';
+import { formatPosition } from '../runs/run-log.ts';
+import { type FrameEncoder, sseResponse } from '../runs/run-reader.ts';
+import type { FollowedRun } from '../runs/follow-run.ts';
+import { INVOCATION_ID_HEADER } from './responses.ts';
 
 /** Names a run of a user. */
 export interface FollowRunRequest extends SessionKey {
@@ -48,7 +47,7 @@ export class HostedRun {
    * Returns the response that streams the run as server-sent events, with heartbeats, to a reader at its own pace. 204 when the run has ended
    * and nothing is behind the last id.
    * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws RunRelayError
-   * @throws InvalidRequestError for a last id that the run does not have
+   * @throws RunEventNotFoundError for a last id that the run does not have
    */
   async sse(writer: RunWriter): Promise<Response> {
     const frames = {

@@ -68,18 +68,5 @@ export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 /** Set to `1` by a client that wants the number of each event as the `id` of its frame. */
 export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 
-/** A response with the frames of a run. */
-export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      // Keeps reverse proxies from holding the stream back.
-      'x-accel-buffering': 'no',
-      [INVOCATION_ID_HEADER]: invocationId,
-    },
-  });
-}
-
 /** The response header with the cursor of the next page of a list. */
 export const NEXT_CURSOR = 'Eventloom-Next-Cursor';

@@ -6,11 +6,11 @@ import {
   StreamingMode,
 } from '@eventloom/core';
 import { stateScopeOf } from '@eventloom/core/internal';
-import { readRunRequest, type RunBody } from '@eventloom/core/wire';
+import type { RunBody } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { Context } from 'hono';
 import { ForbiddenError } from '../errors.ts';
-import { parsePosition } from '../runs/frame-position.ts';
+import { parsePosition } from '../runs/run-log.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { quotedName, checkAppName, checkId, runnerOf } from './check-names.ts';
@@ -18,7 +18,7 @@ import { checkCounts, parseJson, readBytes } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { checkRunRequest, startRun } from './start-run.ts';
+import { openRun, parseRunBody, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */
@@ -127,13 +127,12 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 
   /** See `ProtocolRequest.startRun`. */
   async startRun(this: ServerRequest, request: RunBody): Promise<HostedRun> {
-    const body = checkRunRequest(this, readRunRequest(this.counted(request)));
-    const log = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-    const { runs } = this.server;
-    await runs.opened(log);
-    if (log.failure && !log.hasEvents) throw log.failure;
-    const { invocationId } = log;
-    return new HostedRun(invocationId, (frames) => ({ invocationId, body: runs.readers.read(log, undefined, frames) }));
+    const body = parseRunBody(this, request);
+    const requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+    const { log, known } = requested;
+    await this.server.runs.opened(log);
+    if (log.failure && !known && !log.hasEvents) throw log.failure;
+    return new HostedRun((known ?? log).invocationId, (frames) => openRun(this, requested, frames));
   }
 
   /** See `ProtocolRequest.followRun`. */
@@ -142,7 +141,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     const position = lastEventId === undefined || lastEventId === '' ? 0 : parsePosition('lastEventId', lastEventId);
     const runner = this.runner(key.appName);
     return new HostedRun(invocationId, (frames) =>
-      this.server.runs.readers.follow(runner, key, invocationId, position, frames),
+      this.server.runs.follower.follow(runner, key, invocationId, position, frames),
     );
   }
 

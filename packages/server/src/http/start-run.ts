@@ -1,15 +1,17 @@
 import {
   InvalidRequestError,
-  RUN_CONFIG_DEFAULTS,
+  RequestKnownError,
   type RunConfig,
-  type SessionKey,
+  SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
 import { isRecord, mergeRunConfigs } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
-import type { RunAsyncParams, Runner } from '@eventloom/runner';
+import type { RunAsyncParams } from '@eventloom/runner';
+import type { FollowedRun } from '../runs/follow-run.ts';
 import { within } from '../runs/run-hub.ts';
-import type { RunLog } from '../runs/run-log.ts';
+import { eventPosition, type RunLog } from '../runs/run-log.ts';
+import type { FrameEncoder } from '../runs/run-reader.ts';
 import type { FrontContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';
@@ -18,26 +20,17 @@ import { checkCounts } from './request-body.ts';
 import { decideRunConfig } from './run-policy.ts';
 
 /**
- * Reads and checks the body of a request for a run: the request's user may start it.
+ * Reads the JSON of a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app.
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
-export async function readRunBody<Server extends FrontContext>(call: ServerRequest<Server>): Promise<RunBody> {
-  const json = await call.json();
+export function parseRunBody<Server extends FrontContext>(call: ServerRequest<Server>, json: unknown): RunBody {
   if (json === undefined) throw new InvalidRequestError('body: is missing');
   checkCounts(json, call.server.limits);
-  for (const [name, advice] of NOT_IN_BODIES) {
-    if (isRecord(json) && Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: ${advice}`);
-  }
-  return checkRunRequest(call, readRunRequest(json));
-}
-
-/** Fields that this body would ignore although a client relies on them, and where they belong instead. */
-const NOT_IN_BODIES = [
-  ['webhook', 'is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone'],
-] as const;
-
-/** Checks a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app. */
-export function checkRunRequest<Server extends FrontContext>(call: ServerRequest<Server>, body: RunBody): RunBody {
+  if (isRecord(json) && Object.hasOwn(json, 'webhook'))
+    throw new InvalidRequestError(
+      'webhook: is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone',
+    );
+  const body = readRunRequest(json);
   if (body.newMessage === undefined && body.invocationId === undefined)
     throw new InvalidRequestError(
       'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',
@@ -52,50 +45,75 @@ export function checkRunRequest<Server extends FrontContext>(call: ServerRequest
   return body;
 }
 
+/** The run that answers a request. */
+export interface RequestedRun {
+  readonly log: RunLog;
+  /** Set for a request that was sent before: the run that it began answers it, from the message of the request on. */
+  readonly known: RequestKnownError | undefined;
+}
+
 /**
- * Starts a run, or resumes one. Answers to calls continue the run that asked, if it can be resumed, whether the client names it or not.
- * While that run is in flight here, they wait for its end, as others wait for their session. If the client does not name the run, the
- * runner decides, once it has the session; the run that is looked up here is only the expected one.
+ * Starts a run, or resumes one. Answers to calls continue the run that asked, if it can be resumed, whether the client names it or not; the
+ * runner decides once it has the session. Resolves when it is certain which run answers the request: for a request with an id, and for
+ * answers, once the message is stored or refused.
+ * @param waitMs resolves for any request once its message is stored; a run that does not get its session in this time is aborted
  * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
-export async function startRun(call: ServerRequest, body: RunBody, streamingMode: StreamingMode): Promise<RunLog> {
-  const { server, quota } = call;
-  const { appName, userId, sessionId, newMessage, stateDelta, invocationId } = body;
+export async function startRun(
+  { server, quota, request, user }: ServerRequest,
+  body: RunBody,
+  streamingMode: StreamingMode,
+  waitMs?: number,
+): Promise<RequestedRun> {
+  const { appName, userId, sessionId, newMessage, stateDelta, invocationId, ifKnown } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
   const runner = runnerOf(server, appName);
   quota.take('runs');
   quota.take('queued');
-  const policy = server.runConfig && (await decideRunConfig(server.runConfig, call.request, call.user, appName));
+  const policy = server.runConfig && (await decideRunConfig(server.runConfig, request, user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
-  const isAnswer = newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
-  if (invocationId === undefined && !isAnswer) return server.runs.start(runner, params, { quota });
-  return resume(call, runner, params, runConfig);
+  let hasAnswers = false;
+  for (const { functionResponse } of newMessage?.parts ?? []) if (functionResponse) hasAnswers = true;
+  const log = server.runs.start(runner, params, { mayResume: hasAnswers || invocationId !== undefined, quota });
+  if (waitMs !== undefined) await storedWithin(server, log, waitMs);
+  else if (hasAnswers || requestId !== undefined) await log.whenStored();
+  const { failure } = log;
+  if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return { log, known: undefined };
+  // A run that its process left is resumed first if the client asks for that.
+  if (ifKnown === 'resume') await server.runs.takeUp(runner, log.key, failure.invocationId);
+  return { log, known: failure };
 }
 
-async function resume(
-  { server: { runs, platform }, quota }: ServerRequest,
-  runner: Runner,
-  params: RunAsyncParams,
-  runConfig: RunConfig,
-): Promise<RunLog> {
-  const { userId, sessionId, newMessage, invocationId } = params;
-  const key: SessionKey = { appName: runner.appName, userId, sessionId };
-  const { onBusy = RUN_CONFIG_DEFAULTS.onBusy, busyWaitMs = RUN_CONFIG_DEFAULTS.busyWaitMs } = mergeRunConfigs(
-    runConfig,
-    runner.runConfig,
+/** Opens a connection that reads the run which answers a request. @throws what `RunFollower.follow` throws for a known one */
+export function openRun(
+  { server }: ServerRequest,
+  { log, known }: RequestedRun,
+  frames: FrameEncoder,
+): FollowedRun | Promise<FollowedRun> {
+  const { runs } = server;
+  if (!known) return { invocationId: log.invocationId, body: runs.readers.read(log, undefined, frames) };
+  const { key } = log;
+  return runs.follower.follow(
+    runnerOf(server, key.appName),
+    key,
+    known.invocationId,
+    eventPosition(known.position),
+    frames,
   );
-  const giveUpMs = platform.now() + busyWaitMs;
-  const { requestId } = runConfig;
-  const known = requestId === undefined ? undefined : await runner.sessionService.findRun({ ...key, id: requestId });
-  // Not waited for: the run that has the message is the one in flight.
-  if (known && runs.inFlightRun(key, known.invocationId)) return runs.start(runner, params, { quota });
-  for (;;) {
-    const resumes = invocationId ?? (newMessage && (await runner.findAnsweredRun({ userId, sessionId, newMessage })));
-    const before = newMessage && resumes !== undefined ? runs.inFlightRun(key, resumes) : undefined;
-    const waitMs = giveUpMs - platform.now();
-    if (!before || onBusy !== 'queue' || waitMs <= 0) return runs.start(runner, params, { resumes, quota });
-    await within(platform, before.ended, waitMs);
-  }
+}
+
+/** Waits until the message of a run is stored. A run that does not get its session in time is aborted: nothing of it is stored. */
+async function storedWithin({ platform }: ServerRequest['server'], log: RunLog, waitMs: number): Promise<void> {
+  await within(platform, log.whenStored(), waitMs);
+  if (log.isStored || log.isEnded) return;
+  log.abort(
+    new SessionBusyError(
+      `the session has a run that did not end within ${waitMs / 1000} s, so this one was not begun and nothing was stored: ` +
+        'send the request again, or end the other run first',
+    ),
+  );
+  // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
+  await log.whenStored();
 }

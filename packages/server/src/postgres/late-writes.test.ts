@@ -56,7 +56,7 @@ class HoldingPool implements PostgresPool {
 /** The log of a run that says what a test has it say. */
 class SaidRun implements RelayedLog {
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  readonly goesOn = undefined;
+  readonly leftOpen = undefined;
   readonly chars = 0;
   readonly invocationId: string;
   readonly attempt: number;

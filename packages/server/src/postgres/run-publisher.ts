@@ -1,6 +1,6 @@
 import { RunRelayError } from '../errors.ts';
 import type { RelayedLog, RelayHost, RunPublication } from '../runs/run-relay.ts';
-import { formatPosition } from '../runs/frame-position.ts';
+import { formatPosition } from '../runs/run-log.ts';
 import { backoffMs } from './backoff.ts';
 import { PublishedRun, type RunWrite } from './published-run.ts';
 import type { RelayTable } from './run-table.ts';

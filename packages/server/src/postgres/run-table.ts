@@ -84,7 +84,7 @@ export class RelayTable {
 
 /** In the order of the statement. */
 function toValues({ published, lastPosition, afterPosition, frames, isEnd, isForgotten }: RunWrite): unknown[] {
-  const { invocationId, attempt, gonePosition, chars, goesOn } = published.log;
-  const state = !isEnd ? 'running' : goesOn ? 'dropped' : 'ended';
+  const { invocationId, attempt, gonePosition, chars, leftOpen } = published.log;
+  const state = !isEnd ? 'running' : leftOpen ? 'dropped' : 'ended';
   return [invocationId, attempt, gonePosition, lastPosition, chars, state, isForgotten, afterPosition, frames ?? null];
 }

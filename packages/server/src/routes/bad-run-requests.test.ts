@@ -135,7 +135,7 @@ test('a run is not read behind an event that it does not have, nor behind two at
   const { send, runId } = await setUp();
   const run = `${SESSION}/runs/${runId}`;
   const beyond = await send('GET', run, undefined, { 'last-event-id': '50' });
-  expect([beyond.status, await beyond.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+  expect([beyond.status, await beyond.json()]).toMatchObject([404, { code: 'RUN_EVENT_NOT_FOUND' }]);
   const twice = await send('GET', `${run}?lastEventId=1&lastEventId=2`);
   expect([twice.status, await twice.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });

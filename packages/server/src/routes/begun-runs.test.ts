@@ -24,7 +24,7 @@ async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemo
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
   const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
   const runner = new Runner({ appName: 'app', agent, sessionService });
-  const server = createServer({ runners: [runner], onError: () => undefined });
+  const server = createServer({ runners: [runner], onError: () => undefined, limits: { answerAfterMs: 0 } });
   const send: Place['send'] = async (method, path, body, headers = {}) => {
     const text = body === undefined ? null : JSON.stringify(body);
     return server.fetch(new Request(`http://localhost${path}`, { method, body: text, headers }));
@@ -59,6 +59,19 @@ test('the state of a run is known to a server that did not run it', async () => 
   await (await first.send('GET', `${location}`)).text();
   const second = await setUp([], first.sessionService);
   expect(await second.stateOf(location)).toMatchObject({ state: 'completed' });
+});
+
+test('a run is queued until it has its session', async () => {
+  const { sessionService, send, stateOf } = await setUp(['done']);
+  const lease = await sessionService.acquireLease(sessionKey);
+  const response = await send('POST', '/run_sse', { ...sessionKey, ...MESSAGE });
+  const invocationId = response.headers.get('eventloom-invocation-id');
+  const location = `${SESSION}/runs/${invocationId}`;
+  expect(await stateOf(location)).toEqual({ invocationId, state: 'queued' });
+  expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+  await sessionService.releaseLease(lease);
+  expect(await response.text()).toContain('done');
+  expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
 });
 
 test('a run that failed says its code, and one that was cancelled that it was interrupted', async () => {

@@ -53,6 +53,8 @@ test.each([
   expect(await (await response).json()).toEqual({
     error: expect.stringContaining(`within ${seconds} s`),
     code: 'SESSION_BUSY',
+    // The address of the run that holds the session.
+    run: `${RUNS}/${(await open())[0]?.invocationId}`,
   });
   expect(await eventsOf('s')).toEqual(before);
   // The run that was waited for goes on, and the same request is taken afterwards.

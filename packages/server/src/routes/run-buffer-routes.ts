@@ -1,7 +1,8 @@
 import type { ServerRequest } from '../http/server-request.ts';
-import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
+import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
-import { parsePosition } from '../runs/frame-position.ts';
+import { parsePosition } from '../runs/run-log.ts';
+import { sseResponse } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
@@ -17,7 +18,7 @@ async function follow(call: ServerRequest): Promise<Response> {
       vary: 'Accept',
     });
   }
-  const { invocationId, body } = await runs.readers.follow(
+  const { invocationId, body } = await runs.follower.follow(
     call.runner(),
     key,
     call.param('invocationId'),
@@ -74,7 +75,7 @@ export const runBufferRoutes: readonly Route[] = [
     asJson: RUN_STATE_SCHEMA,
     noContent: 'The run has ended, and there is no more',
     answerHeaders: { [INVOCATION_ID_HEADER]: 'The invocation id of the run.' },
-    codes: [...RUN_CODES, 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
+    codes: [...RUN_CODES, 'RUN_EVENT_NOT_FOUND', 'RUN_EVENTS_GONE', 'TOO_MANY_READERS'],
     handle: follow,
   },
   {

@@ -1,25 +1,26 @@
 import {
   type Event,
   InvalidRequestError,
-  RequestKnownError,
+  serializeEvent,
   SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
   StorageError,
   StreamingMode,
 } from '@eventloom/core';
-import { type ErrorBody, readRunRequest, type RunBody } from '@eventloom/core/wire';
+import { isRecord } from '@eventloom/core/internal';
+import { readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
-import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, sseResponse } from '../http/responses.ts';
+import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
-import { checkRunRequest, readRunBody, startRun } from '../http/start-run.ts';
-import { eventPosition } from '../runs/frame-position.ts';
-import { within } from '../runs/run-hub.ts';
+import { HostedRun } from '../http/hosted-run.ts';
+import { openRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
 import type { RunLog } from '../runs/run-log.ts';
-import { type FrameEncoder, NUMBERED_SSE_FRAMES, SSE_FRAMES } from '../runs/run-reader.ts';
+import { within } from '../runs/run-hub.ts';
+import { NUMBERED_SSE_FRAMES, SSE_FRAMES, sseResponse } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
@@ -48,89 +49,50 @@ const START_BODY = {
 
 async function run(call: ServerRequest): Promise<Response> {
   const { limits, platform } = call.server;
-  const body = await readRunBody(call);
-  const log = await startRun(call, body, StreamingMode.NONE);
-  await log.recording;
-  const known = log.failure && (await knownRun(call, body, log));
-  if (known) return knownEvents(call, log, known);
+  const requested = await startRun(call, parseRunBody(call, await call.json()), StreamingMode.NONE);
+  const { log, known } = requested;
+  if (known) return knownEvents(call, requested, known.invocationId);
+  await log.ended;
   if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
-  if (failure) return failedResponse(log, failure);
+  if (failure) return failedResponse(call, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
   return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
+}
+
+/** Answers the events of a known request's run behind its message, once the run is over. */
+async function knownEvents(call: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
+  const headers = { [INVOCATION_ID_HEADER]: invocationId };
+  const run = new HostedRun(invocationId, (frames) => openRun(call, requested, frames));
+  const events: string[] = [];
+  let chars = 0;
+  let last: Event | undefined;
+  for await (const { event, error } of run.items()) {
+    // The error event before it has the code of the error's class, which decides about the status.
+    if (error) return jsonTextResponse(JSON.stringify(error), headers, errorStatus(last?.error?.code ?? error.code));
+    last = event;
+    if (!event || event.partial === true) continue;
+    const json = serializeEvent(event);
+    events.push(json);
+    chars += json.length;
+    if (chars > call.server.limits.maxRunChars)
+      return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
+  }
+  return jsonTextResponse(`[${events.join(',')}]`, headers);
 }
 
 async function runSse(call: ServerRequest): Promise<Response> {
   const { runs } = call.server;
   const { headers } = call.request;
-  const body = await readRunBody(call);
-  const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-  // The header names the run. Whether the request is known, and which run its answers belong to, is only certain once the run has its session.
-  const hasAnswers = body.newMessage?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
-  if (body.requestId !== undefined || hasAnswers) await log.whenStored();
+  const body = parseRunBody(call, await call.json());
+  const requested = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+  const { log, known } = requested;
   await runs.opened(log);
+  if (log.failure && !known && !log.hasEvents) return failedResponse(call, log, log.failure);
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const frames = hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES;
-  const known = log.failure && (await knownRun(call, body, log));
-  if (known) {
-    const { invocationId, position } = known;
-    const followed = await runs.readers.follow(
-      call.runner(body.appName),
-      log.key,
-      invocationId,
-      eventPosition(position),
-      frames,
-    );
-    return sseResponse(followed.invocationId, followed.body ?? '');
-  }
-  if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
-  return sseResponse(log.invocationId, runs.readers.read(log, undefined, frames));
-}
-
-/** A line with each whole event, and with the failure of a run. */
-const LINES: FrameEncoder = { encode: (json) => (json.includes('"partial":true') && isChunk(json) ? '' : `${json}\n`) };
-
-function isChunk(json: string): boolean {
-  return (JSON.parse(json) as Event).partial === true;
-}
-
-/** The run that a request is answered with, because its id is known. A run that was left is taken up first where the client asks for that. */
-async function knownRun(
-  call: ServerRequest,
-  { ifKnown }: RunBody,
-  { failure, key }: RunLog,
-): Promise<RequestKnownError | undefined> {
-  if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return undefined;
-  if (ifKnown === 'resume') await call.server.runs.takeUp(call.runner(key.appName), key, failure.invocationId);
-  return failure;
-}
-
-/** Answers the events of a run behind the message of a request, once it is over. */
-async function knownEvents(
-  call: ServerRequest,
-  { key }: RunLog,
-  { invocationId, position }: RequestKnownError,
-): Promise<Response> {
-  const { runs, limits } = call.server;
-  const headers = { [INVOCATION_ID_HEADER]: invocationId };
-  const { body = '' } = await runs.readers.follow(
-    call.runner(key.appName),
-    key,
-    invocationId,
-    eventPosition(position),
-    LINES,
-  );
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const bytes of new Response(body).body ?? []) {
-    text += decoder.decode(bytes, { stream: true });
-    if (text.length > limits.maxRunChars) return errorResponse(tooLong({ invocationId, key }), headers);
-  }
-  const lines = text.split('\n').filter((line) => line.startsWith('{'));
-  const last = lines.at(-1) ?? '';
-  if (!last.startsWith('{"error":')) return jsonTextResponse(`[${lines.join(',')}]`, headers);
-  return jsonTextResponse(last, headers, errorStatus((JSON.parse(last) as ErrorBody).code));
+  const opened = await openRun(call, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
+  return sseResponse(opened.invocationId, opened.body ?? '');
 }
 
 /** The fields of a run body that the address has. */
@@ -145,31 +107,24 @@ async function begin(call: ServerRequest): Promise<Response> {
   const { limits, platform, runs, webhooks } = call.server;
   const { pathname } = new URL(call.request.url);
   const key = call.sessionKey();
-  const json = call.counted(await call.json());
-  if (typeof json !== 'object' || json === null || Array.isArray(json))
-    throw new InvalidRequestError('body: must be an object with a newMessage');
+  const json = await call.json();
+  if (!isRecord(json)) throw new InvalidRequestError('body: must be an object with a newMessage');
   for (const name of IN_ADDRESS) {
     if (Object.hasOwn(json, name))
       throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
   }
-  const body = checkRunRequest(call, readRunRequest({ ...json, ...key }));
-  const waitS = preferredWait(call.request.headers.get('prefer'));
-  const url = await readWebhook(call, key, json);
-  const log = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
-  let state: RunState = { invocationId: log.invocationId, state: 'running' };
-  await within(platform, log.whenStored(), waitS * 1000);
-  if (!log.isStored && !log.isEnded) {
-    log.abort(stillBusy(waitS));
-    // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
-    await log.whenStored();
-  }
-  const known = log.failure && (await knownRun(call, body, log));
+  const { webhook, ...fields } = json;
+  const body = parseRunBody(call, { ...fields, ...key });
+  const waitMs = preferredWait(call.request.headers.get('prefer')) * 1000;
+  const url = await readWebhook(call, key, webhook);
+  const { log, known } = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE, waitMs);
+  let state: RunState;
   if (known) {
     state = await runs.state(call.runner(), key, known.invocationId);
   } else {
-    if (log.failure && !log.hasEvents) return failedResponse(log, log.failure);
+    if (log.failure && !log.hasEvents) return failedResponse(call, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
-    state = { ...state, invocationId: log.invocationId };
+    state = { invocationId: log.invocationId, state: 'running' };
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };
@@ -186,13 +141,6 @@ async function begin(call: ServerRequest): Promise<Response> {
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }
 
-function stillBusy(waitS: number): SessionBusyError {
-  return new SessionBusyError(
-    `the session has a run that did not end within ${waitS} s, so this one was not begun and nothing was stored: ` +
-      'send the request again, or end the other run first',
-  );
-}
-
 /** The run goes on, and its end would not be told. A client that sends its request again under its `requestId` gets both. */
 function withoutWebhook(invocationId: string, error: unknown): unknown {
   if (!StorageError.isInstance(error)) return error;
@@ -203,26 +151,40 @@ function withoutWebhook(invocationId: string, error: unknown): unknown {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws StorageError */
-async function readWebhook(call: ServerRequest, key: SessionKey, json: object): Promise<string | undefined> {
-  if (!('webhook' in json) || json.webhook === undefined || json.webhook === null) return undefined;
+async function readWebhook(call: ServerRequest, key: SessionKey, webhook: unknown): Promise<string | undefined> {
+  if (webhook === undefined || webhook === null) return undefined;
   const { webhooks } = call.server;
-  if (webhooks) return webhooks.check(json.webhook, call.runner().sessionService, key);
+  if (webhooks) return webhooks.check(webhook, call.runner().sessionService, key);
   throw new InvalidRequestError(
     'webhook: this server sends none; give createServer the option webhooks, or ask for the state of the run',
   );
 }
 
-/** The hub has reported the failure; here it is only answered, with the name of the run whose events can be read. */
-function failedResponse({ invocationId, key }: RunLog, failure: Error): Response {
-  const error = SessionNotFoundError.isInstance(failure) ? noSessionError(key, failure) : failure;
-  return errorResponse(error, { [INVOCATION_ID_HEADER]: invocationId });
+/**
+ * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. If the session is busy, the
+ * body has the address of the run that holds it, as far as this process knows.
+ */
+function failedResponse({ server: { runs } }: ServerRequest, { invocationId, key }: RunLog, failure: Error): Response {
+  const headers = { [INVOCATION_ID_HEADER]: invocationId };
+  if (SessionNotFoundError.isInstance(failure)) return errorResponse(noSessionError(key, failure), headers);
+  const holder = SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
+  return errorResponse(
+    failure,
+    headers,
+    holder === undefined ? {} : { run: `${pathOf(key)}/runs/${encodeURIComponent(holder)}` },
+  );
+}
+
+/** The address of a session. */
+function pathOf({ appName, userId, sessionId }: SessionKey): string {
+  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
 }
 
 /** Tells a client that begins with a run how to create the session first. */
-function noSessionError({ appName, userId, sessionId }: SessionKey, cause: Error): SessionNotFoundError {
-  const path = `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions/${encodeURIComponent(sessionId)}`;
+function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
+  const { appName, userId, sessionId } = key;
   return new SessionNotFoundError(
-    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${path}`,
+    `session ${JSON.stringify(sessionId)} of user ${JSON.stringify(userId)} in app ${JSON.stringify(appName)} does not exist; create it first with POST ${pathOf(key)}`,
     { cause },
   );
 }
@@ -275,7 +237,7 @@ export const runRoutes: readonly Route[] = [
     body: RUN,
     answer: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502],
-    owner: readRunBody,
+    owner: async (call) => parseRunBody(call, await call.json()),
     handle: run,
   },
   {
@@ -291,7 +253,7 @@ export const runRoutes: readonly Route[] = [
     body: RUN,
     answer: { stream: 'Event' },
     errors: [409, 422, 502],
-    owner: readRunBody,
+    owner: async (call) => parseRunBody(call, await call.json()),
     handle: runSse,
   },
   {

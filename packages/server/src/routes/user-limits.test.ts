@@ -138,6 +138,8 @@ describe('requests that wait for a session', () => {
     const running = run('ann', 's');
     await gate.reached;
     const waiting = [run('ann', 's'), patch('ann', 's')];
+    // Both are in line before the next request comes.
+    await new Promise(setImmediate);
     expect(await run('ann', 's')).toEqual(USER_LIMIT);
     expect(await patch('ann', 's')).toEqual(USER_LIMIT);
     expect((await patch('bob', 's')).code).toBe('SESSION_NOT_FOUND');

@@ -79,7 +79,7 @@ for (const resumable of [false, true])
         (await first.sessionService.findRun({ ...KEY, id: path.split('/').at(-1) ?? '' })) ?? {};
       const beyond = Number(recorded?.lastSeq) - Number(firstSeq) + 1;
       for (const { follow } of [first, second])
-        for (const id of [beyond, beyond + 1]) expect([id, (await follow(path, `${id}`)).status]).toEqual([id, 400]);
+        for (const id of [beyond, beyond + 1]) expect([id, (await follow(path, `${id}`)).status]).toEqual([id, 404]);
     },
   );
 

@@ -69,7 +69,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   const unreachable = () => expect.unreachable();
   const runner = { appName: 'app', sessionService, runAsync: unreachable, closeRun: unreachable };
   /** Reads the run of the other process from behind an event. */
-  const follow = async (seq = 0) => (await hub.readers.follow(runner, KEY, ID, seq * 1e9)).body;
+  const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
   const cancel = () => hub.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, follow, read, cancel, sessionService };
@@ -136,7 +136,7 @@ describe('a run of another process', () => {
     const { relay, follow } = setUp();
     relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     expect([await follow(3), relay.asked]).toEqual([undefined, []]);
-    await expect(follow(4)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await expect(follow(4)).rejects.toMatchObject({ code: 'RUN_EVENT_NOT_FOUND' });
   });
 
   test('is read from its session behind its reported end if it was resumed since', async () => {

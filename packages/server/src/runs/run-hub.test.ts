@@ -219,7 +219,7 @@ describe('the hub', () => {
     const runAsync = () => expect.unreachable();
     const runner = { appName: KEY.appName, sessionService: new InMemorySessionService({ platform }), runAsync };
     const follow = async ({ key, invocationId }: RunLog) =>
-      readerOf((await hub.readers.follow(runner, key, invocationId, 0)).body ?? '');
+      readerOf((await hub.follower.follow(runner, key, invocationId, 0)).body ?? '');
     const lives = readAll(hub.readers.read(log));
     const takesNothing = await follow(log);
     await expect(follow(log)).rejects.toThrow(UserLimitError);

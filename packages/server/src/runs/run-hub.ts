@@ -7,17 +7,20 @@ import {
   SessionBusyError,
   type SessionKey,
   ShuttingDownError,
-  type UnfinishedRunError,
+  toError,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { RunRelayError, ServerBusyError } from '../errors.ts';
+import { RunGoesOnError, RunRelayError, ServerBusyError } from '../errors.ts';
 import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { runNotFound, RunReaders } from './run-readers.ts';
+import { RunFollower, runNotFound } from './follow-run.ts';
+import { RunReaders } from './run-reader.ts';
 import type { RemoteRun, RunRelay, RunStop } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
+import { findMessage } from './stored-frames.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
 /** The parts of a Runner that a hub needs. */
@@ -27,8 +30,8 @@ export interface HostedRunner extends Pick<Runner, 'appName' | 'sessionService'>
 
 /** Options of `RunHub.start`. */
 export interface StartOptions {
-  /** The run that is expected to be resumed. The log takes the id of the stream once the run has its session. */
-  readonly resumes?: string | undefined;
+  /** True if the run may turn out to be one that the session has, which is resumed. Default: whether the parameters name a run. */
+  readonly mayResume?: boolean | undefined;
   /** True for a run that no client asked for: it cannot be found before it has its session. */
   readonly isUnasked?: boolean | undefined;
   /** Counts the run for its user. */
@@ -48,6 +51,15 @@ export interface RunHubOptions {
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }
 
+/** The parts of a request that its run is recorded with. */
+interface HostedRequest {
+  readonly requestId: string | undefined;
+  /** True if the unfinished run that holds the session is finished first. */
+  readonly finishesOthers: boolean;
+}
+
+/** Unfinished runs that a run finishes before it gives up: each time another one may come first. */
+const MAX_FINISHED = 5;
 /** Milliseconds that an aborted run gets to clean up. */
 export const GRACE_MS = 1000;
 
@@ -59,6 +71,8 @@ export class RunHub {
   readonly unfinished: UnfinishedRuns;
   /** The connections that read runs. */
   readonly readers: RunReaders;
+  /** Finds runs for clients that follow them, in whichever process. */
+  readonly follower: RunFollower;
   /** The bounds of every run's config. */
   readonly #bounds: RunBounds | undefined;
   readonly #report: (error: unknown) => void;
@@ -77,7 +91,8 @@ export class RunHub {
     this.#report = report;
     this.#relay = relay;
     this.#memory = new RunMemory(platform, limits);
-    this.readers = new RunReaders(this, this.#memory, options);
+    this.readers = new RunReaders(options);
+    this.follower = new RunFollower(this, this.#memory, options);
     this.unfinished = new UnfinishedRuns({ hub: this, runners, action: onUnfinishedRuns, limits, platform, report });
     const stop = (invocationId: string, how: RunStop): void => this.#stop(invocationId, how);
     relay?.attach({ platform, keepRunsMs: limits.keepRunsMs, report, stop });
@@ -101,85 +116,116 @@ export class RunHub {
   }
 
   /**
-   * Starts a run and records it to its end, with or without readers. The first step of the run is taken in this call. A
-   * resumed run replaces its kept log once it has its session. If the session has an unfinished run, that run is
+   * Starts a run and records it to its end, with or without readers. The first step of the run is taken in this call. A run that
+   * is resumed replaces its kept log once it has its session. If the session has an unfinished run, that run is
    * finished first, and can be followed and cancelled here; `runConfig.onOpenRun` can change this.
-   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError if the run to resume is in flight here
+   * @throws ServerBusyError @throws ShuttingDownError @throws SessionBusyError if the run to resume is in flight here, and the parameters
+   * have no answers that could wait for its end
    */
-  start(
-    runner: HostedRunner,
-    params: RunAsyncParams,
-    { resumes, isUnasked = false, quota }: StartOptions = {},
-  ): RunLog {
-    const key = { appName: runner.appName, userId: params.userId, sessionId: params.sessionId };
+  start(runner: HostedRunner, params: RunAsyncParams, options: StartOptions = {}): RunLog {
+    const { userId, sessionId, newMessage, invocationId: resumed, runConfig: given } = params;
+    const { mayResume = resumed !== undefined, isUnasked = false, quota } = options;
+    const key = { appName: runner.appName, userId, sessionId };
+    const onOpenRun = given?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
+    const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
+    const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
     if (this.#isDraining)
       throw new ShuttingDownError('the server is shutting down and starts no run: send the request again elsewhere');
-    if (resumes !== undefined && this.inFlightRun(key, resumes))
-      throw new SessionBusyError(`the run ${resumes} is in flight: it can be followed, and not be resumed`);
+    if (isInFlight && (!newMessage || onBusy !== 'queue'))
+      throw new SessionBusyError(`the run ${resumed} is in flight: it can be followed, and not be resumed`);
     if (this.#active.size >= this.limits.maxRuns)
       throw new ServerBusyError(`the server has ${this.#active.size} runs in flight, as many as it takes; try again`);
     if (this.#memory.isFull)
       throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
+    const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
+    const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
     const log = new RunLog(this.#memory, key, '');
-    const onOpenRun = params.runConfig?.onOpenRun ?? runner.runConfig?.onOpenRun ?? 'finish';
-    const onBusy = params.runConfig?.onBusy ?? runner.runConfig?.onBusy;
-    const finishes = onOpenRun === 'finish' && onBusy !== 'interrupt';
-    const runConfig: RunConfig | undefined = finishes ? { ...params.runConfig, onOpenRun: 'reject' } : params.runConfig;
     const { abortSignal } = log;
     const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
-    log.invocationId = resumes ?? stream.invocationId;
-    log.isResumed = resumes !== undefined;
+    log.invocationId = resumed ?? stream.invocationId;
+    log.mayResume = mayResume;
     log.isHidden = isUnasked;
-    this.#active.set(runName(key, log.invocationId), log);
-    if (resumes === undefined) log.publication = this.#relay?.publish(log);
-    log.recording = this.#record(log, stream, finishes && !isUnasked);
-    log.started = this.#whenStarted(log, stream, { resumes, quota });
+    // Answers to a run in flight are listed as that run once they have its session.
+    log.name = runName(key, isInFlight ? this.platform.newUuid() : log.invocationId);
+    this.#active.set(log.name, log);
+    if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
+    void this.#whenStarted(log, stream, quota);
+    void this.#record(log, stream, runner, {
+      requestId: runConfig?.requestId,
+      finishesOthers: finishesOthers && !isUnasked,
+    });
     return log;
   }
 
-  async #whenStarted(log: RunLog, stream: RecordedRun, { resumes, quota }: StartOptions): Promise<boolean> {
+  /** Lists a run under its id once it has its session: a run that is resumed may be another one than was expected. */
+  async #whenStarted(log: RunLog, stream: RecordedRun, quota?: StartOptions['quota']): Promise<void> {
     const isStarted = await stream.whenStarted();
     quota?.giveBack('queued');
-    if (isStarted) log.markStored();
-    // Answers may turn out to belong to another run than the lookup before the start had found.
-    if (isStarted && (resumes !== undefined || stream.invocationId !== log.invocationId))
-      this.#resumed(runName(log.key, log.invocationId), log, stream);
-    return isStarted;
-  }
-
-  /** Lists a resumed run that has its session under its id, which may be another one than was expected. */
-  #resumed(expected: string, log: RunLog, stream: RecordedRun): void {
+    if (!isStarted) return;
     log.begin(stream);
+    if (!log.mayResume) return;
     log.isHidden = false;
     const name = runName(log.key, log.invocationId);
-    if (this.#active.delete(expected)) this.#active.set(name, log);
+    if (this.#active.delete(log.name)) this.#active.set(name, log);
+    log.name = name;
     this.#memory.drop(name);
-    if (name !== expected) {
-      log.publication?.forget();
-      log.publication = undefined;
-    }
-    log.publication ??= this.#relay?.publish(log);
+    log.publication = this.#relay?.publish(log);
   }
 
   /** Records a run until it is over, then keeps its log for readers that come later. Never rejects. */
-  async #record(log: RunLog, stream: RecordedRun, finishesOthers: boolean): Promise<void> {
-    await log.record(
-      stream,
-      this.platform,
-      finishesOthers ? (other, refused) => this.#finish(other, refused, log) : undefined,
-    );
-    const name = runName(log.key, log.invocationId);
-    const wasFound = this.#active.get(name) === log && this.#active.delete(name) && !log.isHidden;
+  async #record(log: RunLog, first: RecordedRun, runner: HostedRunner, request: HostedRequest): Promise<void> {
+    let stream = first;
+    try {
+      for (let tries = 1; ; tries++) {
+        try {
+          await log.record(stream, this.platform);
+          break;
+        } catch (thrown) {
+          if (!request.finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
+          stream = await this.#finish(thrown, stream, log);
+        }
+      }
+    } catch (thrown) {
+      // An event that cannot be recorded leaves the run with its session.
+      await stream.return().catch(() => undefined);
+      await this.#fail(log, stream, thrown, runner, request);
+    }
+    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isHidden;
     log.end();
     // The answer to its request tells of a run that failed before it had an event or a reader.
-    if (wasFound && !log.goesOn && (log.hasEvents || log.wasRead)) {
-      this.#memory.keep(name, log);
+    if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
+      this.#memory.keep(log.name, log);
     } else {
-      if (!log.goesOn) log.publication?.forget();
+      if (!log.leftOpen) log.publication?.forget();
       this.#memory.release(log);
     }
     if (log.failure !== undefined) this.#report(log.failure);
+  }
+
+  /** Tells the readers of a run why it ended: that it failed only if the session tells so, otherwise that it goes on. */
+  async #fail(
+    log: RunLog,
+    stream: RecordedRun,
+    thrown: unknown,
+    { sessionService }: HostedRunner,
+    { requestId }: HostedRequest,
+  ): Promise<void> {
+    const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
+    let isOpen = stream.isLeftOpen;
+    if (!isOpen && ShuttingDownError.isInstance(failure)) {
+      // A client that is told to try again would say what is stored already.
+      if (await stream.whenStarted()) return log.fail(shutDownError(failure));
+      try {
+        const stored = await findMessage(sessionService, log.key, requestId ?? stream.invocationId);
+        isOpen = stored !== undefined;
+        log.invocationId = stored ?? log.invocationId;
+      } catch (error) {
+        return log.fail(toError(error));
+      }
+    }
+    if (!isOpen) return log.fail(failure);
+    log.failure = log.leftOpen = leftOpenError(failure);
   }
 
   /**
@@ -195,13 +241,21 @@ export class RunHub {
     // A server that shuts down finishes no run of others: the message is not stored, and can be sent again.
     if (this.#isDraining) throw shuttingDown();
     const again = refused.retry();
-    log.started = this.#whenStarted(log, again, { resumes: log.isResumed ? log.invocationId : undefined });
+    void this.#whenStarted(log, again);
     return again;
   }
 
   /** Returns a run of this session that is in flight in this process, or waits for its session. */
   inFlightRun(key: SessionKey, invocationId: string): RunLog | undefined {
     return this.#active.get(runName(key, invocationId));
+  }
+
+  /** Returns the id of the run that holds this session in this process. */
+  holderOf({ appName, userId, sessionId }: SessionKey): string | undefined {
+    for (const { key, isStored, invocationId } of this.#active.values())
+      if (isStored && key.sessionId === sessionId && key.userId === userId && key.appName === appName)
+        return invocationId;
+    return undefined;
   }
 
   /** Returns a run of this session in this process: in flight, or ended within `limits.keepRunsMs`. */
@@ -215,10 +269,10 @@ export class RunHub {
    * Settles when the answer to the start of a run can begin: at its first frame or its end, with a relay not before every process can find
    * the run, and at the latest after `limits.answerAfterMs`. Never rejects.
    */
-  async opened({ recording, opened, publication }: RunLog): Promise<void> {
+  async opened({ opened, publication }: RunLog): Promise<void> {
     const late = Promise.withResolvers<void>();
     const callOff = this.platform.schedule(this.limits.answerAfterMs, late.resolve);
-    await Promise.race([recording, opened, late.promise]);
+    await Promise.race([opened, late.promise]);
     if (publication) await Promise.race([publication.announced, late.promise]);
     callOff();
   }
@@ -237,13 +291,14 @@ export class RunHub {
    * @throws RunNotFoundError @throws RunRelayError
    */
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
-    if (this.inFlightRun(key, id)) return { invocationId: id, state: 'running' };
+    const log = this.inFlightRun(key, id);
+    if (log) return { invocationId: id, state: log.isStored || log.mayResume ? 'running' : 'queued' };
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
     // Another process may be about to store the message.
     const remote = await this.#relay?.find(key, id);
     if (!remote || remote.end) throw runNotFound(key, id);
-    return { invocationId: id, state: 'running' };
+    return { invocationId: id, state: 'queued' };
   }
 
   /**
@@ -344,6 +399,7 @@ export class RunHub {
     const over = [...logs.map(({ ended }) => ended), this.unfinished.stop()];
     await within(this.platform, Promise.all(over), timeoutMs + GRACE_MS);
     for (const callOff of callsOff) callOff();
+    this.follower.stop();
     this.readers.stop();
   }
 }
@@ -365,4 +421,20 @@ export async function within(
 
 function shuttingDown(): EventloomError {
   return new ShuttingDownError('the server is shutting down; what a run committed is in the session, try again');
+}
+
+function shutDownError(cause: Error): RunAbortedError {
+  return new RunAbortedError('the server was shut down before the run ended; what it committed is in the session', {
+    cause,
+  });
+}
+
+/** Converts the reason to an error. The run continues, so no follower may be told that it failed. */
+function leftOpenError(reason: Error): RunGoesOnError {
+  const why = ShuttingDownError.isInstance(reason)
+    ? 'the server is shutting down, and the run goes on at the next start'
+    : 'the run goes on in another process, or when its storage can be reached again';
+  return new RunGoesOnError(`${why}: do not send the message again, and follow the run at its address`, {
+    cause: reason,
+  });
 }

@@ -5,14 +5,10 @@ import {
   RunAbortedError,
   serializeEvent,
   type SessionKey,
-  ShuttingDownError,
-  toError,
-  UnfinishedRunError,
+  InvalidRequestError,
 } from '@eventloom/core';
 import type { RunStream } from '@eventloom/runner';
-import { RunGoesOnError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { chunkPosition, eventPosition, isBookkeeping } from './frame-position.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { RunReader } from './run-reader.ts';
 import type { LogMirror, RelayedLog, RelayEnd, RunFrame, RunPublication } from './run-relay.ts';
@@ -25,17 +21,9 @@ export interface RecordedRun extends Omit<
   retry(): RecordedRun;
 }
 
-/**
- * Finishes the unfinished run that holds the session of a refused run.
- * @returns the stream of the refused run, started again
- */
-export type FinishOther = (unfinished: UnfinishedRunError, refused: RecordedRun) => Promise<RecordedRun>;
-
 /** Characters that a run appends before everything else has its turn: few at first, so that its beginning gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
-/** Unfinished runs that a run finishes before it gives up: each time another one may come first. */
-const MAX_FINISHED = 5;
 /** Dropped frames are cut off the list once there are this many of them. */
 const COMPACT_AT = 1024;
 
@@ -46,29 +34,25 @@ const COMPACT_AT = 1024;
  */
 export class RunLog implements RelayedLog, LogMirror {
   readonly key: SessionKey;
+  /** The name under which the process lists the run: see `runName`. */
+  name = '';
   readonly readers: Set<RunReader> = new Set();
   invocationId: string;
   attempt = 0;
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
   isEnded = false;
-  goesOn: EventloomError | undefined;
+  /** The reason that the log ended although the run did not; undefined for a run that ended. */
+  leftOpen: EventloomError | undefined;
   /** The failure of the run, as its caller sees it. */
   failure: Error | undefined;
   /** Publishes the log to other processes. */
   publication: RunPublication | undefined;
-  /** The recording of the run, from its first step to its end. Never rejects. */
-  recording: Promise<void> | undefined;
   /** True once an event was recorded, and once somebody read the log. */
   hasEvents = false;
   wasRead = false;
-  /** True for a run that is resumed: what is before its beginning is in the session. */
-  isResumed = false;
-  /**
-   * Resolves to true when the run has its session and its message is stored, to false when it ended without, or finishes another run first.
-   * Never rejects.
-   */
-  started: Promise<boolean> | undefined;
+  /** True for a run that may be resumed: it gets its id, and the position at which the log begins, when it has its session. */
+  mayResume = false;
   /** True once the run has its session and its message is stored, also when it finished another run first. */
   isStored = false;
   #stored: PromiseWithResolvers<boolean> | undefined;
@@ -78,7 +62,7 @@ export class RunLog implements RelayedLog, LogMirror {
   isMirror = false;
   /** Requests that are about to read the log. */
   pending = 0;
-  /** Ends the copying. */
+  /** Ends the copying of a run of another process. */
   leave: (() => void) | undefined;
   /** Characters of the frames that are kept. */
   chars = 0;
@@ -116,18 +100,13 @@ export class RunLog implements RelayedLog, LogMirror {
     return this.#frames.length - this.#dropped;
   }
 
-  /** Notes that the run has its session: its id, and where in the run this log begins. */
+  /** Notes that the run has its session and its message is stored: its id, and where in the run this log begins. */
   begin({ invocationId, attempt, firstSeq, beginSeq }: RecordedRun): void {
-    if (this.firstSeq !== undefined) return;
     this.invocationId = invocationId;
     this.attempt = attempt;
     this.firstSeq = firstSeq;
     this.#seq = beginSeq;
-    if (this.isResumed) this.beginAt(eventPosition(beginSeq));
-  }
-
-  /** Notes that the run has its session and its message is stored. */
-  markStored(): void {
+    if (beginSeq > 0) this.beginAt(eventPosition(beginSeq));
     this.isStored = true;
     this.#stored?.resolve(true);
   }
@@ -146,55 +125,47 @@ export class RunLog implements RelayedLog, LogMirror {
     this.lastPosition = position;
   }
 
-  /**
-   * Records a run to its end, whether anybody reads it or not. Never rejects. A failure that the session tells of is the last frame; after
-   * any other end before the run's own, readers are told that the run goes on.
-   * @param finishOther finishes the unfinished run of the session first; without it the run fails then
-   */
-  async record(first: RecordedRun, timers: Pick<Platform, 'schedule'>, finishOther?: FinishOther): Promise<void> {
-    let stream = first;
-    try {
-      for (let tries = 1; ; tries++) {
-        try {
-          for (let step = await stream.next(); !step.done; step = await stream.next()) {
-            this.begin(stream);
-            this.#recordEvent(step.value, stream.seq);
-            if (this.#stopReason && step.value.partial !== true) this.abort(this.#stopReason);
-            if (this.#charsLeft > 0) continue;
-            // An agent that never waits for anything would keep every reader, and every other run, from their turn.
-            this.#charsLeft = CHARS_PER_TURN;
-            await new Promise<void>((resolve) => void timers.schedule(0, resolve));
-          }
-          break;
-        } catch (thrown) {
-          if (!finishOther || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = await finishOther(thrown, stream);
-        }
+  /** Records the events of a run until it ends, whether anybody reads them or not. Throws what the run throws. */
+  async record(stream: RecordedRun, timers: Pick<Platform, 'schedule'>): Promise<void> {
+    for (let step = await stream.next(); !step.done; step = await stream.next()) {
+      const event = step.value;
+      const isStored = stream.seq > this.#seq;
+      if (isStored) {
+        this.#seq = stream.seq;
+        this.#chunks = 0;
       }
-    } catch (thrown) {
-      this.failure = RunAbortedError.isInstance(thrown) && this.#stopReason ? this.#stopReason : toError(thrown);
-      // An event that cannot be recorded leaves the run with its session.
-      await stream.return().catch(() => undefined);
-      if (stream.isLeftOpen) {
-        this.failure = this.goesOn = goesOnError(this.failure);
-      } else {
-        // A client that is told to try again would say what is stored already.
-        if (ShuttingDownError.isInstance(this.failure) && (await stream.whenStarted()))
-          this.failure = shutDownError(this.failure);
-        this.#append(this.#nextChunk(), JSON.stringify(errorBody(this.failure)));
+      if (event.content !== undefined || !isBookkeeping(event)) {
+        this.hasEvents = true;
+        this.#append(isStored ? eventPosition(this.#seq) : this.#nextChunk(), serializeEvent(event));
       }
+      if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
+      if (this.#charsLeft > 0) continue;
+      // An agent that never waits for anything would keep every reader, and every other run, from their turn.
+      this.#charsLeft = CHARS_PER_TURN;
+      await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }
   }
 
+  /** Writes the failure that the session tells of as the last frame. */
+  fail(failure: Error): void {
+    this.failure = failure;
+    this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
+  }
+
   /** Ends the log. Readers that have not read everything yet read on. */
-  end(goesOn: EventloomError | undefined = this.goesOn): void {
-    this.goesOn = goesOn;
+  end(leftOpen: EventloomError | undefined = this.leftOpen): void {
+    this.leftOpen = leftOpen;
     this.isEnded = true;
     this.#stored?.resolve(this.isStored);
     this.#opened.resolve();
     this.#ended.resolve();
     this.publication?.notify();
     for (const reader of this.readers) reader.notify();
+  }
+
+  /** The reason that the run was stopped for, if it was. */
+  get stopReason(): EventloomError | undefined {
+    return this.#stopReason;
   }
 
   /** Ends the run because somebody wants that. One that has ended is left as it is. */
@@ -211,6 +182,13 @@ export class RunLog implements RelayedLog, LogMirror {
   /** Ends the run when its next event is stored, so that nothing half done is lost. */
   stopAtCommit(reason: EventloomError): void {
     this.#stopReason ??= reason;
+  }
+
+  /** Leaves a run of another process that nobody reads here any more. */
+  leaveUnread(): void {
+    if (!this.leave || this.pending + this.readers.size > 0) return;
+    this.leave();
+    this.leave = undefined;
   }
 
   mirror(frames: readonly RunFrame[], gonePosition: number): void {
@@ -252,17 +230,6 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#dropped = 0;
   }
 
-  #recordEvent(event: Event, seq: number): void {
-    const isStored = seq > this.#seq;
-    if (isStored) {
-      this.#seq = seq;
-      this.#chunks = 0;
-    }
-    if (event.content === undefined && isBookkeeping(event)) return;
-    this.hasEvents = true;
-    this.#append(isStored ? eventPosition(seq) : this.#nextChunk(), serializeEvent(event));
-  }
-
   #nextChunk(): number {
     return chunkPosition(this.#seq, this.attempt, ++this.#chunks);
   }
@@ -285,18 +252,56 @@ export function runName({ appName, userId, sessionId }: SessionKey, invocationId
   return `${appName}\0${userId}\0${sessionId}\0${invocationId}`;
 }
 
-function shutDownError(cause: Error): RunAbortedError {
-  return new RunAbortedError('the server was shut down before the run ended; what it committed is in the session', {
-    cause,
-  });
+/** Positions per event of the session. */
+const PER_EVENT = 1_000_000_000;
+/** Positions behind an event for the chunks of one attempt at the run. */
+const PER_ATTEMPT = 1_000_000;
+const MAX_ATTEMPTS = 998;
+
+/**
+ * The position of an event that is stored: its place in the session behind the run's message, which has 0. Positions are integers, so
+ * that they are exact; as the number of a frame they are written with up to nine decimals.
+ * @param seq see `RunStream.seq`
+ */
+export function eventPosition(seq: number): number {
+  return seq * PER_EVENT;
 }
 
-/** Converts the reason to an error. The run continues, so no follower may be told that it failed. */
-function goesOnError(reason: Error): RunGoesOnError {
-  const why = ShuttingDownError.isInstance(reason)
-    ? 'the server is shutting down, and the run goes on at the next start'
-    : 'the run goes on in another process, or when its storage can be reached again';
-  return new RunGoesOnError(`${why}: do not send the message again, and follow the run at its address`, {
-    cause: reason,
-  });
+/**
+ * The position of a frame that is only streamed: behind a stored event, behind all chunks of earlier attempts, and before the next
+ * stored event, which supersedes it.
+ * @param attempt from 1; grows with each attempt at the run; 0 for a run that has not begun counts as 1
+ * @param chunk counts from 1 behind each stored event
+ */
+export function chunkPosition(seq: number, attempt: number, chunk: number): number {
+  const offset = ((Math.max(attempt - 1, 0) % MAX_ATTEMPTS) + 1) * PER_ATTEMPT + chunk;
+  return seq * PER_EVENT + Math.min(offset, PER_EVENT - 1);
+}
+
+/** The place in the session, behind the run's message, of the newest stored event at or before a position. */
+export function seqOf(position: number): number {
+  return Math.floor(position / PER_EVENT);
+}
+
+/** The number of a frame as its text: what its reader sends as `Last-Event-ID`. Equal numbers have equal texts. */
+export function formatPosition(position: number): string {
+  // No frame has a position that would be written with an exponent: chunks begin at PER_ATTEMPT.
+  return String(position / PER_EVENT);
+}
+
+/** Reads the number of a frame. @throws InvalidRequestError for anything that is no such number */
+export function parsePosition(name: string, text: string): number {
+  const [, seq = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (seq !== '') return Number(seq) * PER_EVENT + Number(decimals.padEnd(9, '0'));
+  throw new InvalidRequestError(
+    `${name}: must be the number of a frame, such as 3 or 3.001000002, is ${JSON.stringify(text)}`,
+  );
+}
+
+/** True for an event that only records where a resumable agent is: it is stored, and no reader of a run gets it. */
+export function isBookkeeping({ content, errorCode, actions }: Event): boolean {
+  if (content !== undefined || errorCode !== undefined) return false;
+  const { endOfAgent, agentState, stateDelta, artifactDelta, ...others } = actions;
+  if (endOfAgent === undefined && agentState === undefined) return false;
+  return Object.keys(stateDelta).length + Object.keys(artifactDelta).length + Object.keys(others).length === 0;
 }

@@ -1,17 +1,17 @@
 import type { Platform } from '@eventloom/core';
-import { SlowReaderError } from '../errors.ts';
+import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { formatPosition } from './frame-position.ts';
-import type { RunLog } from './run-log.ts';
-import type { RunReaders } from './run-readers.ts';
+import { INVOCATION_ID_HEADER } from '../http/responses.ts';
+import type { ServerLimits } from '../server-limits.ts';
+import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Characters of one write: what a reader that stops reading leaves behind in memory. */
-export const MAX_WRITE_CHARS: number = 64 * 1024;
+const MAX_WRITE_CHARS = 64 * 1024;
 /** Keeps a silent connection open. A block of its own, so that the next frame still begins with `data: `. */
 export const SSE_HEARTBEAT = ': heartbeat\n\n';
 /** Asks the client to connect again after two seconds. */
-export const SSE_RETRY = 'retry: 2000\n\n';
+const SSE_RETRY = 'retry: 2000\n\n';
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
 /** The time for which a reader may take nothing when others want its place. */
@@ -38,7 +38,7 @@ export const NUMBERED_SSE_FRAMES: FrameEncoder = {
     position === undefined ? `data: ${json}\n\n` : `id: ${formatPosition(position)}\ndata: ${json}\n\n`,
 };
 
-export function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
+function encodeFrames(frames: readonly RunFrame[], encoder: FrameEncoder): string {
   let text = '';
   for (const { position, json } of frames) text += encoder.encode(json, position);
   return text;
@@ -208,7 +208,7 @@ export class RunReader {
     }
     const isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
     // Why the run goes on is no frame of it: without a number, a client that connects again does not skip a frame.
-    if (isLast) text += log.goesOn ? SSE_RETRY + this.#ending(log.goesOn) : (this.#frames.end ?? '');
+    if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
     if (text !== '') this.say(text);
     if (isLast) this.#close()?.close();
     else if (text !== '') this.#readers.gather(this);
@@ -246,4 +246,140 @@ function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowRead
     `this connection fell behind the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are not kept any more; ` +
       `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed, or follow the run again`,
   );
+}
+
+/** A response with the frames of a run. */
+export function sseResponse(invocationId: string, body: ReadableStream<Uint8Array<ArrayBuffer>> | string): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      // Keeps reverse proxies from holding the stream back.
+      'x-accel-buffering': 'no',
+      [INVOCATION_ID_HEADER]: invocationId,
+    },
+  });
+}
+
+/** Options of `RunReaders`. */
+export interface RunReadersOptions {
+  readonly platform: Platform;
+  readonly limits: Pick<ServerLimits, 'maxReadersPerRun' | 'maxReadersPerUser' | 'heartbeatMs'>;
+  /** Called with each failure of a reader. */
+  readonly report: (error: unknown) => void;
+}
+
+/** All connections of a process that read logs: bounded by run and by user, and kept alive by one timer. */
+export class RunReaders {
+  readonly #options: RunReadersOptions;
+  readonly #byUser = new Map<string, Set<RunReader>>();
+  /** Readers that wrote in this tick. */
+  readonly #gathering = new Set<RunReader>();
+  #callOffBeat: (() => void) | undefined;
+  #isDraining = false;
+
+  constructor(options: RunReadersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Opens a connection that reads a log as server-sent events. Returns a text when the log is ended and short.
+   * @param position frames behind it are sent; default: the beginning of the log
+   * @param frames writes the frames in the reader's own format
+   * @param earlier stored events to be sent before
+   * @throws TooManyReadersError
+   */
+  read(
+    log: RunLog,
+    position?: number,
+    frames: FrameEncoder = NUMBERED_SSE_FRAMES,
+    earlier?: EarlierFrames,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+    const { limits, platform } = this.#options;
+    if (log.readers.size >= limits.maxReadersPerRun) {
+      // A client that left a silent run is still counted until something is sent to it.
+      for (const reader of log.readers) reader.probe();
+      throw new TooManyReadersError(
+        `the run ${log.invocationId} has ${log.readers.size} readers, as many as are served`,
+      );
+    }
+    log.wasRead = true;
+    const isWhole = log.isEnded && !log.leftOpen && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
+    const from = position ?? log.beginPosition;
+    if (isWhole && from >= log.gonePosition) {
+      return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
+    }
+    const reader = new RunReader(this, platform, log, position, frames, earlier);
+    const { userId } = log.key;
+    const ofUser = this.#byUser.get(userId);
+    if (ofUser) ofUser.add(reader);
+    else this.#byUser.set(userId, new Set([reader]));
+    this.#callOffBeat ??= platform.schedule(limits.heartbeatMs, this.#beat);
+    if (this.#isDraining) reader.say(SSE_RETRY);
+    return reader.stream;
+  }
+
+  readonly #beat = (): void => {
+    const { limits, platform } = this.#options;
+    this.#callOffBeat = undefined;
+    for (const readers of this.#byUser.values()) for (const reader of readers) reader.beat();
+    if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
+  };
+
+  /** Makes a reader that wrote in this tick write everything that comes until the end of the tick in one piece. */
+  gather(reader: RunReader): void {
+    reader.isGathering = true;
+    if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
+    this.#gathering.add(reader);
+  }
+
+  readonly #flush = (): void => {
+    const readers = Array.from(this.#gathering);
+    this.#gathering.clear();
+    for (const reader of readers) {
+      reader.isGathering = false;
+      reader.notify();
+    }
+  };
+
+  /** Forgets a reader that was closed. A mirror that nobody reads any more is left. */
+  closed(reader: RunReader, log: RunLog, failure?: unknown): void {
+    const ofUser = this.#byUser.get(log.key.userId);
+    if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
+    if (this.#byUser.size === 0) this.stop();
+    log.readers.delete(reader);
+    if (log.isMirror) log.leaveUnread();
+    if (failure !== undefined) this.#options.report(failure);
+  }
+
+  /** Asks all clients to connect again, to another process. */
+  askToReconnect(): void {
+    this.#isDraining = true;
+    for (const readers of this.#byUser.values()) for (const reader of readers) reader.say(SSE_RETRY);
+  }
+
+  /** Stops the heartbeats. */
+  stop(): void {
+    this.#callOffBeat?.();
+    this.#callOffBeat = undefined;
+  }
+
+  /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
+  join(
+    log: RunLog,
+    position: number,
+    frames: FrameEncoder | undefined,
+    earlier?: EarlierFrames,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
+    const { maxReadersPerUser } = this.#options.limits;
+    const readers = this.#byUser.get(log.key.userId);
+    if (readers && readers.size >= maxReadersPerUser) {
+      for (const reader of readers) reader.probe();
+      throw new UserLimitError(
+        `the user has ${readers.size} connections that read runs, as many as one may have at the same time, which is ` +
+          'limits.maxReadersPerUser of this server; try again when one of them is closed',
+      );
+    }
+    return this.read(log, position, frames, earlier);
+  }
 }

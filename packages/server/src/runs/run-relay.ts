@@ -25,7 +25,7 @@ export interface RelayedLog {
   /** True when no frame comes any more. */
   readonly isEnded: boolean;
   /** The reason that the run goes on elsewhere, or later, although this log is ended; undefined for a run that ended. */
-  readonly goesOn: EventloomError | undefined;
+  readonly leftOpen: EventloomError | undefined;
   /** The kept frames behind a position, in order, until these are so many characters; at least one if there is one. */
   framesAfter(position: number, maxChars: number): readonly RunFrame[];
 }

@@ -6,10 +6,10 @@ import { eventPages, readEnd } from './stored-frames.ts';
 export interface RunState {
   readonly invocationId: string;
   /**
-   * `running`: under way, here or in another process, or about to be taken up. `waiting`: ended with calls that are not answered yet.
+   * `queued`: waits for its session; its message is not stored yet. `running`: under way, here or in another process, or about to be resumed. `waiting`: ended with calls that are not answered yet.
    * `completed`: came to its end. `failed`: ended with an error. `interrupted`: was cancelled, aborted or given up.
    */
-  readonly state: 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
+  readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
   /** The error of a run that failed or was interrupted, and its code. */
   readonly error?: string;
   readonly code?: string;
@@ -22,7 +22,7 @@ export const RUN_STATE_SCHEMA = {
   type: 'object',
   properties: {
     invocationId: { type: 'string' },
-    state: { enum: ['running', 'waiting', 'completed', 'failed', 'interrupted'] },
+    state: { enum: ['queued', 'running', 'waiting', 'completed', 'failed', 'interrupted'] },
     error: { type: 'string', description: 'Why the run failed or was interrupted.' },
     code: { type: 'string', description: 'The code of the error.' },
     waitingFor: {

@@ -8,9 +8,9 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
+import { enclosureOf, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
-import { chunkPosition, eventPosition, isBookkeeping, isReadEvent, seqOf } from './frame-position.ts';
+import { chunkPosition, eventPosition, isBookkeeping, seqOf } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */
@@ -58,6 +58,25 @@ export async function* eventPages(
     if (page.events.length > 0) yield page;
     count = Math.max(1, Math.min(MAX_EVENTS, Math.floor((count * PAGE_CHARS) / page.chars)));
   }
+}
+
+/**
+ * Finds the message of a request in its session.
+ * @param id the request id; for a request without one, the invocation id of the run that it began
+ * @returns the id of the run that has the message; undefined if it is not stored
+ */
+export async function findMessage(
+  service: BaseSessionService,
+  key: SessionKey,
+  id: string,
+): Promise<string | undefined> {
+  const record = await service.findRun({ ...key, id });
+  if (!record) return undefined;
+  const { invocationId, firstSeq } = record;
+  for await (const { events } of eventPages(service, key, firstSeq - 1, Infinity))
+    for (const event of events)
+      if (event.author === 'user' && (event.requestId ?? event.invocationId) === id) return invocationId;
+  return undefined;
 }
 
 /** The end of the frames of a run that has ended. */
@@ -151,4 +170,15 @@ async function toRead(
 
 function goneError({ sessionId }: SessionKey): SessionNotFoundError {
   return new SessionNotFoundError(`session ${JSON.stringify(sessionId)} was deleted while the run was read`);
+}
+
+/**
+ * True for a stored event that a reader of the run gets: not the user's own, and not those of sub-invocations. In place of the latter their
+ * readers get them where the run yielded them, from its record of that.
+ */
+function isReadEvent(event: Event, invocationId: string): boolean {
+  if (event.invocationId !== invocationId || event.author === 'user') return false;
+  if (event.object === ObjectType.runnerEnd || event.actions.compaction) return false;
+  if (event.object === ObjectType.runnerStreamed) return true;
+  return enclosureOf(event.branch) === '' && !isBookkeeping(event);
 }

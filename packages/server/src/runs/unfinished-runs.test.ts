@@ -62,7 +62,7 @@ describe('a server that starts', () => {
       expect(rest).toBe(index < 2 ? text.slice(text.indexOf(`id: ${ids[index + 1]}`)) : '');
     }
     expect((await follow(server, run, ids.at(-1))).status).toBe(204);
-    expect((await follow(server, run, '9')).status).toBe(400);
+    expect((await follow(server, run, '9')).status).toBe(404);
   });
 
   test('waits for the lease of a process that died', async () => {

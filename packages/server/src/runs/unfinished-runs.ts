@@ -83,7 +83,7 @@ export class UnfinishedRuns {
     const runner = runners.find(({ appName }) => appName === run.appName);
     if (!runner || !run.resumable || run.attempts >= limits.maxRunAttempts) return;
     void this.#resume(runner, run, 'queue');
-    await hub.inFlightRun(run, run.invocationId)?.started;
+    await hub.inFlightRun(run, run.invocationId)?.whenStored();
   }
 
   /** Resumes and closes nothing any more. Settles when what was begun is done. */
@@ -199,9 +199,9 @@ export class UnfinishedRuns {
     const { userId, sessionId, invocationId } = run;
     const params = { userId, sessionId, invocationId, runConfig: { onBusy } };
     try {
-      const log = this.#params.hub.start(runner, params, { resumes: invocationId, isUnasked: true });
+      const log = this.#params.hub.start(runner, params, { isUnasked: true });
       this.#resumed++;
-      if (log.started && onBusy === 'reject') this.#begins.push(log.started);
+      if (onBusy === 'reject') this.#begins.push(log.whenStored());
       return log.ended.then(() => this.#ended(runner, run, log.failure, onBusy));
     } catch (error) {
       if (ServerBusyError.isInstance(error)) this.#hasMore = true;

@@ -213,7 +213,7 @@ export class Webhooks {
       return Infinity;
     }
     // It is looked again when the run ends here, and in a while.
-    if (state.state === 'running') return Infinity;
+    if (state.state === 'queued' || state.state === 'running') return Infinity;
     const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
     if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
     const attempt = this.#attempt(service, claimed, { ...key, ...state })

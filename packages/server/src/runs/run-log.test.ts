@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
-import { chunkPosition, eventPosition, formatPosition, parsePosition, seqOf } from './frame-position.ts';
+import { chunkPosition, eventPosition, formatPosition, parsePosition, seqOf } from './run-log.ts';
 
 describe('positions', () => {
   test('grow from stored event to stored event, and from attempt to attempt between them', () => {

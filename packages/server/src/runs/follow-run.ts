@@ -1,26 +1,16 @@
-import { type EventloomError, InvalidRequestError, type SessionKey } from '@eventloom/core';
+import type { EventloomError, SessionKey } from '@eventloom/core';
 import {
+  RunEventNotFoundError,
   RunEventsGoneError,
   RunGoesOnError,
   RunNotFoundError,
   RunRelayError,
-  TooManyReadersError,
-  UserLimitError,
 } from '../errors.ts';
 import { readWithoutState } from '../http/session-response.ts';
-import { eventPosition, formatPosition, seqOf } from './frame-position.ts';
+import { eventPosition, formatPosition, seqOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
-import { RunLog, runName } from './run-log.ts';
 import type { RunMemory } from './run-memory.ts';
-import {
-  type EarlierFrames,
-  encodeFrames,
-  type FrameEncoder,
-  MAX_WRITE_CHARS,
-  NUMBERED_SSE_FRAMES,
-  RunReader,
-  SSE_RETRY,
-} from './run-reader.ts';
+import type { EarlierFrames, FrameEncoder, RunReaders } from './run-reader.ts';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
 import { readEnd, storedFrames } from './stored-frames.ts';
 
@@ -31,121 +21,30 @@ export interface FollowedRun {
 }
 
 /**
- * The connections of a process that read runs. A run is read from its log in this process, from a copy of its log in another process,
- * or from its session.
+ * Follows runs for clients: from the log of a run in this process, from a copy of its log in another process, or from its session.
  */
-export class RunReaders {
+export class RunFollower {
   readonly #hub: RunHub;
+  readonly #readers: RunReaders;
   readonly #memory: RunMemory;
   readonly #options: RunHubOptions;
   readonly #relay: RunRelay | undefined;
-  readonly #byUser = new Map<string, Set<RunReader>>();
   /** Runs of other processes that are under way and read here. */
   readonly #mirrors = new Map<string, RunLog>();
-  /** Readers that wrote in this tick. */
-  readonly #gathering = new Set<RunReader>();
-  #callOffBeat: (() => void) | undefined;
-  #isDraining = false;
 
   constructor(hub: RunHub, memory: RunMemory, options: RunHubOptions) {
     this.#hub = hub;
+    this.#readers = hub.readers;
     this.#memory = memory;
     this.#options = options;
     this.#relay = options.relay;
   }
 
   /**
-   * Opens a connection that reads a log as server-sent events. Returns a text when the log is ended and short.
-   * @param position frames behind it are sent; default: the beginning of the log
-   * @param frames writes the frames in the reader's own format
-   * @param earlier stored events to be sent before
-   * @throws TooManyReadersError
-   */
-  read(
-    log: RunLog,
-    position?: number,
-    frames: FrameEncoder = NUMBERED_SSE_FRAMES,
-    earlier?: EarlierFrames,
-  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
-    const { limits, platform } = this.#options;
-    if (log.readers.size >= limits.maxReadersPerRun) {
-      // A client that left a silent run is still counted until something is sent to it.
-      for (const reader of log.readers) reader.probe();
-      throw new TooManyReadersError(
-        `the run ${log.invocationId} has ${log.readers.size} readers, as many as are served`,
-      );
-    }
-    log.wasRead = true;
-    const isWhole = log.isEnded && !log.goesOn && !earlier && log.chars < MAX_WRITE_CHARS && !this.#isDraining;
-    const from = position ?? log.beginPosition;
-    if (isWhole && from >= log.gonePosition) {
-      return encodeFrames(log.framesAfter(from, Infinity), frames) + (frames.end ?? '');
-    }
-    const reader = new RunReader(this, platform, log, position, frames, earlier);
-    const { userId } = log.key;
-    const ofUser = this.#byUser.get(userId);
-    if (ofUser) ofUser.add(reader);
-    else this.#byUser.set(userId, new Set([reader]));
-    this.#callOffBeat ??= platform.schedule(limits.heartbeatMs, this.#beat);
-    if (this.#isDraining) reader.say(SSE_RETRY);
-    return reader.stream;
-  }
-
-  readonly #beat = (): void => {
-    const { limits, platform } = this.#options;
-    this.#callOffBeat = undefined;
-    for (const readers of this.#byUser.values()) for (const reader of readers) reader.beat();
-    if (this.#byUser.size > 0) this.#callOffBeat = platform.schedule(limits.heartbeatMs, this.#beat);
-  };
-
-  /** Makes a reader that wrote in this tick write everything that comes until the end of the tick in one piece. */
-  gather(reader: RunReader): void {
-    reader.isGathering = true;
-    if (this.#gathering.size === 0) this.#options.platform.schedule(0, this.#flush);
-    this.#gathering.add(reader);
-  }
-
-  readonly #flush = (): void => {
-    const readers = Array.from(this.#gathering);
-    this.#gathering.clear();
-    for (const reader of readers) {
-      reader.isGathering = false;
-      reader.notify();
-    }
-  };
-
-  /** Forgets a reader that was closed. A mirror without readers is not kept. */
-  closed(reader: RunReader, log: RunLog, failure?: unknown): void {
-    const ofUser = this.#byUser.get(log.key.userId);
-    if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
-    if (this.#byUser.size === 0) {
-      this.#callOffBeat?.();
-      this.#callOffBeat = undefined;
-    }
-    log.readers.delete(reader);
-    if (log.isMirror) this.#leaveUnread(log);
-    if (failure !== undefined) this.#options.report(failure);
-  }
-
-  /** Asks all clients to connect again, to another process. */
-  askToReconnect(): void {
-    this.#isDraining = true;
-    for (const readers of this.#byUser.values()) for (const reader of readers) reader.say(SSE_RETRY);
-  }
-
-  /** Ends the reading of runs of other processes. */
-  stop(): void {
-    for (const log of this.#mirrors.values()) {
-      log.end(new RunGoesOnError('the server is shutting down, and the run goes on: follow it elsewhere'));
-    }
-    this.#callOffBeat?.();
-  }
-
-  /**
    * Opens a connection that reads a run of this session, of whichever process, behind a position.
    * @returns no body when the run has ended and there is nothing behind the position
    * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws UserLimitError @throws RunRelayError
-   * @throws InvalidRequestError for a position that the run does not have
+   * @throws RunEventNotFoundError for a position that the run does not have
    */
   async follow(
     runner: HostedRunner,
@@ -171,32 +70,13 @@ export class RunReaders {
     return Boolean(stored && session && session.lastSeq >= stored.firstSeq + seqOf(position));
   }
 
-  /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
-  #join(
-    log: RunLog,
-    position: number,
-    frames: FrameEncoder | undefined,
-    earlier?: EarlierFrames,
-  ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
-    const { maxReadersPerUser } = this.#options.limits;
-    const readers = this.#byUser.get(log.key.userId);
-    if (readers && readers.size >= maxReadersPerUser) {
-      for (const reader of readers) reader.probe();
-      throw new UserLimitError(
-        `the user has ${readers.size} connections that read runs, as many as one may have at the same time, which is ` +
-          'limits.maxReadersPerUser of this server; try again when one of them is closed',
-      );
-    }
-    return this.read(log, position, frames, earlier);
-  }
-
   /** Finds a run of this process. Which of the frames of a resumed run are in its session is known when the run has it. */
   async #findStarted(key: SessionKey, invocationId: string): Promise<RunLog | undefined> {
     const log = this.#hub.inFlightRun(key, invocationId);
-    if (log?.isResumed && log.firstSeq === undefined) await log.started;
+    if (log?.mayResume) await log.whenStored();
     const found = this.#hub.find(key, invocationId);
     // One that was refused, or waits for its session, has nothing to be read.
-    return found?.isResumed && found.firstSeq === undefined ? undefined : found;
+    return found?.mayResume && !found.isStored ? undefined : found;
   }
 
   async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
@@ -205,7 +85,7 @@ export class RunReaders {
       return await this.#open(runner, log, position, frames);
     } finally {
       log.pending--;
-      if (log.isMirror) this.#leaveUnread(log);
+      log.leaveUnread();
     }
   }
 
@@ -215,19 +95,17 @@ export class RunReaders {
     position: number,
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
-    const { key, invocationId, isEnded, goesOn, lastPosition, gonePosition } = log;
-    const isBeyond = isEnded && !goesOn ? position > lastPosition : seqOf(position) > seqOf(lastPosition);
-    if (isBeyond && (isEnded || !log.isMirror)) {
-      throw beyondEnd(position, lastPosition);
-    }
-    if (isEnded && !goesOn && position >= lastPosition) return { invocationId, body: undefined };
-    if (position >= gonePosition) return { invocationId, body: this.#join(log, position, frames) };
+    const { key, invocationId, isEnded, leftOpen, lastPosition, gonePosition } = log;
+    if (seqOf(position) > seqOf(lastPosition) && (isEnded || !log.isMirror))
+      throw beyondEnd(log, position, lastPosition);
+    if (isEnded && !leftOpen && position >= lastPosition) return { invocationId, body: undefined };
+    if (position >= gonePosition) return { invocationId, body: this.#readers.join(log, position, frames) };
     const untilPosition = eventPosition(seqOf(lastPosition));
     const stored =
       untilPosition < gonePosition ? undefined : await sessionService.findRun({ ...key, id: invocationId });
     if (!stored) throw goneError(log);
     const pages = storedFrames(sessionService, key, stored, position, untilPosition);
-    return { invocationId, body: this.#join(log, position, frames, { pages, untilPosition }) };
+    return { invocationId, body: this.#readers.join(log, position, frames, { pages, untilPosition }) };
   }
 
   /**
@@ -259,7 +137,7 @@ export class RunReaders {
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
     // Streamed-only frames have positions up to that of the last stored event.
     const lastSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq);
-    if (seqOf(position) > lastSeq - firstSeq) throw beyondEnd(position, lastPosition);
+    if (seqOf(position) > lastSeq - firstSeq) throw beyondEnd(stored, position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
@@ -270,7 +148,7 @@ export class RunReaders {
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
-    return { invocationId, body: this.#join(log, position, frames, earlier) };
+    return { invocationId, body: this.#readers.join(log, position, frames, earlier) };
   }
 
   /** A copy of a run that another process has, or has a later attempt of. @throws RunRelayError */
@@ -303,13 +181,18 @@ export class RunReaders {
       log.mirrorEnded(remote.end);
     } else {
       this.#mirrors.set(name, log);
-      log.leave = this.#relay?.follow(key, invocationId, log.gonePosition, {
+      const leave = this.#relay?.follow(key, invocationId, log.gonePosition, {
         mirror: (copied, gonePosition) => log.mirror(copied, gonePosition),
         mirrorEnded: (end) => {
           if (end.kind === 'ended') log.mirrorEnded(end);
           else this.#options.platform.background(this.#endLost(runner, log, end.error));
         },
       });
+      log.leave = () => {
+        if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
+        leave?.();
+        this.#memory.release(log);
+      };
     }
     return log;
   }
@@ -337,14 +220,11 @@ export class RunReaders {
     if (!log.isEnded) log.end(error);
   }
 
-  /** Leaves a run of another process that nobody reads here any more. */
-  #leaveUnread(log: RunLog): void {
-    if (!log.leave || log.pending + log.readers.size > 0) return;
-    const name = runName(log.key, log.invocationId);
-    if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
-    log.leave();
-    log.leave = undefined;
-    this.#memory.release(log);
+  /** Ends the reading of runs of other processes. */
+  stop(): void {
+    for (const log of this.#mirrors.values()) {
+      log.end(new RunGoesOnError('the server is shutting down, and the run goes on: follow it elsewhere'));
+    }
   }
 }
 
@@ -359,9 +239,16 @@ function isBehindEnd({ isEnded, lastPosition }: RunLog, position: number): boole
   return isEnded && seqOf(position) > seqOf(lastPosition);
 }
 
-function beyondEnd(position: number, lastPosition: number): InvalidRequestError {
+/** The error for a number that no frame of the run has: that of an event behind its newest one. */
+function beyondEnd(
+  { invocationId }: { readonly invocationId: string },
+  position: number,
+  lastPosition: number,
+): RunEventNotFoundError {
   const [asked, last] = [formatPosition(position), formatPosition(lastPosition)];
-  return new InvalidRequestError(`lastEventId: is ${asked}, and the last event of the run is ${last}`);
+  return new RunEventNotFoundError(
+    `lastEventId: the run ${invocationId} has no event ${asked}, and its newest is ${last}; follow it from there, or without an id`,
+  );
 }
 
 function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneError {
