@@ -81,7 +81,7 @@ describe('a run of another process', () => {
     expect(await (await after('1')).text()).toContain('"broke","code"');
     expect((await after(lastIdOf(whole))).status).toBe(204);
     const tooFar = await after('2');
-    expect([tooFar.status, await tooFar.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
+    expect([tooFar.status, await tooFar.json()]).toMatchObject([404, { code: 'RUN_EVENT_NOT_FOUND' }]);
   });
 
   test('that nobody knows, or of another session, is not found', async () => {
