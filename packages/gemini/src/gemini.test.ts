@@ -59,6 +59,12 @@ test('Gemini reuses connections', async () => {
   expect(new Set((await server.requests()).map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
 });
 
+test('Gemini says what to write when it gets the name of a model alone', () => {
+  expect(() => new Gemini('gemini-pro-latest' as never)).toThrow(
+    "Gemini: expected an object of options, got a string; write new Gemini({ model: 'gemini-pro-latest', apiKey: process.env.GEMINI_API_KEY })",
+  );
+});
+
 test('Gemini throws without a key, and on Vertex AI without a project or key', () => {
   expect(() => new Gemini({ model: 'm' })).toThrow(ConfigurationError);
   expect(() => new Gemini({ model: 'm' })).toThrow('apiKey is missing');

@@ -59,7 +59,9 @@ const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT
 
 /** @throws ConfigurationError for an option name that this version does not know */
 export function checkGeminiOptions(owner: string, options: object): void {
-  checkKnown(owner, OPTIONS, options, HINTS);
+  const model = typeof options === 'string' ? options : 'gemini-flash-latest';
+  const example = `new Gemini({ model: '${model}', apiKey: process.env.GEMINI_API_KEY })`;
+  checkKnown(owner, OPTIONS, options, HINTS, example);
 }
 
 /**

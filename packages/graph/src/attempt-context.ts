@@ -42,7 +42,10 @@ export class AttemptToolContext extends ToolContext {
   }
 }
 
-function writtenWhile({ session }: InvocationContext, check: EndedCheck): { eventActions: EventActions; state: State } {
+function writtenWhile(
+  { invocation: { session } }: InvocationContext,
+  check: EndedCheck,
+): { eventActions: EventActions; state: State } {
   const eventActions = createEventActions();
   return { eventActions, state: new AttemptState(session.state, eventActions, check) };
 }

@@ -19,39 +19,72 @@ import type { LlmAgent } from './llm-agent.ts';
 
 type OneOrMore<T> = T | readonly T[];
 
-/** Returns the instruction for a model request; called for each request. Placeholders such as `{key}` in its text are not filled. */
+/**
+ * A function in place of an instruction text, called before each model request. It returns the instruction, which is sent as it is:
+ * placeholders such as `{key}` are not filled in. Read state with `context.state.get`.
+ */
 export type InstructionProvider = (context: ReadonlyContext) => MaybePromise<string>;
 
-/** Runs before a model call and may change the request in place. If it returns a response, the model is not called. */
+/**
+ * A function for `beforeModelCallback`, called before each model call. It may change `request` in place. Returning a response uses it in
+ * place of the model's, which is not called, as a cache does. Returning undefined calls the model.
+ *
+ * @example
+ * const addDate: SingleBeforeModelCallback = ({ request }) => {
+ *   request.config.systemInstruction = `${request.config.systemInstruction ?? ''}\nToday is ${new Date().toDateString()}.`;
+ * };
+ */
 export type SingleBeforeModelCallback = (params: {
   context: CallbackContext;
   request: LlmRequest;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** Runs after each response of the model, streamed chunks included. If it returns a response, that one replaces the model's. */
+/**
+ * A function for `afterModelCallback`, called with each response of the model, chunks (`response.partial`) included. Returning a response
+ * replaces the model's. Returning undefined keeps it.
+ */
 export type SingleAfterModelCallback = (params: {
   context: CallbackContext;
   response: LlmResponse;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** Runs after a model call failed. If it returns a response, the run continues with that response; otherwise the run fails. */
+/**
+ * A function for `onModelErrorCallback`, called after a model call failed, when the retries of the model are used up. Returning a response
+ * continues the run with it. Returning undefined lets the run fail with the error.
+ */
 export type SingleModelErrorCallback = (params: {
   context: CallbackContext;
   request: LlmRequest;
   error: Error;
 }) => MaybePromise<LlmResponse | undefined | void>;
-/** Runs before a tool and may change the arguments in place. If it returns an object, the tool does not run and the object is the response. */
+/**
+ * A function for `beforeToolCallback`, called before each tool call. It may change `args` in place. Returning an object makes it the
+ * response of the call, and the tool does not run. Returning undefined runs the tool.
+ *
+ * @example
+ * const readOnly: SingleBeforeToolCallback = ({ tool }) =>
+ *   tool.name.startsWith('delete_') ? { error: 'deleting is not allowed here' } : undefined;
+ */
 export type SingleBeforeToolCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;
   context: ToolContext;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
-/** Runs after a tool. If it returns an object, that object replaces the tool's response, its media included. */
+/**
+ * A function for `afterToolCallback`, called after each tool call that did not throw. `response` is what the model would get. Returning an
+ * object sends that one instead; media of the tool's result are then left out. Returning undefined changes nothing.
+ *
+ * @example
+ * const hidePrices: SingleAfterToolCallback = ({ response }) => ({ ...response, price: 'on request' });
+ */
 export type SingleAfterToolCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;
   context: ToolContext;
   response: Record<string, unknown>;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
-/** Runs after a tool threw. If it returns an object, the model gets it as the response; otherwise the model gets `{ error }`. */
+/**
+ * A function for `onToolErrorCallback`, called after a tool threw `error`. Returning an object makes it the response that the model gets.
+ * Returning undefined gives the model `{ error: message }`. The run continues in both cases.
+ */
 export type SingleToolErrorCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;

@@ -58,7 +58,7 @@ test('LlmAgent stores one callback as a list and copies a list of callbacks', ()
 });
 
 test.each([
-  ['no name', { name: undefined }, 'agent name undefined'],
+  ['no name', { name: undefined }, "name is missing; write new LlmAgent({ name: 'helper', … })"],
   ['a name that is not an identifier', { name: 'my agent' }, 'agent name "my agent"'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
   ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model, such as'],
@@ -91,6 +91,11 @@ test.each([
     'use outputSchema',
   ],
   ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools must be a list'],
+  [
+    'a class as a tool',
+    { tools: [FunctionTool] },
+    'FunctionTool is a class, not a tool; write new FunctionTool({ … })',
+  ],
   ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
   ['two tools with the same name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
   ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],

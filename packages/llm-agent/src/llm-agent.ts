@@ -3,6 +3,8 @@ import {
   type BaseCodeExecutor,
   type BaseLlm,
   type BasePlanner,
+  BaseTool,
+  BaseToolset,
   closeAll,
   ConfigurationError,
   type Event,
@@ -33,10 +35,19 @@ import {
 import { runSteps } from './loop.ts';
 
 /**
- * An agent driven by a language model: the model reads the conversation, calls tools, reads their responses, and repeats this until it
- * answers without a call.
+ * An agent that a language model drives. The model gets the instruction, the conversation and the tools. It answers, or it calls
+ * tools: then they run, their results go back to the model, and the model is called again, until it answers without a call. A
+ * runner runs the agent.
+ *
+ * `Agent` is the same class under its short ADK name.
  *
  * @example
+ * const getWeather = new FunctionTool({
+ *   name: 'get_weather',
+ *   description: 'Returns the weather of a city.',
+ *   parameters: z.object({ city: z.string() }),
+ *   execute: ({ city }) => ({ city, sky: 'sunny' }),
+ * });
  * const agent = new LlmAgent({
  *   name: 'weather',
  *   model: 'gemini-flash-latest',
@@ -206,6 +217,8 @@ function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
 }
 
 function notATool(value: unknown): string {
+  if (typeof value === 'function' && (value.prototype instanceof BaseTool || value.prototype instanceof BaseToolset))
+    return `${value.name} is a class, not a tool; write new ${value.name}({ … })`;
   if (typeof value === 'function')
     return `a function is not a tool; write new FunctionTool({ name: ${JSON.stringify(value.name || 'get_weather')}, description, execute })`;
   if (isBaseAgent(value))

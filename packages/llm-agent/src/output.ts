@@ -50,7 +50,7 @@ function withoutFence(text: string): string {
 
 /** Stores the answer under the agent's output key, if it has one. @throws StateValueError for a value that is not JSON */
 export function saveOutput({ agent, context }: AgentTurn, actions: EventActions, value: unknown): void {
-  if (agent.outputKey !== undefined) new State(context.session.state, actions).set(agent.outputKey, value);
+  if (agent.outputKey !== undefined) new State(context.invocation.session.state, actions).set(agent.outputKey, value);
 }
 
 /** Creates the event that ends the turn with an answer from `set_model_response`, and stores the answer. */

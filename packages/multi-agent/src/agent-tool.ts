@@ -22,20 +22,27 @@ import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';
 
-/** Config of an agent tool. */
+/** Options of an `AgentTool`. */
 export interface AgentToolConfig {
-  /** The agent that is called. The tool has its name and description. It cannot transfer to agents above it in its tree. */
+  /**
+   * The agent that a call runs. The tool has the name and the description of this agent, so the description should say what the agent
+   * is for. The agent may have sub-agents, and may hand over to these only.
+   */
   readonly agent: BaseAgent;
-  /** True makes the agent's answer the caller's answer: the calling model is not called to summarise it. Default false. */
+  /**
+   * True ends the turn of the calling agent with the answer of the called agent: the calling model is not called again to put it into its
+   * own words. Default false.
+   */
   readonly skipSummarization?: boolean;
   /**
-   * True yields the agent's events from the run as they come. The final event of an answer that was streamed in chunks is left
-   * out. Default false: only the events of graph nodes, and in resumable runs those with long-running calls, are yielded.
+   * True shows the work of the called agent in the stream of the run: its events are yielded as they come, its text in chunks if the
+   * run streams. Default false: the stream shows the call and its result only (and progress of graph nodes, and in resumable runs
+   * questions to people).
    */
   readonly streamInner?: boolean;
   /**
-   * True, or a function that returns true: the agent runs after a person confirmed the call. If the person rejects it, the
-   * calling model gets a rejection. Default false.
+   * True asks a person before each call; a function decides for each call by its arguments. The agent runs after the person agreed. If
+   * the person says no, it does not run, and the calling model is told so. Default false.
    */
   readonly requireConfirmation?: ConfirmationRule<unknown>;
 }
@@ -54,24 +61,28 @@ const REQUEST_SCHEMA: SchemaLike = {
 };
 
 /**
- * A tool that runs an agent and returns its answer. The calling agent keeps control of the conversation.
+ * A tool with which the model of one agent asks another agent, and gets its answer as the result of the call. The calling agent goes on
+ * with the conversation afterwards; with `subAgents` the other agent would take it over.
  *
- * Calls are isolated: the agent sees only its arguments and its own events, and no other agent sees its events. They are stored in
- * the same session, on the branch `…agent@callId`, together with the agent's state changes. For readers of the run, the actions of
- * the tool's response repeat these changes and the saved artifacts, except for keys that another agent changed since.
- *
- * The result is the value of the agent's last answer by its `outputSchema`, or else its text without thoughts. If the agent throws,
- * or its answer is truncated, the calling model gets `{error}`.
- *
- * In a resumable run the agent may ask people and wait for later results: its requests are yielded from the run, the run pauses, and
- * after the answer the call continues. In other runs the calling model gets an error in place of the wait.
- *
- * The arguments follow the agent's `inputSchema` and are passed to the agent as JSON. Without a schema there is one string,
- * `request`.
+ * - **Arguments.** Without an `inputSchema` of the called agent: one text, `request`. With one: an object of that schema, which the agent
+ *   gets as JSON.
+ * - **Result.** The text of the agent's last answer, or the value of its `outputSchema`. If the agent fails, the calling model gets
+ *   `{ error }`.
+ * - **What it sees.** The called agent sees its arguments and the session's state, not the conversation. Other agents do not see its
+ *   messages. They are stored in the session all the same, with a `branch` that ends in `agentName@callId`.
+ * - **State.** What the called agent writes to state is stored, and also appears in the `actions` of the tool's response.
+ * - **Questions to people.** In a resumable run (`resumable: true`) the called agent may ask a person: the run pauses, and the call
+ *   continues with the answer. In other runs the calling model gets an error.
  *
  * @example
- * const researcher = new LlmAgent({ name: 'researcher', model: 'gemini-2.5-flash', description: 'Answers questions of fact.' });
- * const writer = new LlmAgent({ name: 'writer', model: 'gemini-2.5-flash', tools: [new AgentTool({ agent: researcher })] });
+ * const model = 'gemini-flash-latest';
+ * const researcher = new LlmAgent({ name: 'researcher', model, description: 'Answers questions of fact.' });
+ * const writer = new LlmAgent({
+ *   name: 'writer',
+ *   model,
+ *   instruction: 'Write a short article. Ask the researcher for facts.',
+ *   tools: [new AgentTool({ agent: researcher })],
+ * });
  */
 export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;

@@ -11,11 +11,11 @@ import { BASE_AGENT_OPTIONS, checkKnown, enclosureOf, LOOP_COUNT, type OptionNam
 import { checkCount } from './check-count.ts';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
-/** Config of a loop agent. */
+/** Options of a `LoopAgent`. */
 export interface LoopAgentConfig extends BaseAgentConfig {
   /**
-   * Maximum number of rounds through the sub-agents. Default: no limit; the loop ends when a sub-agent escalates, when the run
-   * is aborted, or when `maxLlmCalls` is reached.
+   * Maximum number of rounds, each of which runs all sub-agents once: an integer of at least 1. Default: no limit. Then the loop
+   * ends when one of its agents ends it, and otherwise the run fails when it reaches `runConfig.maxLlmCalls` (500).
    */
   readonly maxIterations?: number;
 }
@@ -26,12 +26,22 @@ const OPTIONS: OptionNames<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterat
 const ANSWERED = new WeakSet<Event>();
 
 /**
- * Runs its sub-agents one after the other, round after round, until an event of an agent below it has `actions.escalate` (the
- * `exitLoop` tool sets it) or `maxIterations` rounds are complete. The agent that escalates runs to its end; the rest of the
- * round is skipped. In nested loops only the innermost one ends.
+ * Runs its sub-agents in order, again and again, without asking a model which comes next. The loop ends after `maxIterations`
+ * rounds, or as soon as one of its agents ends it: the model of an `LlmAgent` calls the tool `exitLoop`, a custom agent yields an
+ * event with `actions: { escalate: true }`. That agent runs to its end, and the agents after it are skipped. Of nested loops only
+ * the innermost one ends.
+ *
+ * Live runs (`runLive`) do not support loops.
  *
  * @example
- * const critic = new LlmAgent({ name: 'critic', model: 'gemini-2.5-flash', tools: [exitLoop] });
+ * const model = 'gemini-flash-latest';
+ * const writer = new LlmAgent({ name: 'writer', model, instruction: 'Write or improve the text.', outputKey: 'draft' });
+ * const critic = new LlmAgent({
+ *   name: 'critic',
+ *   model,
+ *   instruction: 'Criticise {draft}. If nothing is left to improve, end the loop.',
+ *   tools: [exitLoop],
+ * });
  * const refine = new LoopAgent({ name: 'refine', subAgents: [writer, critic], maxIterations: 5 });
  */
 export class LoopAgent extends BaseAgent {
@@ -39,9 +49,9 @@ export class LoopAgent extends BaseAgent {
 
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: LoopAgentConfig) {
+    super(config);
     checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxIterations', config.maxIterations);
-    super(config);
     this.maxIterations = config.maxIterations;
   }
 
@@ -115,7 +125,18 @@ class ExitLoopTool extends BaseTool {
 }
 
 /**
- * The tool `exit_loop`, with which a model ends the innermost LoopAgent around its agent. The model is not called again
- * afterwards. Also exported as `EXIT_LOOP`, its ADK name.
+ * A tool, `exit_loop`, for the `tools` of an `LlmAgent` inside a `LoopAgent`. When the model calls it, the loop ends: the agent is
+ * not asked for another answer, and no later agent of the loop runs. The agent's instruction has to say when to call it. The model
+ * gets no arguments to fill in.
+ *
+ * `EXIT_LOOP` is the same tool under its ADK name.
+ *
+ * @example
+ * const critic = new LlmAgent({
+ *   name: 'critic',
+ *   model: 'gemini-flash-latest',
+ *   instruction: 'Criticise {draft}. If nothing is left to improve, end the loop.',
+ *   tools: [exitLoop],
+ * });
  */
 export const exitLoop: BaseTool = /* @__PURE__ */ new ExitLoopTool();

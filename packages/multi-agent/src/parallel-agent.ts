@@ -3,7 +3,7 @@ import { BASE_AGENT_OPTIONS, branchBelow, checkKnown, type OptionNames } from '@
 import { checkCount } from './check-count.ts';
 import { BranchMerger } from './branch-merger.ts';
 
-/** Config of a parallel agent. */
+/** Options of a `ParallelAgent`. */
 export interface ParallelAgentConfig extends BaseAgentConfig {
   /** Maximum number of sub-agents that run at the same time; the others start as these end. Default: no limit. */
   readonly maxConcurrency?: number;
@@ -12,24 +12,32 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
 const OPTIONS: OptionNames<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: true };
 
 /**
- * Runs its sub-agents at the same time, each on its own branch (`parallel.child`). A sub-agent sees the earlier events but not
- * those of its siblings. Events are yielded in the order in which they come, and a sub-agent continues once its own event is
- * committed.
+ * Runs its sub-agents at the same time, once each, and ends when all of them have ended. Each sub-agent sees the conversation so far,
+ * but not what the others say meanwhile. To use the results, give each sub-agent its own `outputKey`, and put an agent that reads
+ * these keys behind this one in a `SequentialAgent`.
  *
- * If a sub-agent fails, its siblings are aborted and closed, and its error is thrown. The agent waits at most 5 seconds for
- * siblings that ignore their abort signal.
+ * The events of the sub-agents are mixed in the stream, in the order in which they come. The `branch` of an event
+ * (`research.prices`) says which sub-agent it comes from.
+ *
+ * If a sub-agent fails, the others are stopped, and its error is thrown. The agent waits at most 5 seconds for sub-agents that do
+ * not react to their `abortSignal`. Live runs (`runLive`) do not support this agent.
  *
  * @example
- * const research = new ParallelAgent({ name: 'research', subAgents: [prices, reviews, news], maxConcurrency: 2 });
+ * const model = 'gemini-flash-latest';
+ * const prices = new LlmAgent({ name: 'prices', model, instruction: 'Find prices.', outputKey: 'prices' });
+ * const reviews = new LlmAgent({ name: 'reviews', model, instruction: 'Find reviews.', outputKey: 'reviews' });
+ * const advisor = new LlmAgent({ name: 'advisor', model, instruction: 'Advise, with {prices} and {reviews}.' });
+ * const research = new ParallelAgent({ name: 'research', subAgents: [prices, reviews] });
+ * const rootAgent = new SequentialAgent({ name: 'shopping', subAgents: [research, advisor] });
  */
 export class ParallelAgent extends BaseAgent {
   readonly maxConcurrency: number | undefined;
 
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: ParallelAgentConfig) {
+    super(config);
     checkKnown(`agent "${config.name}"`, OPTIONS, config);
     checkCount(config, 'maxConcurrency', config.maxConcurrency);
-    super(config);
     this.maxConcurrency = config.maxConcurrency;
   }
 

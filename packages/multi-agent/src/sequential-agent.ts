@@ -10,21 +10,28 @@ import {
 import { BASE_AGENT_OPTIONS, checkKnown, TASK_COMPLETED } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
-/** Config of a sequential agent. */
+/** Options of a `SequentialAgent`. */
 export type SequentialAgentConfig = BaseAgentConfig;
 
 /**
- * Runs its sub-agents one after the other. Each sub-agent sees the events and the state of those before it. If a sub-agent
- * transfers to another agent, that agent runs in its place, and then the sequence continues.
+ * Runs its sub-agents once each, in the given order, without asking a model which comes next. Each one starts when the one before
+ * it has ended, and sees its messages and its state. The usual way to pass a result on is the `outputKey` of one agent and
+ * `{thatKey}` in the instruction of a later one.
+ *
+ * If a sub-agent hands the conversation over (`transfer_to_agent`), the other agent runs in its place, and then the sequence
+ * continues. In a live run (`runLive`) each sub-agent gets the tool `task_completed` and runs until its model calls it.
  *
  * @example
- * const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [researcher, writer, editor] });
+ * const model = 'gemini-flash-latest';
+ * const researcher = new LlmAgent({ name: 'researcher', model, instruction: 'Collect facts.', outputKey: 'facts' });
+ * const writer = new LlmAgent({ name: 'writer', model, instruction: 'Write a paragraph with these facts: {facts}' });
+ * const pipeline = new SequentialAgent({ name: 'pipeline', subAgents: [researcher, writer] });
  */
 export class SequentialAgent extends BaseAgent {
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: SequentialAgentConfig) {
-    checkKnown(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
     super(config);
+    checkKnown(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
   }
 
   protected override get makesCompleteEvents(): boolean {

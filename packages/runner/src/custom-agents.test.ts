@@ -169,6 +169,18 @@ test('an event yielded twice is stored once', async () => {
   expect((await stored()).map(textOf)).toEqual(['hi', 'same']);
 });
 
+test('an agent that yields a text without a content fails its run, with an error that says what to write', async () => {
+  const { start } = await scenario({
+    agent: new CustomAgent('lead', async function* () {
+      yield { text: 'hello' } as never;
+    }),
+  });
+  expect((await runToError(start())).error).toMatchObject({
+    code: 'INVALID_EVENT',
+    message: 'agent "lead": an event has no field "text"; write content: { role: \'model\', parts: [{ text: … }] }',
+  });
+});
+
 test.each([
   ['hello', 'a string'],
   [undefined, 'undefined'],

@@ -13,7 +13,7 @@ import {
   type RunConfig,
   type Session,
 } from '@eventloom/core';
-import { afterCovered, toStreamedRecord } from '@eventloom/core/internal';
+import { afterCovered, checkEventFields, toStreamedRecord } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import type { LockedSession } from './session-locks.ts';
 
@@ -150,7 +150,7 @@ export class EventCommitter {
     const isCovered = given.timestamp <= this.#coveredUntil;
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
-    const { session } = this.#context;
+    const { session } = this.#context.invocation;
     const { lease } = this.#held;
     this.#newest = changes
       ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
@@ -205,7 +205,7 @@ export class EventCommitter {
 
   /** The session of the run, with all of its events. */
   get session(): Session {
-    return (this.#outer ?? this).#context.session;
+    return (this.#outer ?? this).#context.invocation.session;
   }
 
   /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
@@ -227,6 +227,7 @@ export class EventCommitter {
       event.executionId !== undefined &&
       event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
+    if (!isComplete) checkEventFields(`agent "${this.agentName}"`, event);
     const completed = {
       ...event,
       id: event.id || this.#platform.newEventId(),

@@ -117,7 +117,7 @@ const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' 
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
-  checkKnown('runAsync', PARAMS, params, HINTS);
+  checkKnown('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(
       `runAsync: appName is ${JSON.stringify(params.appName)}, and the runner has the appName "${appName}"; leave it out, or give that one`,

@@ -122,7 +122,7 @@ export async function* run(
         );
       if (context.isResumable && !context.isPaused) {
         if (runner.compactor) await committer.append(committer.endEvent());
-        else await locked.session.end(committer.endEvent(), context.session, COMPLETED);
+        else await locked.session.end(committer.endEvent(), committer.session, COMPLETED);
       }
       outcome = COMPLETED;
       if (runner.compactor)

@@ -38,6 +38,23 @@ describe('a service over a driver that answers later keeps the contract', () => 
 });
 
 describe('DriverSessionService', () => {
+  test.each([
+    ['createSession', (...args: unknown[]) => new InMemorySessionService().createSession(...(args as [never]))],
+    ['getSession', async (...args: unknown[]) => new InMemorySessionService().getSession(...(args as [never]))],
+    ['deleteSession', (...args: unknown[]) => new InMemorySessionService().deleteSession(...(args as [never]))],
+  ])('%s refuses arguments that are given one by one, and says what to write', async (method, call) => {
+    await expect(call('app', 'ada', 's1')).rejects.toThrow(InvalidRequestError);
+    await expect(call('app', 'ada', 's1')).rejects.toThrow(
+      `${method}: expected one object, got a string; write ${method}({ appName, userId, sessionId })`,
+    );
+  });
+
+  test('appendEvent refuses a session and an event that are given one by one', async () => {
+    const service = new InMemorySessionService();
+    const session = await service.createSession({ appName: 'app', userId: 'ada' });
+    expect(() => service.appendEvent(session as never)).toThrow('write appendEvent({ session, event })');
+  });
+
   test('gives an event its id and time when it came without', async () => {
     const platform = new ManualPlatform();
     const service = new InMemorySessionService({ platform });

@@ -31,6 +31,7 @@ import {
   type SessionRecord,
   systemPlatform,
   type ToolLedgerEntry,
+  InvalidRequestError,
 } from '@eventloom/core';
 import {
   checkName,
@@ -40,6 +41,8 @@ import {
   toStateWrites,
   type OptionNames,
   checkKnown,
+  describeKind,
+  isRecord,
 } from '@eventloom/core/internal';
 import { type AppendPlan, NO_WRITES, planAppend } from './append-plan.ts';
 import {
@@ -98,6 +101,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
+    checkRequest('createSession({ appName, userId, sessionId })', request);
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
     this.#check(appName, userId, sessionId);
     const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;
@@ -109,12 +113,14 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override getSession(request: GetSessionRequest): MaybePromise<Session | undefined> {
+    checkRequest('getSession({ appName, userId, sessionId })', request);
     const { appName, userId, sessionId, config } = request;
     this.#check(appName, userId, sessionId);
     return whenReady(this.#driver.readSession(request, toEventWindow(config)), (stored) => stored && toSession(stored));
   }
 
   override listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    checkRequest('listSessions({ appName, userId })', request);
     return listSessions(this.#driver, request);
   }
 
@@ -142,6 +148,7 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override async deleteSession(request: SessionKey): Promise<void> {
+    checkRequest('deleteSession({ appName, userId, sessionId })', request);
     this.#check(request.appName, request.userId, request.sessionId);
     const deleted = this.#driver.deleteSession(request);
     if (deleted instanceof Promise) await deleted;
@@ -149,6 +156,8 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override appendEvent({ session, event, lease, repeatedState }: AppendEventRequest): MaybePromise<Event> {
+    if (!event || !session)
+      throw new InvalidRequestError('appendEvent: session or event is missing; write appendEvent({ session, event })');
     if (event.partial === true) return event;
     const append = this.#planned(session, event, lease, repeatedState);
     if (!lease && this.#leases.isAwaited(append)) return this.#appendInTurn(session, append);
@@ -276,7 +285,7 @@ export class DriverSessionService extends BaseSessionService {
   /** @throws InvalidRequestError for a name that no session can have */
   #check(appName: string, userId: string, sessionId: string): void {
     const last = this.#checked;
-    if (last?.sessionId === sessionId && last.userId === userId && last.appName === appName) return;
+    if (last && last.sessionId === sessionId && last.userId === userId && last.appName === appName) return;
     if (!last || last.appName !== appName) checkName('appName', appName);
     if (!last || last.userId !== userId) checkName('userId', userId);
     checkName('sessionId', sessionId);
@@ -353,4 +362,13 @@ export class DriverSessionService extends BaseSessionService {
 
 function requireLive(isLive: boolean, lease: SessionLease): void {
   if (!isLive) throw staleError(lease);
+}
+
+/** Refuses arguments that are given one by one. @throws InvalidRequestError */
+function checkRequest(example: string, request: unknown): void {
+  if (isRecord(request)) return;
+  const method = example.slice(0, example.indexOf('('));
+  throw new InvalidRequestError(
+    `${method}: expected one object, got ${request === undefined ? 'nothing' : describeKind(request)}; write ${example}`,
+  );
 }

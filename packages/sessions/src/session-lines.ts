@@ -4,7 +4,10 @@ import { InvalidRequestError, type SessionRecord, toError } from '@eventloom/cor
  * An exported session as lines of JSON, each with its line feed:
  *
  * ```ts
- * await pipeline(toSessionLines(sessionService.exportSession(key)), createWriteStream(path));
+ * import { createWriteStream } from 'node:fs';
+ * import { pipeline } from 'node:stream/promises';
+ *
+ * await pipeline(toSessionLines(sessionService.exportSession(key)), createWriteStream('session.jsonl'));
  * ```
  */
 export async function* toSessionLines(

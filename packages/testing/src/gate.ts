@@ -6,7 +6,8 @@ import { RunAbortedError } from '@eventloom/core';
  * @example
  * const gate = new Gate();
  * const model = new ScriptedModel([{ text: 'late', gate }]);
- * const running = collect(runner.runAsync(…));
+ * const runner = new InMemoryRunner({ agent: new LlmAgent({ name: 'bot', model }), autoCreateSession: true });
+ * const running = runner.run({ userId: 'ada', sessionId: 's1', newMessage: { role: 'user', parts: [{ text: 'Hi' }] } });
  * await gate.reached; // the model was called and has not replied
  * gate.open();
  * await running;

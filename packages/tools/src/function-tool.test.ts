@@ -183,7 +183,21 @@ test.each([
     'write z.object({ city: … })',
   ],
   ['no function', { name: 'f', description: '' }, 'tool "f": execute must be a function'],
-  ['no schema', { name: 'f', description: '', parameters: 'x', execute: answer }, 'tool "f": the schema must be'],
+  [
+    'no schema',
+    { name: 'f', description: '', parameters: 'x', execute: answer },
+    'tool "f": parameters: the schema must be',
+  ],
+  [
+    'a zod schema of a text',
+    { name: 'f', description: '', parameters: z.string(), execute: answer },
+    'tool "f": parameters: must describe an object, because a model gives the arguments by name, but describe a string; write z.object({',
+  ],
+  [
+    'a JSON Schema of a list',
+    { name: 'f', description: '', parameters: { type: 'array' }, execute: answer },
+    "but describe an array; write { type: 'object', properties:",
+  ],
   ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
   [
     'a requirement that is neither true nor a function',
@@ -194,6 +208,23 @@ test.each([
   const make = () => new FunctionTool(options as unknown as ToolOptions);
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
+});
+
+test.each([
+  ['an object', z.object({ a: z.string() })],
+  ['one of several objects', z.union([z.object({ a: z.string() }), z.object({ b: z.string() })])],
+  ['a record', z.record(z.string(), z.number())],
+  ['an object with a transformation', z.object({ a: z.string() }).transform(({ a }) => a)],
+  ['an object, as JSON Schema', { type: 'object', properties: { a: { type: 'string' } } }],
+  ['anything, as JSON Schema', {}],
+])('FunctionTool takes parameters that describe %s', (_, parameters) => {
+  expect(() => new FunctionTool({ name: 'f', description: '', parameters, execute: answer })).not.toThrow();
+});
+
+test('FunctionTool says what to write when it gets a function', () => {
+  expect(() => new FunctionTool(answer as never)).toThrow(
+    'FunctionTool: expected an object of options, got a function; write new FunctionTool({ name, description, execute })',
+  );
 });
 
 function answer(): unknown {

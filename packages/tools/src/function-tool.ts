@@ -34,53 +34,62 @@ export type ConfirmationPredicate<P extends ToolInputParameters> = (
   toolContext: ToolContext,
 ) => boolean | Promise<boolean>;
 
-/** Options of a function tool. */
+/** Options of a `FunctionTool`. */
 export interface ToolOptions<P extends ToolInputParameters = undefined> {
-  /** Name that the model calls: see `BaseToolParams.name`. Default: the name of the function given as `execute`. */
+  /**
+   * The name by which the model calls the tool: letters, digits, `_`, `.`, `:` and `-`, at most 128 characters, starting with a letter
+   * or `_`. Default: the name of the function given as `execute`.
+   */
   readonly name?: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /**
-   * Schema of the arguments, an object: of zod (3, 4, mini), any other Standard Schema with a JSON Schema, a `Schema` of
-   * @google/genai, or JSON Schema. Default: no arguments are declared or checked.
+   * Schema of the arguments, which must describe an object: `z.object({ city: z.string() })` of zod 3 or 4, a schema of another library
+   * that can be converted to JSON Schema, a `Schema` of @google/genai, or a JSON Schema. The model sees it, and `execute` gets arguments
+   * that match it. Default: the tool takes no arguments.
    */
   readonly parameters?: P;
   /**
-   * Runs the call with checked arguments and returns the result, as JSON: see `BaseTool.runAsync`. An error that it throws is
-   * given to the model as `{error}`.
+   * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: any
+   * JSON value. An object is sent as it is, another value as `{ result: value }`. If it throws, the run goes on, and the model gets
+   * `{ error: message }`.
    *
-   * A generator streams: each chunk that it yields (JSON) is sent at once in a partial `tool.response` event, and the
-   * generator continues once the reader has taken the event. Its result is the value that it returns; else a
-   * `FinalToolResult` that it yielded last; else the joined text of all chunks, or the list of chunks if not all are strings.
-   * If it throws, the model gets the earlier chunks as `output` together with the error.
+   * A generator function shows progress: each JSON value that it yields is streamed at once, in a partial event of the kind
+   * `tool.response`. The result for the model is the value that it returns; else a `FinalToolResult` that it yields last; else
+   * the yielded texts joined, or the list of yielded values.
    */
   readonly execute: ToolExecuteFunction<P>;
-  /** True if the result comes later, in a message: see `LongRunningFunctionTool`. Default false. */
+  /**
+   * True if the result comes later, in a message of the client. `execute` starts the work and returns a first status, or undefined for
+   * none. See `LongRunningFunctionTool`, which sets it. Default false.
+   */
   readonly isLongRunning?: boolean;
   /**
-   * True if running a call twice has the same effect as running it once. A resumed run then runs an interrupted call again,
-   * and otherwise answers it with `{error: 'interrupted'}`. Default false.
+   * True says that running a call twice does no more than running it once, as for a search. It matters when the process ends during a
+   * call and the run is resumed: an idempotent tool is run again; for another tool the model gets `{ error: 'interrupted' }`, because
+   * the call may have taken effect or not. Default false.
    */
   readonly idempotent?: boolean;
   /**
-   * True if the tool reads the client's input in a live run (`toolContext.inputStream`). The model does not wait for it: it is
-   * told that the call is under way, then each chunk, and finally the error or the returned value. It gets nothing more after
-   * the run ends or the model calls `stop_streaming`. Default false.
+   * For live runs (voice, video): true gives the tool a copy of what the client sends during the call, as `toolContext.inputStream`, for
+   * example to watch the camera. The model does not wait for such a call: it gets each chunk that `execute` yields, and finally the
+   * result, until the run ends or the model calls `stop_streaming`. Default false. Other runs ignore it.
    */
   readonly inputStream?: boolean;
   /**
-   * True lets the model of a live run continue the conversation while the call runs (`Behavior.NON_BLOCKING`); it gets each
-   * chunk at once. Only for models that support such calls. Default false, or true with `responseScheduling`.
+   * For live runs (voice): true lets the model speak on while the tool runs, if the model can do that (`NON_BLOCKING` in the Gemini
+   * API). Default false, or true with `responseScheduling`. Other runs ignore it.
    */
   readonly nonBlocking?: boolean;
   /**
-   * Tells the model of a live run how to treat the responses. A single call can override it with
+   * For live runs: says when the model speaks about a response of the tool. A single call can override it with
    * `toolContext.responseScheduling`. Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling;
   /**
-   * True, or a function that returns true: the call waits until a person confirms it, and runs once after that. If the person
-   * rejects it, the model gets a rejection and the tool does not run. Default false.
+   * True asks a person before each call; a function decides for each call by its arguments. The run ends with a function call named
+   * `adk_request_confirmation`. The client answers it in its next message, and then the tool runs. If the person says no, the tool
+   * does not run, and the model is told so. Default false.
    */
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
@@ -113,8 +122,9 @@ const HINTS = {
 };
 
 /**
- * A function that a model can call. The arguments are checked against the schema before the function runs. If they are invalid,
- * the model gets the problems as `{error}` and can call again.
+ * A tool made of a function: the model decides when to call it, and gets its result. The arguments are checked against `parameters` before
+ * the function runs. If they do not match, the function does not run, and the model gets the problems as `{ error }` and can call
+ * again.
  *
  * @example
  * const getWeather = new FunctionTool({
@@ -135,9 +145,9 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
   /** @throws ConfigurationError for a missing name, description or function, an unsupported schema, and an unknown option */
   constructor(options: ToolOptions<P>) {
-    const name = options?.name ?? options?.execute?.name;
+    const name = typeof options === 'object' ? (options?.name ?? options?.execute?.name) : undefined;
     const owner = name ? `tool "${name}"` : new.target.name;
-    checkKnown(owner, OPTIONS, options, HINTS);
+    checkKnown(owner, OPTIONS, options, HINTS, `new ${new.target.name}({ name, description, execute })`);
     // A function without a name of its own is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
       throw new ConfigurationError(
@@ -154,7 +164,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
       throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
     this.#execute = execute;
     this.#requireConfirmation = requireConfirmation;
-    this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, owner);
+    this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, `${owner}: parameters`);
+    this.#parameters?.requireObject();
   }
 
   get '~eventloom.function-tool'(): true {
@@ -235,8 +246,9 @@ const NOTE =
   'The result comes later. After one call, also when its answer is a pending status, do not call this tool again for the same thing.';
 
 /**
- * A tool whose result comes later. Its function starts the work and may return a first status, or undefined for none. The
- * client sends the result in a later message, as a function response with the call's id. The agent waits until then.
+ * A tool whose result comes later than the run: a person decides, or another system works for hours. The function starts the work and
+ * may return a first status, which the model gets. The event of the call lists its id in `longRunningToolIds`. When the result is
+ * there, the client sends it in a message, as a `functionResponse` with that id and name, and the agent continues.
  *
  * @example
  * const requestRefund = new LongRunningFunctionTool({

@@ -61,7 +61,7 @@ describe('after callbacks', () => {
     const agent = new Worker(
       { afterAgentCallback: ({ state }) => state.set('sum', (state.get<number>('n') ?? 0) + 1) },
       async function* (context) {
-        Reflect.set(context.session.state, 'n', 2);
+        Reflect.set(context.invocation.session.state, 'n', 2);
         yield context.createEvent({ content: say('work') });
       },
     );

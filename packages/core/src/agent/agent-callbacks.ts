@@ -6,13 +6,25 @@ import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
 
-/** Runs before or after an agent. Content that it returns is the agent's answer (before) or one more event (after). */
+/**
+ * A function for `beforeAgentCallback` or `afterAgentCallback`. Returning undefined changes nothing. Returning a content answers in place of
+ * the agent, which then does not run (before), or adds one more event to its answer (after).
+ *
+ * @example
+ * const closedAtNight: SingleAgentCallback = (context) => {
+ *   if (context.state.get('open', true)) return undefined;
+ *   return { role: 'model', parts: [{ text: 'We are closed.' }] };
+ * };
+ */
 export type SingleAgentCallback = (context: CallbackContext) => MaybePromise<Content | undefined | void>;
 /** One or several callbacks that run before an agent. Content that one returns is the agent's answer, and the agent does not run. */
 export type BeforeAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
 /** One or several callbacks that run after an agent. Content that one returns is one more event of the agent. */
 export type AfterAgentCallback = SingleAgentCallback | readonly SingleAgentCallback[];
-/** Runs after an agent threw. Content that it returns is the agent's answer, and the run continues; undefined rethrows the error. */
+/**
+ * A function for `onAgentErrorCallback`, called after an agent threw `error`. Returning a content makes it the agent's answer, and the run
+ * continues. Returning undefined lets the run fail with the error.
+ */
 export type SingleAgentErrorCallback = (params: {
   readonly context: CallbackContext;
   readonly error: unknown;

@@ -81,6 +81,10 @@ export abstract class BaseAgent {
       throw new ConfigurationError(
         `${new.target.name}: expected an object of options, got ${config === undefined ? 'nothing' : describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
       );
+    if (config.name === undefined)
+      throw new ConfigurationError(
+        `${new.target.name}: name is missing; write new ${new.target.name}({ name: 'helper', … }), with a name that no other agent of the tree has`,
+      );
     if (typeof config.name !== 'string' || !IDENTIFIER.test(config.name)) {
       throw new ConfigurationError(
         `agent name ${JSON.stringify(config.name)}: must be an identifier (letters, digits, _ and $, not starting with a digit)`,

@@ -13,6 +13,7 @@ export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
  * Checks the names of given options. The message for an unknown one suggests the option that was probably meant.
  * @param owner starts the message of the error, e.g. `agent "helper"`
  * @param hints advice for option names of other libraries, by name, e.g. `write instruction`
+ * @param example code for a caller that gives no options. Default: the first names of `known`
  * @throws ConfigurationError for an option that is not in `known`, and for options that are not an object
  */
 export function checkKnown(
@@ -20,10 +21,14 @@ export function checkKnown(
   known: Readonly<Record<string, true>>,
   given: object,
   hints?: Readonly<Record<string, string>>,
+  example = `{ ${Object.keys(known)
+    .slice(0, 3)
+    .map((name) => `${name}: …`)
+    .join(', ')} }`,
 ): void {
   if (!isRecord(given))
     throw new ConfigurationError(
-      `${owner}: expected an object of options, got ${given === undefined ? 'nothing' : describeKind(given)}`,
+      `${owner}: expected an object of options, got ${given === undefined ? 'nothing' : describeKind(given)}; write ${example}`,
     );
   for (const name in given)
     if (!Object.hasOwn(known, name)) throw unknownOptionError(owner, name, Object.keys(known), hints);
@@ -40,15 +45,22 @@ function unknownOptionError(
   return new ConfigurationError(`${owner}: has no option "${name}"; ${getOwn(hints, name) ?? suggestion}`);
 }
 
-/** Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. */
-type OptionCheck = (value: unknown) => string | undefined;
+/**
+ * Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. `choices` are the valid
+ * values of an option that takes one of a few strings.
+ */
+interface OptionCheck {
+  (value: unknown): string | undefined;
+  readonly choices?: readonly string[];
+}
 
 /** Checks of the values of all options of `T`. */
 export type Checks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
 
 /** Accepts only these strings. */
-export function oneOf(...allowed: string[]): OptionCheck {
-  return (value) => (allowed.includes(value as string) ? undefined : `one of ${allowed.join(', ')}`);
+export function oneOf(...choices: string[]): OptionCheck {
+  const check = (value: unknown) => (choices.includes(value as string) ? undefined : `one of ${choices.join(', ')}`);
+  return Object.assign(check, { choices });
 }
 
 /** Accepts integers from `minimum` to `maximum`. */
@@ -87,7 +99,9 @@ export function checkOptions(path: string, checks: Readonly<Record<string, Optio
     const wanted = check(value);
     if (wanted !== undefined) {
       const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);
-      throw new ConfigurationError(`${path}.${key}: must be ${wanted}, is ${given}`);
+      const [meant] = typeof value === 'string' ? nearestNames(value, check.choices ?? []) : [];
+      const advice = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`;
+      throw new ConfigurationError(`${path}.${key}: must be ${wanted}, is ${given}${advice}`);
     }
   }
 }

@@ -42,6 +42,7 @@ test('RUN_CONFIG_DEFAULTS contains the documented defaults', () => {
 
 test.each([
   [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, bidi, is "fast"'],
+  [{ streamingMode: 'SSE' }, 'must be one of none, sse, bidi, is "SSE"; did you mean "sse"?'],
   [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer, is the number 1.5'],
   [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: must be an integer, is a bigint'],
   [{ onBusy: null }, 'runConfig.onBusy: must be one of queue, reject, interrupt, is null'],

@@ -50,7 +50,7 @@ export class CallbackContext extends ReadonlyContext {
   }
 
   override get state(): State {
-    return (this.#state ??= new State(this.invocationContext.session.state, this.actions));
+    return (this.#state ??= new State(this.invocationContext.invocation.session.state, this.actions));
   }
 
   /** Fires when the run is aborted, or when its caller stops reading events. */

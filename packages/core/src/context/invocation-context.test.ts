@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
+import { ConfigurationError, InvalidRequestError, LlmCallLimitError, RunAbortedError } from '../errors.ts';
 import { BaseTool } from '../tool/base-tool.ts';
 import { AbortGuard } from './abort-guard.ts';
 import { agent, contextOf, other } from './fixtures/test-invocation.ts';
@@ -9,6 +9,31 @@ class Idle extends BaseTool {
     return Promise.resolve();
   }
 }
+
+describe('session', () => {
+  test('refuses writes to its state, and says what to write', () => {
+    const { session } = contextOf().forAgent(agent);
+    const message = 'session.state is read-only, key "n": in a tool or a callback write context.state.set("n", value);';
+    expect(() => Reflect.set(session.state, 'n', 1)).toThrow(InvalidRequestError);
+    expect(() => Reflect.set(session.state, 'n', 1)).toThrow(message);
+    expect(() => Reflect.deleteProperty(session.state, 'n')).toThrow(message);
+    expect(() => Object.defineProperty(session.state, 'n', { value: 1 })).toThrow(message);
+  });
+
+  test('shows later changes of the state and of the session', () => {
+    const { session, invocation } = contextOf().forAgent(agent);
+    Reflect.set(invocation.session.state, 'n', 1);
+    invocation.session.lastSeq = 7;
+    expect(session.state['n']).toBe(1);
+    expect(session.lastSeq).toBe(7);
+    expect(JSON.parse(JSON.stringify(session))).toMatchObject({ state: { n: 1 }, lastSeq: 7 });
+  });
+
+  test('is one object for all agents of an invocation', () => {
+    const context = contextOf();
+    expect(context.forAgent(agent).session).toBe(context.forAgent(other).session);
+  });
+});
 
 describe('forAgent', () => {
   test('gives the first agent the execution of the invocation, and each later agent its own execution below it', () => {

@@ -3,9 +3,9 @@ import type { RunConfig } from '../agent/run-config.ts';
 import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, InvalidRequestError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
-import type { EventParams } from '../event/create-event.ts';
+import { checkEventFields, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
@@ -48,6 +48,35 @@ interface Place extends AgentPlace {
 }
 
 const NONE: readonly never[] = [];
+
+/** The view of each session in which its state cannot be written. */
+const VIEWS: WeakMap<Session, Session> = new WeakMap();
+
+const READ_ONLY: ProxyHandler<object> = {
+  set: refuseWrite,
+  deleteProperty: refuseWrite,
+  defineProperty: refuseWrite,
+};
+
+function refuseWrite(_state: object, key: string | symbol): never {
+  const name = JSON.stringify(String(key));
+  throw new InvalidRequestError(
+    `session.state is read-only, key ${name}: in a tool or a callback write context.state.set(${name}, value); in an agent yield context.createEvent({ actions: { stateDelta: { ${name}: value } } })`,
+  );
+}
+
+/** A view of a session that shows all its changes, and whose state throws when it is written. */
+function withReadOnlyState(session: Session): Session {
+  const known = VIEWS.get(session);
+  if (known) return known;
+  const state = new Proxy(session.state, READ_ONLY);
+  const view = new Proxy(session, {
+    get: (target, key) => (key === 'state' ? state : Reflect.get(target, key)),
+  });
+  VIEWS.set(session, view);
+  VIEWS.set(view, view);
+  return view;
+}
 
 /**
  * The context of one agent in one invocation: the session, the run's config, the services, and ways to run other agents.
@@ -106,7 +135,7 @@ export class InvocationContext {
     const { invocation, agent, abort } = place;
     this.invocation = invocation;
     this.invocationId = invocation.invocationId;
-    this.session = invocation.session;
+    this.session = withReadOnlyState(invocation.session);
     this.runConfig = invocation.runConfig;
     this.isResumable = this.runConfig.resumable === true;
     this.platform = invocation.platform;
@@ -382,6 +411,7 @@ export class InvocationContext {
    * Ignores the actions of a partial event.
    */
   createEvent(params: EventParams = {}): Event {
+    checkEventFields('createEvent', params);
     const { platform, branch, parentExecutionId } = this;
     const nowMs = platform.now();
     this.#isHeard = true;

@@ -45,6 +45,6 @@ export class ReadonlyContext {
 
   /** The session's state as this invocation sees it, including writes that are not committed yet. */
   get state(): ReadonlyState {
-    return new StateReader(this.invocationContext.session.state);
+    return new StateReader(this.invocationContext.invocation.session.state);
   }
 }

@@ -146,11 +146,18 @@ export class ToolContext extends CallbackContext {
    * undefined tells the model that the call waits. The run pauses. After a confirmation the tool is run again from its
    * beginning with `toolConfirmation` set; after a rejection it is not run.
    *
-   * @example
-   * if (!toolContext.toolConfirmation) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
-   *
    * @throws InvalidEventError for a payload that is not JSON
    * @throws ConfigurationError outside a tool call
+   *
+   * @example
+   * const deleteAll = new FunctionTool({
+   *   name: 'delete_all',
+   *   description: 'Deletes all files.',
+   *   execute: (_args, toolContext) => {
+   *     if (!toolContext.toolConfirmation) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
+   *     return { deleted: true };
+   *   },
+   * });
    */
   requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
     const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
@@ -163,12 +170,19 @@ export class ToolContext extends CallbackContext {
    * beginning, and `getInput` returns the answer. A call may make several requests, at once or one after the other, each
    * with its own `key`; the tool is run again after all of them are answered.
    *
-   * @example
-   * const size = toolContext.getInput('size');
-   * if (size === undefined) return toolContext.requestInput({ key: 'size', message: 'Which size?' });
-   *
    * @throws ConfigurationError for a schema that JSON Schema cannot express, for a value that is not JSON, and outside a
    * tool call
+   *
+   * @example
+   * const order = new FunctionTool({
+   *   name: 'order_shirt',
+   *   description: 'Orders a shirt.',
+   *   execute: (_args, toolContext) => {
+   *     const size = toolContext.getInput('size');
+   *     if (size === undefined) return toolContext.requestInput({ key: 'size', message: 'Which size?' });
+   *     return { ordered: size };
+   *   },
+   * });
    */
   requestInput(request: InputRequestParams = {}): void {
     const asked = toInputRequest('requestInput', request);

@@ -1,8 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { createErrorEvent, createEvent } from './create-event.ts';
+import { InvalidEventError } from '../errors.ts';
+import { createErrorEvent, createEvent, type EventParams } from './create-event.ts';
 import { getStructuredOutput, STRUCTURED_OUTPUT } from './event.ts';
 
 describe('createEvent', () => {
+  test.each([
+    [{ text: 'hi' }, 'text', "write content: { role: 'model', parts: [{ text: … }] }"],
+    [{ action: {} }, 'action', 'write actions: { … }'],
+    [{ stateDelta: {} }, 'stateDelta', 'write actions: { stateDelta: … }'],
+    [{ escalate: true }, 'escalate', 'write actions: { escalate: true }'],
+  ])('refuses %j, which it would ignore', (fields, field, advice) => {
+    expect(() => createEvent(fields as EventParams)).toThrow(InvalidEventError);
+    expect(() => createEvent(fields as EventParams)).toThrow(
+      `createEvent: an event has no field "${field}"; ${advice}`,
+    );
+  });
+
+  test('refuses text as content', () => {
+    expect(() => createEvent({ content: 'hi' as never })).toThrow(
+      'createEvent: content: must be an object, is text; write content: { role: \'model\', parts: [{ text: "hi" }] }',
+    );
+  });
+
   test('leaves a missing id, author and timestamp empty for the runner', () => {
     expect(createEvent()).toEqual({
       id: '',

@@ -1,20 +1,61 @@
+import { InvalidEventError } from '../errors.ts';
 import { type Event, ObjectType } from './event.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
+
+/** Fields that an event does not have although one may expect them, and the code to write instead. */
+const MISPLACED: ReadonlyMap<string, string> = new Map([
+  ['text', "content: { role: 'model', parts: [{ text: … }] }"],
+  ['parts', "content: { role: 'model', parts: … }"],
+  ['action', 'actions: { … }'],
+  ['state', 'actions: { stateDelta: { … } }'],
+  ['stateDelta', 'actions: { stateDelta: … }'],
+  ['artifactDelta', 'actions: { artifactDelta: … }'],
+  ['transferToAgent', 'actions: { transferToAgent: … }'],
+  ['escalate', 'actions: { escalate: true }'],
+  ['skipSummarization', 'actions: { skipSummarization: true }'],
+]);
+
+/**
+ * Refuses fields that an event does not have and that would be ignored, such as `text`, and text in place of a content. Other unknown
+ * fields pass: events of other programs may have them.
+ * @param owner start of the error message, e.g. `createEvent`
+ * @throws InvalidEventError
+ */
+export function checkEventFields(owner: string, fields: object): void {
+  for (const field in fields) {
+    const instead = MISPLACED.get(field);
+    if (instead !== undefined)
+      throw new InvalidEventError(`${owner}: an event has no field "${field}"; write ${instead}`, { path: field });
+  }
+  const { content } = fields as { readonly content?: unknown };
+  if (typeof content === 'string')
+    throw new InvalidEventError(
+      `${owner}: content: must be an object, is text; write content: { role: 'model', parts: [{ text: ${JSON.stringify(content.slice(0, 40))} }] }`,
+      { path: 'content' },
+    );
+}
 
 /** Fields of an event, all of them optional. */
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
 
 /**
- * Creates an event from the given fields. A missing id, invocation id and author are `''`, and a missing timestamp is 0; the
- * runner fills them in when the event is yielded. `context.createEvent` fills them in at once.
+ * Creates an event, for tests and for events that are appended to a session outside of a run. Agents use `context.createEvent`, which
+ * knows the agent and the run.
+ *
+ * All fields are optional. Without them `id`, `invocationId` and `author` are empty and `timestamp` is 0: the runner, or
+ * `sessionService.appendEvent`, replaces these. `actions` may be given in part.
+ *
+ * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
  *
  * @example
- * yield createEvent({
- *   content: { role: 'model', parts: [{ text: 'Done.' }] },
- *   actions: { stateDelta: { status: 'done' } },
+ * const event = createEvent({
+ *   author: 'user',
+ *   content: { role: 'user', parts: [{ text: 'Hello' }] },
+ *   actions: { stateDelta: { greeted: true } },
  * });
  */
 export function createEvent(params: EventParams = {}): Event {
+  checkEventFields('createEvent', params);
   return {
     ...params,
     id: params.id ?? '',

@@ -90,7 +90,10 @@ export interface EventActions {
   history?: HistoryPointer;
 }
 
-/** Creates actions: the given ones, with empty `stateDelta` and `artifactDelta` where they are absent. */
+/**
+ * Creates the `actions` of an event: a copy of the given ones, with an empty `stateDelta` and `artifactDelta` where these are absent.
+ * `createEvent` and `context.createEvent` call it themselves.
+ */
 export function createEventActions(actions?: Partial<EventActions>): EventActions {
   if (!actions) return { stateDelta: {}, artifactDelta: {} };
   return { ...actions, stateDelta: actions.stateDelta ?? {}, artifactDelta: actions.artifactDelta ?? {} };

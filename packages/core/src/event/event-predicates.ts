@@ -27,11 +27,11 @@ export function hasTrailingCodeExecutionResult(event: Event): boolean {
 }
 
 /**
- * True if the event is an answer to show to the user.
+ * True if the event is an answer to show to the user: a whole text or an error of an agent. A run may have several, one of each agent that
+ * answers.
  *
- * False for an event with only state or signals, for a chunk, and for a function call. A function response is a final
- * response only with `skipSummarization`, and an event with function calls only if one of them is long-running. (ADK events
- * document, "is_final_response".)
+ * False for a chunk, for a function call and its response, and for an event that only changes state. Two exceptions end an agent's turn and
+ * are true: a function response with `actions.skipSummarization`, and a call whose response comes later (`longRunningToolIds`).
  */
 export function isFinalResponse(event: Event): boolean {
   if (event.longRunningToolIds?.length) return true;
@@ -48,7 +48,11 @@ export function isRunnerCompletion(event: Event): boolean {
   return event.object === ObjectType.runnerCompletion;
 }
 
-/** True for a whole reply, content or error, without a function call. (trpc-agent-go, `Done`.) */
+/**
+ * True for the end of a model's reply: an event with content or an error that is no chunk and has no function call. Unlike
+ * `isFinalResponse`, it is also true for a function response. Named after `Done` of trpc-agent-go; to find the answer for the user call
+ * `isFinalResponse`.
+ */
 export function isDoneResponse(event: Event): boolean {
   if (event.partial === true) return false;
   if (event.content?.parts?.some((part) => part.functionCall)) return false;

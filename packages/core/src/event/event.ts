@@ -3,52 +3,65 @@ import type { EventActions } from './event-actions.ts';
 import { contentText } from '../content/content.ts';
 
 /**
- * An entry of a session and of a run's stream: user input, model output, tool calls and results, state changes, control
- * signals, errors.
+ * One step of a conversation. A run yields events, and a session is a list of them: the user's message, the model's text, a function call,
+ * its response, a change of state, an error.
  *
- * A plain JSON object, which passes through JSON, `structuredClone`, a Durable Object call and a WebSocket unchanged. It is
- * never modified after it was yielded. On the wire, absent fields are omitted, and `actions` always has `stateDelta` and
- * `artifactDelta`.
+ * What an event says is in `content.parts`, and what it does is in `actions`. `isFinalResponse`, `getFunctionCalls` and
+ * `stringifyContent` read it. With `streamingMode: 'sse'` chunks come as events with `partial: true`; show them, or the whole event
+ * that follows them, not both.
+ *
+ * An event is plain JSON: it passes through `JSON.stringify` and `structuredClone` unchanged. Nothing changes it after it was yielded.
  */
 export interface Event extends Readonly<LlmResponse> {
-  /** Unique id; partial events have their own. Empty until the runner fills it in. */
+  /** Unique id; each chunk has its own. Empty until the runner fills it in. */
   readonly id: string;
-  /** Id of the run, shared by all events of one user request: `e-` and a UUID. */
+  /** Id of the run: the same for all events that one message of the user causes. `e-` and a UUID. */
   readonly invocationId: string;
-  /** `user`, the agent's name, or, for node events, the graph node's id. Never `model`. */
+  /** The speaker: `user`, or the name of the agent, or of the graph node that reports progress. Never `model`. */
   readonly author: string;
   /** Seconds since the epoch, fractional. */
   readonly timestamp: number;
-  /** Side effects and control signals, applied when the event is committed. */
+  /** Changes of state, saved files, and signals such as a transfer. They take effect when the event is stored. */
   readonly actions: EventActions;
-  /** Path of agent names (`parent.child`) of a parallel branch. An agent sees the events of its own branch and of its ancestors'. Absent: the main branch. */
+  /**
+   * The branch of the conversation that the event belongs to, as a path of agent names: `research.prices` for the sub-agent `prices` of
+   * the ParallelAgent `research`. Agents of one branch do not see events of another. Absent: all agents see the event.
+   */
   readonly branch?: string;
-  /** Ids of the function calls in this event whose result comes in a later message. */
+  /** Ids of the function calls in this event whose responses the client sends in a later message. Absent: none. */
   readonly longRunningToolIds?: readonly string[];
-  /** The caller's own id for the request. Absent: the same as the invocation id. */
+  /** The id that the caller gave its request (`requestId` of `runAsync`). Absent: it gave none. */
   readonly requestId?: string;
-  /** Id of one execution of an agent. That of the root agent equals the invocation id. */
+  /** Id of one execution of an agent; an agent that runs twice in a run has two. That of the first agent equals the invocation id. */
   readonly executionId?: string;
-  /** Id of the execution that started this one, or of its nearest ancestor that has events. Absent for the root agent. */
+  /** Id of the execution that started this one: with `executionId`, the events form a call tree. Absent for the first agent. */
   readonly parentExecutionId?: string;
-  /** Kind of the event: a value of `ObjectType`, or one of another program. See `objectTypeOf` for events without it. */
+  /** Kind of the event: a value of `ObjectType`, or one of another program. `objectTypeOf` returns it for events without it, too. */
   readonly object?: string;
+  /** Labels: values of `EventTag`, and those of the application. Absent: none. */
   readonly tags?: readonly string[];
+  /** Progress of a graph node. Absent in other events. */
   readonly nodeEvent?: NodeEvent;
+  /** Details of an error, beside `errorCode` and `errorMessage`. Absent in other events. */
   readonly error?: ErrorInfo;
   /** The answer parsed by `outputSchema`. In memory only: it is neither stored nor serialised. */
   readonly [STRUCTURED_OUTPUT]?: unknown;
 }
 
-/** Progress of a graph node while it runs. */
+/** Progress that a graph node reports while it runs, with `context.emitCustom`, `emitProgress` or `emitText`. Streamed, not stored. */
 export interface NodeEvent {
+  /** Name that the node gave the report; the category for progress and text. */
   readonly eventType: string;
   readonly category: 'custom' | 'progress' | 'text';
+  /** Name of the node. */
   readonly nodeId: string;
+  /** JSON data of `emitCustom`. */
   readonly payload?: unknown;
-  /** Percentage, 0 to 100. */
+  /** Percentage of `emitProgress`, 0 to 100. */
   readonly progress?: number;
+  /** Text of `emitProgress` or `emitText`. */
   readonly message?: string;
+  /** Number of the graph's step, from 1. */
   readonly stepNumber?: number;
 }
 

@@ -12,7 +12,12 @@ export interface ExecutionView extends Event {
   readonly ownRequestId?: string;
 }
 
-/** Converts an event to the execution view. `fromExecutionView` is the inverse. */
+/**
+ * Renames the ids of an event for readers that expect those of trpc-agent-go, where each execution of an agent has its own invocation id.
+ * In the result `invocationId` is the id of the agent's execution, `parentInvocationId` that of the execution that started it,
+ * `requestId` that of the whole request, and `rootInvocationId` the ADK's invocation id. All other fields stay. `fromExecutionView` of
+ * `@eventloom/core` is the inverse.
+ */
 export function toExecutionView(event: Event): ExecutionView {
   return {
     ...event,
@@ -55,9 +60,16 @@ interface Entry {
 }
 
 /**
- * Groups events into call trees: requests in order of appearance, each with its root executions, each with the executions that it
- * started. An execution whose parent is not in the list is a root. Every event is in exactly one node, even if events contradict
- * each other: an execution that would be its own ancestor is a root.
+ * Arranges events as trees that show which agent started which. The result has one entry for each run, in order of appearance. Its
+ * `executions` are the agents that the run started, each with its own `events` and with `children`: the agents that it started in turn.
+ *
+ * Every event is in exactly one place. An agent whose parent has no event in the list is at the top of its tree.
+ *
+ * @example
+ * const session = await sessionService.getSession({ appName, userId, sessionId });
+ * for (const { executions } of groupByExecution(session?.events ?? [])) {
+ *   for (const { events, children } of executions) console.log(events[0]?.author, children.length);
+ * }
  */
 export function groupByExecution(events: Iterable<Event>): RequestNode[] {
   const requests = new Map<string, { readonly root: RequestNode; readonly entries: Map<string, Entry> }>();

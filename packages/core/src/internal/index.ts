@@ -35,6 +35,7 @@ export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
 export { createErrorEvent } from '../event/create-event.ts';
+export { checkEventFields } from '../event/create-event.ts';
 export { afterCovered, isEmptyActions, leavesAgent } from '../event/event-actions.ts';
 export { isOutputMismatch } from '../event/event-predicates.ts';
 export { STRUCTURED_OUTPUT } from '../event/event.ts';

@@ -13,12 +13,14 @@ import type { BaseTool } from '../tool/base-tool.ts';
 type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
 
 /**
- * Base of plugins, which observe and change every run of a runner: loggers, guards, caches. A plugin overrides the callbacks it
- * needs; the others cost nothing.
+ * Base class of plugins: callbacks that apply to all agents and tools of a runner, such as a log, a cost limit or a cache. A callback
+ * of one agent is set in the options of that agent instead.
  *
- * Plugins are called in the order in which they were given, before the agent's own callbacks. A callback that returns undefined
- * changes nothing. The first other value is used, and later plugins and the agent's own callbacks are not called. An error
- * that a callback throws fails the run.
+ * A plugin overrides the methods it needs. A method that returns undefined only observes. A method that returns a value changes the run,
+ * as its own description says; then later plugins and the agent's own callback of that kind are not called. Plugins are called in the
+ * order of the runner's `plugins`, before the agents' own callbacks. A method that throws fails the run.
+ *
+ * One plugin object serves all runs, also at the same time: keep data of a run under its `invocationId`.
  *
  * @example
  * class ToolLog extends BasePlugin {
@@ -26,7 +28,7 @@ type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
  *     super('tool-log');
  *   }
  *
- *   override beforeToolCallback({ tool, toolArgs }: Parameters<BasePlugin['beforeToolCallback']>[0]): undefined {
+ *   override beforeToolCallback({ tool, toolArgs }: { tool: BaseTool; toolArgs: Record<string, unknown> }): undefined {
  *     console.log(tool.name, toolArgs);
  *   }
  * }
@@ -35,7 +37,7 @@ type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
 export abstract class BasePlugin {
   readonly name: string;
 
-  /** @param name name in error messages, unique in a runner @throws ConfigurationError if it is not a non-empty string */
+  /** @param name the plugin's name in error messages; two plugins of a runner cannot have the same @throws ConfigurationError if it is empty */
   constructor(name: string) {
     if (typeof name !== 'string' || name === '')
       throw new ConfigurationError(
@@ -54,17 +56,17 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called with each event before it is stored and yielded. A returned event replaces it, except for its id, invocation id and timestamp. */
+  /** Called with each event before it is stored and yielded. A returned event replaces it; its id, invocation id and timestamp stay those of the original. */
   onEventCallback(_params: { invocationContext: InvocationContext; event: Event }): Answer<Event> {
     return undefined;
   }
 
-  /** Called after a run that succeeded, for every plugin. */
+  /** Called after a run that did not fail. Every plugin is called. */
   afterRunCallback(_params: { invocationContext: InvocationContext }): Promise<void> | void {
     return undefined;
   }
 
-  /** Called after the error event of a failed run, for every plugin. */
+  /** Called after a run failed, when its error event is stored. Every plugin is called. */
   onRunErrorCallback(_params: { invocationContext: InvocationContext; error: Error }): Promise<void> | void {
     return undefined;
   }
@@ -107,7 +109,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called with the tools, by name, before a model request offers them. A returned record replaces them. */
+  /** Called before each model request with the tools that it offers, by name. A returned record is offered instead: leave tools out to hide them. */
   beforeToolSelection(_params: {
     callbackContext: CallbackContext;
     tools: Readonly<Record<string, BaseTool>>;

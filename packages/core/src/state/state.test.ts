@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StateKeyError, StateValueError } from '../errors.ts';
+import { InvalidRequestError, StateKeyError, StateValueError } from '../errors.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import { checkStateDelta, State } from './state.ts';
 
@@ -12,6 +12,14 @@ function stateOf(view: Record<string, unknown> = {}): {
   const actions = createEventActions();
   return { state: new State(view, actions), view, actions };
 }
+
+test('an assignment to a property is refused, and names the method to call', () => {
+  const { state, actions } = stateOf({ a: 1 });
+  const message = 'state.a = … does not write state; write state.set("a", value)';
+  expect(() => Object.assign(state, { a: 2 })).toThrow(InvalidRequestError);
+  expect(() => Object.assign(state, { a: 2 })).toThrow(message);
+  expect(actions.stateDelta).toEqual({});
+});
 
 describe('reading', () => {
   test('returns the value, the default for an absent key, and null for null', () => {

@@ -1,15 +1,31 @@
 import { copyJson } from '../content/copy-json.ts';
 import { setOwn } from '../content/json.ts';
-import { StateValueError } from '../errors.ts';
+import { InvalidRequestError, StateValueError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';
 
+/** A class whose objects refuse `state.key = value`, which would otherwise set a property that nothing reads. */
+const NoAssignment = /* @__PURE__ */ (() => {
+  class Base {}
+  const traps: ProxyHandler<object> = {
+    set: (_target, key) => {
+      const name = String(key);
+      throw new InvalidRequestError(
+        `state.${name} = … does not write state; write state.set(${JSON.stringify(name)}, value)`,
+      );
+    },
+  };
+  Object.setPrototypeOf(Base.prototype, new Proxy(Object.prototype, traps));
+  return Base;
+})();
+
 /** Read access to state. Returned values are copies. */
-export class StateReader {
+export class StateReader extends NoAssignment {
   readonly #view: Readonly<Record<string, unknown>>;
 
   /** @param view the merged state of the session as this invocation sees it */
   constructor(view: Readonly<Record<string, unknown>>) {
+    super();
     this.#view = view;
   }
 
@@ -34,16 +50,21 @@ export class StateReader {
 }
 
 /**
- * Reads and writes state. A write is visible at once to everything that runs in the same invocation (a dirty read), and is
- * stored when the next event of the writer is committed. The prefix of a key is its scope: `app:` for all users of the app,
- * `user:` for all sessions of the user, `temp:` for this invocation only (never stored), none for the session.
+ * The state that tools and callbacks read and write, as `context.state`: JSON values under keys. The prefix of a key says who shares
+ * the value and how long it is kept:
  *
- * Values are JSON, and are copied by `set` and `get`: changing such an object changes no state until it is set again. (ADK
- * runtime documents, "state commit timing" and "dirty reads".)
+ * - no prefix (`lastCity`): this session, as long as the session exists
+ * - `user:` (`user:language`): all sessions of this user in this app
+ * - `app:` (`app:visits`): all users of the app
+ * - `temp:` (`temp:token`): this run only; it is never stored
+ *
+ * A write is visible at once to all tools, callbacks and agents of the same run. It is stored together with the next event of the
+ * agent; if the run fails before that event, the write is lost. `get` returns a copy: to change an object, `set` it again.
  *
  * @example
- * const visits = context.state.get('user:visits', 0);
- * context.state.set('user:visits', visits + 1);
+ * const countVisits: SingleAgentCallback = ({ state }) => {
+ *   state.set('user:visits', state.get('user:visits', 0) + 1);
+ * };
  */
 export class State extends StateReader {
   static readonly APP_PREFIX = APP_PREFIX;

@@ -6,19 +6,25 @@ import { appendTools, type LlmRequest } from '../model/llm-request.ts';
 import { isToolName } from './reserved-calls.ts';
 import type { FunctionDeclaration } from '../content/content.ts';
 
-/** One call of a tool. */
+/** The parameter of `BaseTool.runAsync`: one call of the tool by a model. */
 export interface RunAsyncToolRequest {
+  /** The arguments by name, as the model wrote them: not checked against a schema. A `FunctionTool` checks them itself. */
   readonly args: Record<string, unknown>;
+  /** State, artifacts and memory of the session, and ways to ask people. */
   readonly toolContext: ToolContext;
 }
 
-/** The model request that a tool may change before it is sent. */
+/**
+ * The parameter of `BaseTool.processLlmRequest`, which is called before each model request of an agent that has the tool. The default adds
+ * the tool's declaration to the request. A tool of your own may override it, for example to add text to the instruction.
+ */
 export interface ToolProcessLlmRequest {
   readonly toolContext: ToolContext;
+  /** The request that is about to be sent. Change it in place. */
   readonly llmRequest: LlmRequest;
 }
 
-/** Parameters that every tool has. */
+/** Options of every tool. */
 export interface BaseToolParams {
   /**
    * The name that the model calls: letters, digits, `_`, `.`, `:` and `-`, at most 128 characters, starting with a
@@ -28,28 +34,29 @@ export interface BaseToolParams {
   /** Tells the model what the tool does and when to call it. */
   readonly description: string;
   /**
-   * True if the result comes later, as a function response in a message. `runAsync` may return undefined or a first status.
-   * Default false.
+   * True if the result comes later, as a function response in a message of the client. `runAsync` starts the work and returns a first
+   * status, or undefined for none. See `LongRunningFunctionTool`. Default false.
    */
   readonly isLongRunning?: boolean;
   /**
-   * True if running a call twice has the same effect as running it once. A resumed run then runs an interrupted call again,
-   * and otherwise answers it with `{error: 'interrupted'}`. Default false.
+   * True says that running a call twice does no more than running it once, as for a search. It matters when the process ends during a
+   * call and the run is resumed: an idempotent tool is run again; for another tool the model gets `{ error: 'interrupted' }`, because
+   * the call may have taken effect or not. Default false.
    */
   readonly idempotent?: boolean;
   /**
-   * True if the tool reads the client's input in a live run (`toolContext.inputStream`). The model does not wait for it: it is
-   * told that the call is under way (at `toolContext.began` or the first chunk), then each chunk, and finally the result or
-   * the error. Default false.
+   * For live runs (voice, video): true gives the tool a copy of what the client sends during the call, as `toolContext.inputStream`, for
+   * example to watch the camera. The model does not wait for such a call: it gets each chunk that the tool yields, and finally the
+   * result. Default false. Other runs ignore it.
    */
   readonly inputStream?: boolean;
   /**
-   * True lets the model of a live run continue the conversation while the call runs (`Behavior.NON_BLOCKING`); it gets each
-   * chunk at once. Only for models that support such calls. Default false, or true with `responseScheduling`.
+   * For live runs (voice): true lets the model speak on while the tool runs, if the model can do that (`NON_BLOCKING` in the Gemini
+   * API). Default false, or true with `responseScheduling`. Other runs ignore it.
    */
   readonly nonBlocking?: boolean;
   /**
-   * Tells the model of a live run how to treat the responses. A single call can override it with
+   * For live runs: says when the model speaks about a response of the tool. A single call can override it with
    * `toolContext.responseScheduling`. Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
@@ -72,8 +79,10 @@ const OPTIONS: OptionNames<BaseToolParams> = {
 export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
 
 /**
- * Base of tools, which a model can call. A run never changes a tool object, and several calls may run at the same time. Most
- * tools are a `FunctionTool`; extend this class to control the declaration or the model request.
+ * Base class of tools: functions that a model can call. Most tools are a `FunctionTool`. Extend this class if the declaration is not
+ * known before the run, or if the tool changes the model request.
+ *
+ * Several calls of a tool may run at the same time, so keep what belongs to a call out of the tool object.
  *
  * @example
  * class ClockTool extends BaseTool {

@@ -18,11 +18,29 @@ export interface BaseToolsetOptions {
   readonly onUnavailable?: 'fail' | 'skip' | undefined;
 }
 
-/** A provider of tools whose list may differ between invocations, such as the tools of a server. */
+/**
+ * Base class of toolsets: objects in an agent's `tools` that list their tools when a run asks for them. Extend it when the tools are not
+ * known in advance, for example because a server has them, or when their number depends on the user. For fixed tools write a
+ * `FunctionTool` for each instead.
+ *
+ * @example
+ * class Menu extends BaseToolset {
+ *   constructor() {
+ *     super([], undefined, { name: 'menu', onUnavailable: 'skip' });
+ *   }
+ *
+ *   override async getTools(): Promise<BaseTool[]> {
+ *     const dishes = await (await fetch('https://menu.example/dishes')).json();
+ *     return [new FunctionTool({ name: 'list_dishes', description: 'Lists the dishes of today.', execute: () => dishes })];
+ *   }
+ *
+ *   override async close(): Promise<void> {}
+ * }
+ */
 export abstract class BaseToolset {
-  /** Names of the tools to offer, prefix included, or a predicate. Empty: all tools. */
+  /** Selects the tools to offer: a list of their names, or a function. An empty list, the default, selects all. */
   readonly toolFilter: ToolPredicate | readonly string[];
-  /** Prefix of the tools' names. The subclass applies it with `prefixed` when it creates its tools. */
+  /** Text before the names of the tools, so that two toolsets can have tools of the same name. The subclass adds it, with `prefixed`. */
   readonly prefix: string | undefined;
   readonly name: string;
   readonly onUnavailable: 'fail' | 'skip';
@@ -57,7 +75,10 @@ export abstract class BaseToolset {
     return undefined;
   }
 
-  /** Returns the tools for the invocation of the context; without a context, all tools. Called once a turn for each agent: see `version`. */
+  /**
+   * Returns the tools for the run of the context; without a context, all tools. An agent calls it once in its turn, before the first
+   * model request: see `version`.
+   */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
   /** Releases the toolset's resources, such as connections. Its tools cannot run afterwards. */

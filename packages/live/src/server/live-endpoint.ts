@@ -7,6 +7,8 @@ import { LIVE_PARAMETERS, LIVE_PATH, LIVE_PROTOCOL, parseLiveQuery } from './liv
  * Lets a server serve live runs at `/run_live`, for its runners with live support.
  *
  * @example
+ * import { createServer } from '@eventloom/server';
+ *
  * const server = createServer({ runners: [runner], live: liveEndpoint() });
  */
 export function liveEndpoint(): LiveEndpoint {

@@ -18,7 +18,7 @@ export { InMemoryRunRelay, RunNetwork } from './in-memory-run-relay.ts';
  * Every case makes relays of its own: `another` gives the relay of a second process. Neither is attached to a server.
  *
  * ```ts
- * for (const { id, title, run } of runRelayConformance(makeRelay)) test(`${id}: ${title}`, run);
+ * for (const { id, title, run } of runRelayConformance(makeService)) test(`${id}: ${title}`, run);
  * ```
  * @throws ConfigurationError for a deviation from a case that does not exist
  */

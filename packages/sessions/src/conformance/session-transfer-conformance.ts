@@ -13,7 +13,7 @@ import { type SessionTransfer, transferRules } from './transfer-rules.ts';
  * the one and imports into the other. Every case makes both services.
  *
  * ```ts
- * for (const { id, title, run } of sessionTransferConformance(makeMine, makeTheirs)) test(`${id}: ${title}`, run);
+ * for (const { id, title, run } of sessionTransferConformance(makeService, makeService)) test(`${id}: ${title}`, run);
  * ```
  * @throws ConfigurationError for a deviation from a case that does not exist
  */

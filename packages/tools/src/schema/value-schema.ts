@@ -46,6 +46,22 @@ export class ValueSchema {
       : toJsonSchema(this.#schema as JsonSchema));
   }
 
+  /**
+   * Refuses a schema of values that are no objects, as far as its kind can be read without converting the schema: the `type` of a JSON
+   * Schema, the kind of a zod schema.
+   * @throws ConfigurationError
+   */
+  requireObject(): void {
+    const kind = kindOf(this.#schema);
+    if (kind === undefined || !NO_OBJECTS.has(kind)) return;
+    const example = isLibrarySchema(this.#schema)
+      ? 'z.object({ city: z.string() })'
+      : "{ type: 'object', properties: { city: { type: 'string' } } }";
+    throw new ConfigurationError(
+      `${this.#owner}: must describe an object, because a model gives the arguments by name, but describe ${kind === 'array' || kind === 'enum' ? 'an' : 'a'} ${kind}; write ${example}`,
+    );
+  }
+
   /** Checks a value. Returns a promise only if the schema checks asynchronously. @throws ConfigurationError for an invalid JSON Schema */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
     if (!this.#validate) return this.#checkJson(value);
@@ -101,6 +117,28 @@ function checkKeywords(schema: object, owner: string): void {
       ? `${owner}: the schema is an object of schemas; write z.object({ ${property}: … })`
       : `${owner}: the schema has no keyword of JSON Schema; write { type: 'object', properties: { ${property}: { type: 'string' } } }, or z.object({ ${property}: z.string() })`,
   );
+}
+
+/** The kinds of values that no object is, in JSON Schema and in zod. */
+const NO_OBJECTS: ReadonlySet<unknown> = new Set(
+  'string number integer boolean null array bigint date enum literal tuple set'.split(' '),
+);
+
+/** The kind of values that a JSON Schema, or a schema of zod or valibot, describes; undefined if it is not told in one word. */
+function kindOf(schema: SchemaLike): string | undefined {
+  const { type, def, _def } = schema as {
+    readonly type?: unknown;
+    readonly def?: SchemaKind;
+    readonly _def?: SchemaKind;
+  };
+  const kind = isLibrarySchema(schema) ? (def?.type ?? _def?.typeName?.replace('Zod', '') ?? type) : type;
+  return typeof kind === 'string' ? kind.toLowerCase() : undefined;
+}
+
+/** Where zod 4 (`type`) and zod 3 (`typeName`) tell the kind of a schema. */
+interface SchemaKind {
+  readonly type?: string;
+  readonly typeName?: string;
 }
 
 function toCheck(result: StandardResult<unknown>): SchemaCheck {

@@ -1,0 +1,82 @@
+import { exportedNames, parseModule } from './module-syntax.ts';
+import type { SourceFile } from './repository.ts';
+
+/** A piece of TypeScript in a page or a docstring. */
+export interface CodeSample {
+  /** The file that shows it, relative to the repository. */
+  readonly path: string;
+  /** The line of its first line of code in that file, from 1. */
+  readonly line: number;
+  readonly code: string;
+}
+
+/** The import statements of the names that samples may use without importing them. */
+export type Imports = ReadonlyMap<string, string>;
+
+const MARKDOWN_BLOCK = /^(<!-- quote: .*-->\n)?```ts\n([\s\S]*?)^```$/gm;
+const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
+const DOCSTRING_BLOCK = /^\s*\* (?:@example|```ts)\n([\s\S]*?)(?=^\s*\* (?:@\w|```$)|^\s*\*\/)/gm;
+
+/** The TypeScript blocks of a Markdown page that quote no file: quoted files are compiled where they are. */
+export function samplesOfPage({ path, text }: SourceFile): CodeSample[] {
+  return Array.from(text.matchAll(MARKDOWN_BLOCK)).flatMap(({ index, 0: block, 1: quote, 2: code = '' }) =>
+    quote === undefined ? [{ path, line: lineAt(text, index + block.indexOf('\n') + 1), code }] : [],
+  );
+}
+
+/** The examples in the docstrings of a source file: below `@example`, up to the next tag, and in blocks of code. */
+export function samplesOfSource({ path, text }: SourceFile): CodeSample[] {
+  return Array.from(text.matchAll(DOCSTRING)).flatMap(({ index: start, 0: docstring }) =>
+    Array.from(docstring.matchAll(DOCSTRING_BLOCK), ({ index, 0: block, 1: lines = '' }) => ({
+      path,
+      line: lineAt(text, start + index + block.indexOf(lines)),
+      code: lines.replaceAll(/^\s*\* ?/gm, ''),
+    })),
+  );
+}
+
+/**
+ * A sample as a module of its own. Its lines keep their numbers, so that a message of the compiler names the line of the page. Names
+ * that the sample neither declares nor imports are imported below it.
+ */
+export function toModule({ line, code }: CodeSample, importable: Imports): string {
+  const known = namesOf(code);
+  const words = new Set(code.match(/(?<![.\w$])[A-Za-z_$][\w$]*/g));
+  const imports = Array.from(words).flatMap((name) => {
+    const statement = importable.get(name);
+    return statement === undefined || known.has(name) ? [] : [statement];
+  });
+  return `${'\n'.repeat(line - 1)}${code}\nexport {};\n${imports.join('\n')}\n`;
+}
+
+/** The imports of all names that a file exports. Names that it only declares, as `declare const`, are imported as values. */
+export function importsOf(specifier: string, file: SourceFile): [string, string][] {
+  return exportedNames(file).flatMap(({ kind, name }) => {
+    if (name === undefined) return [];
+    const isType = kind === 'type' && !file.text.includes(`export declare`);
+    return [[name, `import { ${isType ? 'type ' : ''}${name} } from '${specifier}';`]];
+  });
+}
+
+/** The names that a sample imports or declares at its top. */
+function namesOf(code: string): Set<string> {
+  const { program, module } = parseModule({ path: 'sample.ts', text: code });
+  const names = new Set(module.staticImports.flatMap(({ entries }) => entries.map(({ localName }) => localName.value)));
+  for (const statement of program.body) {
+    const declared =
+      statement.type === 'ExportNamedDeclaration' && statement.declaration ? statement.declaration : statement;
+    if (declared.type === 'VariableDeclaration') {
+      for (const { id } of declared.declarations) {
+        const pattern = code.slice(id.start, id.typeAnnotation?.start ?? id.end);
+        for (const name of pattern.match(/[A-Za-z_$][\w$]*/g) ?? []) names.add(name);
+      }
+    } else if ('id' in declared && declared.id?.type === 'Identifier') {
+      names.add(declared.id.name);
+    }
+  }
+  return names;
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split('\n').length;
+}

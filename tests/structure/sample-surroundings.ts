@@ -1,0 +1,48 @@
+/**
+ * Names that the code in pages and docstrings uses without declaring them, because they are the reader's own. This file is
+ * compiled with that code and never runs.
+ */
+import type { MakeService } from '@eventloom/core/conformance';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { InMemoryCredentialService } from '@eventloom/credentials';
+import { InMemoryMemoryService } from '@eventloom/memory';
+import { InMemorySessionService, type SessionDriver } from '@eventloom/sessions';
+import type {
+  BaseAgent,
+  BaseLlm,
+  BasePlugin,
+  BaseSessionService,
+  Content,
+  Event,
+  InvocationContext,
+  Runner,
+  SessionKey,
+  ToolContext,
+} from 'eventloom';
+
+export declare const agent: BaseAgent;
+export declare const apiKey: string;
+export declare const appName: string;
+export declare const context: InvocationContext;
+export declare const invocationId: string;
+export declare const key: SessionKey;
+export declare const model: BaseLlm;
+export declare const newMessage: Content;
+export declare const plugin: BasePlugin;
+export declare const runner: Runner;
+export declare const sessionId: string;
+export declare const sessionService: BaseSessionService;
+export declare const toolContext: ToolContext;
+export declare const userId: string;
+
+/** Shows an event on the reader's page. */
+export declare function show(event: Event): void;
+/** The test function of the reader's test runner. */
+export declare function test(title: string, run: () => Promise<void>): void;
+
+export declare class MyArtifactService extends InMemoryArtifactService {}
+export declare class MyCredentialService extends InMemoryCredentialService {}
+export declare class MyMemoryService extends InMemoryMemoryService {}
+export declare class MySessionService extends InMemorySessionService {}
+export declare const MySessionDriver: new (connectionString: string) => SessionDriver;
+export declare const makeService: MakeService<never>;
