@@ -145,8 +145,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
   /** @throws ConfigurationError for a missing name, description or function, an unsupported schema, and an unknown option */
   constructor(options: ToolOptions<P>) {
-    const name = typeof options === 'object' ? (options?.name ?? options?.execute?.name) : undefined;
-    const owner = name ? `tool "${name}"` : new.target.name;
+    const name = options?.name ?? options?.execute?.name;
+    const owner = name && typeof options === 'object' ? `tool "${name}"` : new.target.name;
     checkKnown(owner, OPTIONS, options, HINTS, `new ${new.target.name}({ name, description, execute })`);
     // A function without a name of its own is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
