@@ -135,7 +135,7 @@ function kindOf(schema: SchemaLike): string | undefined {
   return typeof kind === 'string' ? kind.toLowerCase() : undefined;
 }
 
-/** Where zod 4 (`type`) and zod 3 (`typeName`) tell the kind of a schema. */
+/** The kind of a schema, as zod 4 (`type`) and zod 3 (`typeName`) name it. */
 interface SchemaKind {
   readonly type?: string;
   readonly typeName?: string;
