@@ -31,7 +31,7 @@ const OPTIONS: OptionNames<AppOptions> = { name: true, rootAgent: true, plugins:
  * A root agent with the plugins and the settings that its runs share. A `Runner` takes it as `app`.
  *
  * @example
- * const app = new App({ name: 'weather', rootAgent, plugins: [new LoggingPlugin()] });
+ * const app = new App({ name: 'weather', rootAgent, plugins: [plugin] });
  * const runner = new InMemoryRunner({ app });
  */
 export class App {

@@ -13,8 +13,15 @@ export interface BaseLlmType {
  * the ADK; Gemini is registered.
  *
  * @example
- * LLMRegistry.register(MyModel);
- * const agent = new LlmAgent({ name: 'helper', model: 'my-model-1' });
+ * class Echo extends BaseLlm {
+ *   static readonly supportedModels = [/^echo-/];
+ *
+ *   override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+ *     yield { content: { role: 'model', parts: contents.at(-1)?.parts ?? [] } };
+ *   }
+ * }
+ * LLMRegistry.register(Echo);
+ * const agent = new LlmAgent({ name: 'helper', model: 'echo-1' });
  */
 export class LLMRegistry {
   static readonly #classes = new Map<string, { readonly pattern: RegExp; readonly type: BaseLlmType }>();

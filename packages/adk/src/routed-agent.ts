@@ -23,7 +23,10 @@ const OPTIONS: OptionNames<RoutedAgentConfig> = { ...BASE, agents: true, router:
  * An agent that runs one of its sub-agents, chosen by a function for each run.
  *
  * @example
- * const routed = new RoutedAgent({ name: 'routed', agents: { quick, thorough }, router: () => mode });
+ * const quick = new LlmAgent({ name: 'quick', model: 'gemini-flash-latest' });
+ * const thorough = new LlmAgent({ name: 'thorough', model: 'gemini-pro-latest' });
+ * const router = () => (new Date().getHours() < 8 ? 'thorough' : 'quick');
+ * const routed = new RoutedAgent({ name: 'routed', agents: { quick, thorough }, router });
  */
 export class RoutedAgent extends BaseAgent {
   readonly agents: Readonly<Record<string, BaseAgent>>;

@@ -24,6 +24,8 @@ const OPTIONS: OptionNames<RoutedLlmParams> = { models: true, router: true, mode
  * A model that passes each call on to one of several, chosen by a function.
  *
  * @example
+ * const flash = new Gemini({ model: 'gemini-flash-latest', apiKey });
+ * const pro = new Gemini({ model: 'gemini-pro-latest', apiKey });
  * const model = new RoutedLlm({ models: { flash, pro }, router: (_models, request) => (request.contents.length > 20 ? 'pro' : 'flash') });
  */
 export class RoutedLlm extends BaseLlm {

@@ -9,9 +9,9 @@ import type { RunnerConfig } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Runner } from './runner.ts';
 
-/** Config of an in-memory runner. Only `agent` is required. */
+/** Options of an `InMemoryRunner`. Only `agent` is required. */
 export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'sessionService' | 'artifactService'> {
-  /** Default `InMemoryRunner`. */
+  /** Name of the app, under which sessions are stored. Default `InMemoryRunner`. */
   readonly appName?: string | undefined;
   /** Options for agents whose `model` is the name of a Gemini model, such as `apiKey`. Ignored with `models`. Default: none. */
   readonly gemini?: Omit<GeminiOptions, 'model'> | undefined;
@@ -43,12 +43,15 @@ const USE_RUNNER =
 const HINTS = { apiKey: 'write gemini: { apiKey }', sessionService: USE_RUNNER, artifactService: USE_RUNNER };
 
 /**
- * A runner with in-memory services, for tests, scripts and first steps: sessions and artifacts are lost when the process ends, and so
- * are memories and credentials unless services for them are given. A model given by name is a Gemini model.
+ * A `Runner` that keeps sessions, files, memories and credentials in memory, for tests, scripts and first steps: all of them are lost when the
+ * process ends. Agents may name Gemini models, with the key in `gemini`. No environment variable is read.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, gemini: { apiKey }, autoCreateSession: true });
- * for await (const event of runner.runAsync({ userId, sessionId, newMessage })) console.log(event);
+ * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
+ * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
+ *   if (isFinalResponse(event)) console.log(stringifyContent(event));
+ * }
  */
 export class InMemoryRunner extends Runner {
   /** @throws ConfigurationError for an invalid or unknown option. A missing Gemini key fails the first call of a Gemini model. */

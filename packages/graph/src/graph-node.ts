@@ -63,12 +63,21 @@ const OPTIONS: OptionNames<NodeOptions> = {
 };
 
 /**
- * Creates a node outside of a graph, for `context.runNode` or for `addNode` of several graphs. A node that another node runs may write only
- * channels that the other may write too; declare them in the type of its context, `NodeContext<State, Updates>`.
+ * Creates a node of a graph as a value: a name and its work, which is a function, an agent or a tool. Most nodes need no such value, because
+ * `addNode(name, work)` creates them. Use `node` to run a node from the function of another one (`context.runNode`), or to add the same
+ * node to several graphs.
+ *
+ * A node that another node runs may write only the channels that the other may write, too. TypeScript checks it if the function's context
+ * has the type `NodeContext<State, Updates>`.
  * @throws ConfigurationError for an invalid name, work or option; the message names the node
  *
  * @example
- * const shorten = node('shorten', (text: string) => text.slice(0, 100), { retry: { maxAttempts: 3 } });
+ * const shorten = node('shorten', (text: string) => text.slice(0, 100));
+ * const graph = new StateGraph({ name: 'teaser' })
+ *   .addNode('write', async (text: string, context) => `${await context.runNode(shorten, text)}…`)
+ *   .addEdge(START, 'write')
+ *   .addEdge('write', END)
+ *   .compile();
  */
 export function node<
   Input = unknown,

@@ -17,9 +17,13 @@ const PARAMS: OptionNames<RunLiveParams> = {
 const usedQueues = new WeakSet<BaseLiveRequestQueue>();
 
 /**
- * Creates the live support of a runner, which `Runner.runLive` requires. The `Runner` of `eventloom` includes it already.
+ * Gives a `Runner` of `@eventloom/runner` live runs: `runner.runLive`, in which user and model speak at the same time, by voice, video or text.
+ * The `Runner` and the `InMemoryRunner` of `eventloom` have them already, and need no `live()`.
  *
  * @example
+ * import { live, LiveRequestQueue } from '@eventloom/live';
+ * import { Runner } from '@eventloom/runner';
+ *
  * const runner = new Runner({ appName: 'app', agent, sessionService, live: live() });
  * const liveRequestQueue = new LiveRequestQueue();
  * for await (const event of runner.runLive({ userId, sessionId, liveRequestQueue })) console.log(event);

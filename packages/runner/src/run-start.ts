@@ -28,50 +28,61 @@ export type IfKnown = 'follow' | 'resume' | 'reject';
 
 const IF_KNOWN: readonly unknown[] = ['follow', 'resume', 'reject'] satisfies IfKnown[];
 
-/** Parameters of one run. */
+/** Parameters of `runner.runAsync` and `runner.run`: one run. */
 export interface RunAsyncParams {
-  /** The runner's own, for those who hand in a whole session key; another one is refused. */
+  /** The runner's `appName`, which may be left out. It is here so that a whole `SessionKey` can be given; another name is refused. */
   readonly appName?: string | undefined;
+  /** The user that the session belongs to. */
   readonly userId: string;
+  /** The session that the run reads and adds to. It must exist, unless the runner has `autoCreateSession`. */
   readonly sessionId: string;
   /**
-   * The message of the user. May be absent if `invocationId` is given; otherwise, with an `invocationId`, it may
-   * contain only answers to calls of that run.
+   * The message of the user: `{ role: 'user', parts: [{ text: 'Hello' }] }`, or the answers to function calls, as `functionResponse`
+   * parts. May be absent only if `invocationId` is given; beside an `invocationId` it may hold only answers to calls of that run.
    */
   readonly newMessage?: Content | undefined;
   /**
-   * Resumes this run of the session: one that is resumable, and whose process was lost or that waits for an answer. Its request id,
-   * metadata, `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls` and `clientTools` are those it began with unless
-   * others are given; all else of `runConfig` is not remembered.
+   * Resumes this run of the session in place of starting one. The run must have been started as `resumable`, and must not have ended: its
+   * process was lost, or it waits for an answer. `streamingMode`, `completionEvent`, `maxLlmCalls`, `maxParallelToolCalls`,
+   * `clientTools`, `requestId` and `customMetadata` are those it began with, unless others are given. Other options of `runConfig` are
+   * not remembered: give them again. A run that the session does not have throws RunNotFoundError.
    */
   readonly invocationId?: string | undefined;
   /**
-   * The caller's own id for its request, put on every event, over `runConfig.requestId`: the same id in a session is the same run, in any
-   * process. At most 256 bytes.
+   * The caller's own id for this request, of at most 256 bytes; it appears in every event. A request that is sent again under the same id
+   * in the same session does not run again, in whichever process: see `ifKnown`. Default: a repeated request is a new one.
    */
   readonly requestId?: string | undefined;
   /**
-   * Behaviour if this `requestId` was sent before and its message is stored; no message is run twice. `follow`
-   * (default) yields the stored events of its run behind the message, and waits for the end of the run; a run that its
-   * process left is resumed meanwhile. `resume` does the same, except that this stream itself resumes a run that was
-   * left, with the options given here, so that its chunks are streamed too. `reject` throws RequestKnownError. Another
-   * message with the same id is always refused with RequestReusedError; messages that a plugin replaced, credentials,
-   * and files that are saved as artifacts are not compared.
+   * Behaviour if `requestId` was sent before. The message does not run twice in any case.
+   *
+   * - `follow` (default): yields the stored events of that run that come after its message, and waits for its end.
+   * - `resume`: as `follow`, but if the process of that run was lost, this call itself continues the run, and yields chunks as well.
+   * - `reject`: throws RequestKnownError, which has the `invocationId` of that run.
+   *
+   * A different message under a known id throws RequestReusedError.
    */
   readonly ifKnown?: IfKnown | undefined;
-  /** With `invocationId`: the stream begins with what is stored of the run, so that it tells all of it. Default false. */
+  /**
+   * With `invocationId`: true yields the events that the run stored before it was interrupted, too, so that the reader gets the whole run.
+   * Default false: only the events from here on.
+   */
   readonly replay?: boolean | undefined;
-  /** Written to state together with the message. Keys with their scope prefix. */
+  /** State to write together with the message: new values by key, such as `{ 'user:language': 'en' }`. Default: none. */
   readonly stateDelta?: Readonly<Record<string, unknown>> | undefined;
   /** Options of this run; missing ones are taken from the runner's `runConfig`. */
   readonly runConfig?: RunConfig | undefined;
-  /** Applied over `runConfig`, the runner's defaults, and what a resumed run began with. */
+  /**
+   * Upper bounds that `runConfig` cannot exceed, for code that passes a config on from a client: `{ maxLlmCalls: 20 }` lowers a higher
+   * limit to 20. They also apply to the runner's defaults. Default: no bounds.
+   */
   readonly bounds?: RunBounds | undefined;
-  /** Put under `customMetadata` of every event of the run, over `runConfig.customMetadata`; an event's own keys win. */
+  /** Added to `customMetadata` of every event of the run. Keys that an event sets itself win. Default: `runConfig.customMetadata`. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Aborts the run, which then throws RunAbortedError. The session gets the run's end: responses to its open calls and an error event with
-   * the code `RUN_ABORTED`. With a ShuttingDownError as the reason a resumable run stays open instead, to be resumed later.
+   * Stops the run, which then throws RunAbortedError: `AbortSignal.timeout(30_000)`, or the signal of an `AbortController`. Events that are
+   * stored stay; calls without a response get one, and an event with the code `RUN_ABORTED` ends the run. If the reason of the abort is a
+   * ShuttingDownError, a resumable run stays open instead, to be resumed later. Default: the run is not stopped.
    */
   readonly abortSignal?: AbortSignal | undefined;
 }

@@ -26,32 +26,41 @@ import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/
 import { toGivenConfig } from './run-start.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
-/** Config of a runner. */
+/** Options of a `Runner`. Required are `appName`, `agent` and `sessionService`. */
 export interface RunnerConfig {
-  /** Names the app in sessions, artifacts and memory. */
+  /** Name of the app. Sessions, artifacts and memories are stored under it, so keep it between versions of the app. */
   readonly appName: string;
-  /** The root agent. */
+  /** The agent that gets the messages: the root of the agent tree. */
   readonly agent: BaseAgent;
+  /** Stores the sessions: `new InMemorySessionService()`, or one that keeps them, such as `SqliteSessionService`. */
   readonly sessionService: BaseSessionService;
+  /** Stores files that agents and tools save. Without one, saving and loading a file throws a ConfigurationError. */
   readonly artifactService?: BaseArtifactService | undefined;
+  /** Stores what agents remember across sessions. Without one, searching and adding memories throws a ConfigurationError. */
   readonly memoryService?: BaseMemoryService | undefined;
-  /** Keeps the credentials that tools ask users for. Without one, tools cannot ask. */
+  /** Stores the keys and tokens that tools ask users for. Without one, asking for a credential throws a ConfigurationError. */
   readonly credentialService?: BaseCredentialService | undefined;
+  /** Callbacks for all agents, models and tools of the runner, called in this order. Default: none. */
   readonly plugins?: readonly BasePlugin[] | undefined;
-  /** Observes runs, agents, model calls and tool calls: for traces and metrics. Several are nested in this order. */
+  /** Observes runs, agents, model calls and tool calls, for traces and metrics. Of several, the first is the outermost. Default: none. */
   readonly instrumentation?: Instrumentation | readonly Instrumentation[] | undefined;
-  /** Lets `runLive` run agents: `live()` of `@eventloom/live`. The `Runner` of `eventloom` has it. Default: runLive throws. */
+  /**
+   * Support of live runs, `live()` of `@eventloom/live`. The `Runner` of `eventloom` has it already. Default: `runLive` throws a
+   * ConfigurationError.
+   */
   readonly live?: LiveSupport | undefined;
-  /** Finds the model that a string names. */
+  /**
+   * Finds the model for agents whose `model` is a name: `geminiModels({ apiKey })`, or a function from a name to a model object. Default:
+   * agents need model objects, and a name fails the run with a ConfigurationError.
+   */
   readonly models?: ModelResolver | undefined;
-  /** The clock, ids and timers. Default: the system's. */
+  /** Clock, ids and timers, to be replaced in tests. Default: those of the system. */
   readonly platform?: Platform | undefined;
-  /** Makes a session that does not exist when a run names it. Default false: such a run fails. */
+  /** True creates the session of a run if it does not exist. Default false: such a run throws SessionNotFoundError. */
   readonly autoCreateSession?: boolean | undefined;
   /**
-   * Time that a session stays locked after the process of its run died, in milliseconds; live runs renew the lock in
-   * time. Default 15,000, at most a day. A tool that blocks the processor for longer may lose the session to another
-   * process.
+   * Time in milliseconds that a session stays locked after the process of its run was lost. Only then can another process continue.
+   * Default 15,000; at most a day. A run renews its lock by itself, unless a tool blocks the event loop for longer than this.
    */
   readonly leaseTtlMs?: number | undefined;
   /**
@@ -61,28 +70,31 @@ export interface RunnerConfig {
    */
   readonly requestTtlMs?: number | undefined;
   /**
-   * Compacts sessions at the end of runs, after `afterRunCallback` and before the session is given back: an event with a summary is
-   * appended, which the stream does not yield. A run that fails or is left compacts nothing, nor does one with a window of its own
-   * (`getSessionConfig`). A summary that fails is reported to the platform and leaves the session as it is.
+   * Summarizes long sessions, so that model requests stay short: at the end of a run the older events are replaced, in later requests, by a
+   * summary that a model writes. The events stay stored. Not for runs with a `getSessionConfig`. A summary that fails leaves the session
+   * as it is. Default: nothing is summarized.
    */
   readonly eventsCompaction?: EventsCompactionConfig | undefined;
   /**
-   * Has models cache at their service what requests begin with, each agent of a session its own; `{}` for the defaults. For models
-   * that can: others take no notice. A cache that cannot be made or is gone is reported to the platform and done without.
+   * Lets the model's service cache the beginning of the requests of each agent and session, which makes long conversations cheaper; `{}`
+   * uses the defaults. Gemini supports it; other models ignore it. A cache that cannot be made is done without. Default: no caches.
    */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /**
-   * Defaults for the config of all runs, live ones included. What a run is given goes before them, option by option; of `customMetadata` key by
-   * key. A resumed run keeps the options that it began with. `resumable` and `getSessionConfig` are options of the runner itself.
+   * Defaults for the `runConfig` of all runs, live runs included. An option that is given to a run replaces the default. `resumable` and
+   * `getSessionConfig` are set beside `runConfig` instead. Default: those of `RunConfig`.
    */
   readonly runConfig?: Omit<RunConfigDefaults, 'resumable' | 'getSessionConfig'> | undefined;
-  /** Default of `RunConfig.resumable`: true if runs can be resumed. Default false. */
+  /** True stores the progress of runs, so that a run whose process was lost, or that waits for a person, can continue. Default false. */
   readonly resumable?: boolean | undefined;
-  /** Default of `RunConfig.getSessionConfig`: selects the events that runs read. Default: all that count. */
+  /**
+   * Limits the events that a run reads from the session, such as `{ numRecentEvents: 50 }`: the agents do not see older ones. Default: all
+   * events, without those that a summary replaces.
+   */
   readonly getSessionConfig?: GetSessionConfig | undefined;
   /**
-   * Maximum number of sessions, and of their events in total, that are kept in memory between runs. Default 1,000 and
-   * 250,000.
+   * Limits of the cache that keeps events of recent sessions in memory between runs: `maxSessions` (default 1,000) and `maxEvents` of all
+   * of them together (default 250,000).
    */
   readonly sessionCache?: SessionCacheOptions | undefined;
 }

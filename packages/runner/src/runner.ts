@@ -29,13 +29,29 @@ import { checkRunnerConfig, defaultsOf, type RunnerConfig } from './runner-confi
 import { SessionLocks } from './session-locks.ts';
 
 /**
- * Runs an agent in sessions. A runner serves any number of runs at once; the runs of one session follow each other.
+ * Runs an agent: takes a message of a user, stores it in a session, lets the agent answer, and stores and yields each event of the answer.
+ * An event is stored before the agent continues, and before the caller gets it. One runner serves any number of sessions and users at the
+ * same time; runs of one session follow each other.
  *
- * A run locks the session, stores the user's message and drives the agent: each event is stored before the agent continues and before
- * it is yielded. A reader that stops reading ends the run. (ADK runtime document, "event loop".)
+ * `runAsync` returns the events as a stream, `run` as an array. A caller that leaves the loop early ends the run.
+ *
+ * @example
+ * const runner = new Runner({
+ *   appName: 'helpdesk',
+ *   agent,
+ *   sessionService: new InMemorySessionService(),
+ *   models: geminiModels({ apiKey }),
+ *   autoCreateSession: true,
+ * });
+ * const newMessage = { role: 'user', parts: [{ text: 'Hello' }] };
+ * for await (const event of runner.runAsync({ userId: 'ada', sessionId: 's1', newMessage })) {
+ *   if (isFinalResponse(event)) console.log(stringifyContent(event));
+ * }
  */
 export class Runner {
+  /** Name of the app: sessions, artifacts and memories are stored under it. */
   readonly appName: string;
+  /** The agent that gets the messages. */
   readonly agent: BaseAgent;
   readonly sessionService: BaseSessionService;
   readonly artifactService: BaseArtifactService | undefined;
@@ -92,18 +108,19 @@ export class Runner {
   }
 
   /**
-   * Runs the agent live: the client sends through its queue, the agent answers through the events of the stream, and both may speak at any
-   * time. The whole call is one invocation, and keeps the session locked. Events are yielded as they come; complete events are stored, raw
-   * media is not. The stream ends when the queue is closed and read, and when an agent ends the invocation.
+   * Runs the agent live, by voice, video or text: the client sends through a `LiveRequestQueue`, the agent answers in the events of the
+   * stream, and both may speak at any time. The whole call is one run, and keeps the session locked. Events are yielded as they come; whole
+   * events are stored, raw audio and images are not. `liveRequestQueue.close()` ends the call, as does an agent that ends the run.
    *
-   * Needs `live` in the runner's configuration, and throws ConfigurationError without it. Throws as `runAsync` does otherwise, and
-   * LiveConnectionError when the service refuses the connection or too many in a row are lost.
+   * @throws ConfigurationError if the runner has no live support (the `Runner` of `eventloom` has it)
+   * @throws LiveConnectionError if the service refuses the connection, or if it is lost too often in a row
+   * @throws the errors of `runAsync`
    */
   runLive(params: RunLiveParams): RunStream {
     return new RunControl(this, { method: 'runLive', params }, `e-${this.platform.newUuid()}`);
   }
 
-  /** Runs the agent as `runAsync` does and resolves to all events of the run. Rejects with what the stream throws. */
+  /** Runs the agent as `runAsync` does, and resolves to all events of the run when it has ended. Rejects with the errors of `runAsync`. */
   async run(params: RunAsyncParams): Promise<Event[]> {
     const events: Event[] = [];
     for await (const event of this.runAsync(params)) events.push(event);
@@ -116,9 +133,8 @@ export class Runner {
    * saved since gets its earlier content as a new version; one that did not exist is deleted with all its versions. State and artifacts of
    * the user and the app stay, because other sessions share them.
    *
-   * The event decides. Artifacts are in a store of their own and follow it: restorations that failed are reported to the platform and kept
-   * in the session's state under `eventloom.artifactsToRestore`, and the next run or rewind does them first or throws what the store throws.
-   * A second event names the new versions. Reads the history from its beginning, in pages, while it holds the session. Safe to repeat.
+   * If an artifact cannot be restored because its store fails, the rewind is valid all the same: the next run or rewind of the session
+   * restores it first, or throws the error of the store. Safe to repeat. It reads the whole history of the session, in pages.
    *
    * @returns the event as it was stored
    * @throws InvalidRequestError when the session has no such invocation, or an artifact cannot be restored; nothing is changed
@@ -144,8 +160,8 @@ export class Runner {
   }
 
   /**
-   * Lists a page of the app's open runs: those that are under way in any process, and those that a process left when it ended. Resume the
-   * latter with `runAsync({ userId, sessionId, invocationId })` if they are `resumable`, or give them up with `closeRun`.
+   * Lists a page of the app's runs that have not ended: those in progress in any process, and those whose process was lost. Continue the
+   * latter with `runAsync({ userId, sessionId, invocationId })` if they are `resumable`, or end them with `closeRun`.
    *
    * @throws InvalidRequestError for a cursor of another service, or a limit that is not a positive integer
    */
@@ -155,12 +171,11 @@ export class Runner {
   }
 
   /**
-   * Closes a run that has not ended, so that it is never resumed. Appends responses to its calls that have no result (the ledger's result of a
-   * finished call, otherwise `{error: 'interrupted'}`), an error event with the code `RUN_ABANDONED`, and the end of a resumable run. A call that waits for a
-   * person has no result either once every request about it is answered. Long-running calls and other requests can still be answered, in a
-   * new run.
+   * Ends a run that has not ended, without finishing it. Its session gets an error event with the code `RUN_ABANDONED`, and a response for each
+   * call that has none: the result if the call was finished, otherwise `{ error: 'interrupted' }`. Answers to its long-running calls and
+   * questions are still accepted; they start a new run.
    *
-   * @returns the error event; undefined for a run that has ended, or does not belong to the session. No other run is touched
+   * @returns the error event; undefined if the run has ended already, or does not belong to the session
    * @throws SessionNotFoundError SessionBusyError RunAbortedError; UnfinishedRunError when another run is open; StaleWriterError when another
    * writer took the session
    */
@@ -168,7 +183,7 @@ export class Runner {
     return closeRun(this, params);
   }
 
-  /** Closes the agent's toolsets and the plugins: all of them, then the first error is thrown. Call it when no run is under way. */
+  /** Closes the agent's toolsets and the plugins. Call it when no run is in progress. Closes all of them, then throws the first error. */
   close(): Promise<void> {
     return closeAll([this.agent, ...this.pluginManager.plugins]);
   }

@@ -5,8 +5,19 @@ import type { ServerOptions } from './server-options.ts';
 export type { EventloomServer, LiveGate };
 
 /**
- * The HTTP server of the ADK over any number of apps, with what it does not have: runs that outlive their connection.
- * @throws ConfigurationError for what cannot work
+ * Creates an HTTP server for the apps of the given runners, with the routes of the ADK's server: sessions, artifacts, `/run`, `/run_sse`. A run
+ * continues when its client disconnects, and the client can read on later. The result has `fetch(request)`, which takes a web `Request` and
+ * resolves to a `Response`; `serve` of `@eventloom/server/node` listens on a port with it.
+ *
+ * Without `authenticate` it answers only requests to this machine (`localhost`).
+ * @throws ConfigurationError for an invalid or unknown option, and for two runners with the same `appName`
+ *
+ * @example
+ * import { createServer } from '@eventloom/server';
+ * import { serve } from '@eventloom/server/node';
+ *
+ * const server = createServer({ runners: [runner] });
+ * const { url } = await serve(server, { port: 8000 });
  */
 export function createServer(options: ServerOptions): EventloomServer {
   return createServerOn(new Hono(), options);

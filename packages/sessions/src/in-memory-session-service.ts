@@ -5,12 +5,13 @@ import { InMemorySessionDriver } from './in-memory-session-driver.ts';
 export type InMemorySessionServiceOptions = DriverSessionServiceOptions;
 
 /**
- * Sessions in the memory of this process: for tests, for single-process tools, and for agents whose sessions need not outlive
- * the process. Everything the contract promises holds except surviving a restart: sessions, state, leases and open runs go with the
- * process, and no other process sees them. Events are kept by reference and are immutable by contract; state is copied in and out.
- * Nothing is ever dropped: delete the sessions that are done. No size is refused: what an event or a value may take is what the
- * process has of memory. An append and a read of a window cost the same in a long session as in a short one, a page of a listing
- * grows with the sessions of the app (or of the user), and a page of open runs with the runs that are open.
+ * Keeps sessions in the memory of this process, for tests, scripts and first steps. All of them are lost when the process ends, and other
+ * processes do not see them. Otherwise it behaves as the services that store sessions do.
+ *
+ * It never removes a session by itself: a process that runs for long has to call `deleteSession`. It has no size limits but the memory.
+ *
+ * @example
+ * const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
  */
 export class InMemorySessionService extends DriverSessionService {
   constructor(options: InMemorySessionServiceOptions = {}) {

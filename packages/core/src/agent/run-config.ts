@@ -9,8 +9,8 @@ import { checkClientTools } from '../tool/client-tools.ts';
 import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
 
 /**
- * Streaming of model replies: whole replies only (`none`), or chunks as well (`sse`). Live runs are always `bidi`, and
- * no other run can be.
+ * Values of `runConfig.streamingMode`. `NONE` yields the model's replies as whole events. `SSE` yields chunks as well, as they come: events
+ * with `partial: true`, followed by one whole event. `BIDI` is the mode of live runs (`runLive`) and cannot be chosen for others.
  */
 export const StreamingMode = { NONE: 'none', SSE: 'sse', BIDI: 'bidi' } as const;
 export type StreamingMode = (typeof StreamingMode)[keyof typeof StreamingMode];
@@ -25,22 +25,24 @@ export type OnOpenRun = 'finish' | 'close' | 'reject';
  * const runConfig: RunConfig = { streamingMode: StreamingMode.SSE, maxLlmCalls: 50, onBusy: 'reject' };
  */
 export interface RunConfig extends LiveRunConfig {
-  /** Default `none`: only whole events are yielded. */
+  /** `'none'` (default) yields whole events only; `'sse'` yields the chunks of the model's replies as well. */
   readonly streamingMode?: StreamingMode | undefined;
   /**
-   * Number of model calls that the run may make, including those of agents called as tools. It is also the number of
-   * transfers between agents that may follow each other without a model call. Default 500; 0 or below means no limit.
+   * Maximum number of model calls of the run, those of agents called as tools included; one more throws LlmCallLimitError. It stops agents
+   * that call tools, or hand over to each other, without end. Default 500; 0 or below means no limit.
    */
   readonly maxLlmCalls?: number | undefined;
-  /** Behaviour when another run holds the session: `queue` (default) waits for it, `reject` throws SessionBusyError, `interrupt` stops the other run. */
+  /**
+   * Behaviour while another run of the session is in progress: `queue` (default) waits for its end, `reject` throws SessionBusyError,
+   * `interrupt` stops it.
+   */
   readonly onBusy?: OnBusy | undefined;
   /** Time that `queue` waits for the session before it throws SessionBusyError, in milliseconds. Default 60,000; at most one day. */
   readonly busyWaitMs?: number | undefined;
   /**
-   * Treatment of an unfinished run of the session, whose process ended before the run did. `finish` (default) first resumes
-   * that run to its end, without yielding its events; a run that is not resumable is closed with the code `RUN_ABANDONED`.
-   * `close` closes the run without resuming it. `reject` throws UnfinishedRunError. With `onBusy: 'interrupt'` the run is
-   * always closed.
+   * Behaviour if an earlier run of the session never ended, because its process was lost. `finish` (default) first continues that run to
+   * its end, and does not yield its events; a run that is not resumable is closed. `close` closes it: its session gets an error event
+   * with the code `RUN_ABANDONED`. `reject` throws UnfinishedRunError. With `onBusy: 'interrupt'` the run is always closed.
    */
   readonly onOpenRun?: OnOpenRun | undefined;
   /** Maximum number of tool calls of one model reply that run at the same time. Default 16. */
@@ -49,16 +51,15 @@ export interface RunConfig extends LiveRunConfig {
   readonly saveInputBlobsAsArtifacts?: boolean | undefined;
   /** Added to `customMetadata` of every event of the run. Keys that an event sets itself win. Default: nothing. */
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
-  /** Selects the events of the session that the run reads. Default: all of them. */
+  /** Limits the events of the session that the run reads, such as `{ numRecentEvents: 50 }`. Default: the runner's, else all. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
-  /** True ends the stream with a `runner.completion` event. Default false. */
+  /** True ends the stream with one more event, of the kind `runner.completion`, which is not stored. Default false. */
   readonly completionEvent?: boolean | undefined;
-  /** The caller's own id for this request, set as `requestId` on every event. Default: the invocation id. */
+  /** The caller's own id for this request: see `RunAsyncParams.requestId`. */
   readonly requestId?: string | undefined;
   /**
-   * True lets agents store their progress in events (`actions.agentState`, `actions.endOfAgent`), so that the run can be
-   * resumed after its process is lost. An agent that waits for an answer then pauses the agents that run it. Default: the
-   * runner's `resumable`.
+   * True makes the run resumable. Its progress is stored, so that it can continue after its process was lost; and when an agent waits for
+   * a person, the whole run waits and continues with the answer. Default: the runner's `resumable`.
    */
   readonly resumable?: boolean | undefined;
   /**

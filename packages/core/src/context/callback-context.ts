@@ -25,7 +25,8 @@ export interface CallbackContextParams {
 export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSessionId'>;
 
 /**
- * The context of a callback: reads and writes state and artifacts. The changes are stored with the next event of the agent.
+ * The parameter of callbacks: state, artifacts and memory of the session, for reading and writing. Changes are stored with the next event
+ * of the agent, and are visible at once in the same run. `Context` is the same class under its ADK name.
  *
  * @example
  * const countTurns: SingleAgentCallback = (context) => {
@@ -34,7 +35,7 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
  * };
  */
 export class CallbackContext extends ReadonlyContext {
-  /** Side effects and signals of the next event. */
+  /** The actions of the agent's next event, for signals such as `actions.escalate = true`. Write state with `state.set` instead. */
   readonly actions: EventActions;
   #state: State | undefined;
 
@@ -49,6 +50,7 @@ export class CallbackContext extends ReadonlyContext {
     return this.actions;
   }
 
+  /** The session's state, for reading and writing: `state.get(key)`, `state.set(key, value)`. */
   override get state(): State {
     return (this.#state ??= new State(this.invocationContext.invocation.session.state, this.actions));
   }

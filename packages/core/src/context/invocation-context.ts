@@ -79,8 +79,11 @@ function withReadOnlyState(session: Session): Session {
 }
 
 /**
- * The context of one agent in one invocation: the session, the run's config, the services, and ways to run other agents.
- * Passed to `runAsyncImpl` of a custom agent.
+ * Everything that a custom agent needs while it runs: the session, the user's message, the services, and `createEvent`. The runner makes
+ * one for each run of an agent and passes it to `runAsyncImpl`; plugins get it too. Tools and callbacks get a `ToolContext` or a
+ * `CallbackContext`, which can write state.
+ *
+ * State is read in `session.state`, and written with the event that the agent yields: `actions: { stateDelta: { key: value } }`.
  *
  * @example
  * class Greeter extends BaseAgent {
@@ -90,24 +93,32 @@ function withReadOnlyState(session: Session): Session {
  * }
  */
 export class InvocationContext {
+  /** Data and services that all agents of the run share. For code that drives agents. */
   readonly invocation: Invocation;
+  /** Id of the run: the same in all of its events. */
   readonly invocationId: string;
+  /** The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws. */
   readonly session: Session;
+  /** The options of the run. */
   readonly runConfig: RunConfig;
+  /** Clock, ids and timers: use them in place of `Date.now` and `setTimeout`, so that tests can replace them. */
   readonly platform: Platform;
+  /** The plugins of the runner. For code that drives agents. */
   readonly plugins: PluginManager;
-  /** The agent that this context belongs to; the root agent before any agent has started. */
+  /** The agent that runs; the root agent before any agent has started. */
   readonly agent: BaseAgent;
   /**
-   * Fires when the run is aborted, when its caller stops reading, or when the run loses its session's lease. Fires as
-   * well when the part of the run that the agent belongs to is stopped, for example by a failed sibling in a
-   * ParallelAgent.
+   * Fires when the agent has to stop: the run was aborted, its caller stopped reading, another process took the session over, or a sibling
+   * in a ParallelAgent failed. Pass it to `fetch` and the like.
    */
   readonly abortSignal: AbortSignal;
   /** True if the agents of this run store their progress, so that the run can be resumed. See `RunConfig.resumable`. */
   readonly isResumable: boolean;
+  /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
   readonly branch: string | undefined;
+  /** Id of this execution of the agent, in all of its events. */
   readonly executionId: string;
+  /** Id of the execution that started this one; undefined for the first agent. */
   readonly parentExecutionId: string | undefined;
   /** Tools that the caller of the agent added for this run. */
   readonly extraTools: readonly BaseTool[];
@@ -251,20 +262,19 @@ export class InvocationContext {
   }
 
   /**
-   * Runs an agent, and then each agent that control is transferred to, until one ends without a transfer. In a live run
-   * the agents run live. A failure is attributed to the innermost agent that threw.
+   * Runs another agent, and then each agent that it hands the conversation over to, until one ends without handing over. Yields their
+   * events: `yield* context.runAgent(other)`. In a live run the agents run live. Errors of the agents are thrown.
    *
-   * @param place the values that differ from this context's position in the run
+   * @param place values for the agent that differ from this context, such as another branch
    */
   runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
     return this.invocation.runAgent(this.forAgent(agent, place));
   }
 
   /**
-   * Runs an agent in isolation: it sees only the message it gets and its own events, and no other agent sees its events.
-   * The events are stored in this session. The agent uses this run's services, plugins, abort signal, lease and limit of
-   * model calls, and shares its state. Yields each event after it is stored; the agent continues when the next event is
-   * requested. In a resumed run, an interrupted call continues from its own stored events.
+   * Runs an agent as an AgentTool does: it sees only the message it is given and its own events, and other agents do not see its events. It
+   * shares the state, the services and the limits of this run, and its events are stored in this session. Yields each event after it is
+   * stored; the agent continues when the next event is requested. In a resumed run, an interrupted call continues where it was.
    *
    * Errors of the agent are thrown. Closing the generator stops the agent.
    * @throws ConfigurationError outside a runner
@@ -276,14 +286,17 @@ export class InvocationContext {
     return runSubInvocation(this, request);
   }
 
+  /** Name of the app, as given to the runner. */
   get appName(): string {
     return this.session.appName;
   }
 
+  /** Id of the user that the session belongs to. */
   get userId(): string {
     return this.session.userId;
   }
 
+  /** The message that started the run; undefined for a run without one. */
   get userContent(): Content | undefined {
     return this.invocation.userContent;
   }
@@ -293,31 +306,33 @@ export class InvocationContext {
     return this.invocation.live?.queue;
   }
 
+  /** The runner's artifact service; undefined if it has none. */
   get artifactService(): BaseArtifactService | undefined {
     return this.invocation.artifactService;
   }
 
+  /** The runner's memory service; undefined if it has none. */
   get memoryService(): BaseMemoryService | undefined {
     return this.invocation.memoryService;
   }
 
-  /** True once `endInvocation` was called. */
+  /** True if `endInvocation` was called. */
   get isEnded(): boolean {
     return this.progress.ended;
   }
 
   /**
-   * Ends the invocation after the current event: no further step, agent or model call runs. Within a sub-invocation it
-   * ends only the sub-invocation.
+   * Ends the run after the current event, without an error: no further agent, model or tool runs. In an agent that is called as a tool it
+   * ends only that call.
    */
   endInvocation(): void {
     this.progress.ended = true;
   }
 
   /**
-   * The agent's last checkpoint in a resumed run: the last `actions.agentState` of its own events. Undefined for an agent
-   * that starts fresh. Agents that it started after the checkpoint continue where they were; agents that it started before
-   * the checkpoint are not run again.
+   * In a resumed run, the progress that the agent stored last: the `actions: { agentState: { … } }` of its newest event that has one.
+   * Undefined for an agent that starts from its beginning. Agents that it ran before storing this are not run again; agents that it
+   * started afterwards continue where they were.
    */
   get agentState(): Readonly<Record<string, unknown>> | undefined {
     return this.resumedFrom?.agentState;
@@ -328,7 +343,10 @@ export class InvocationContext {
     return this.#isPaused;
   }
 
-  /** Marks the agent, and every agent that runs it, as waiting for a later message. No effect in a run that is not resumable. */
+  /**
+   * Says that the agent waits for a later message: in a resumable run, the run does not end but waits. Call it before the agent returns. Does
+   * nothing in other runs.
+   */
   pause(): void {
     if (!this.isResumable || this.#isPaused) return;
     this.#isPaused = true;
@@ -407,8 +425,9 @@ export class InvocationContext {
   }
 
   /**
-   * Creates an event of this context's agent. Fills in the id, invocation id, author, timestamp, branch and execution ids.
-   * Ignores the actions of a partial event.
+   * Creates an event of this agent, to be yielded: `yield context.createEvent({ content: { role: 'model', parts: [{ text }] } })`. Fills in
+   * the id, the author, the timestamp and the other ids. All fields are optional. The actions of a partial event are left out.
+   * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
    */
   createEvent(params: EventParams = {}): Event {
     checkEventFields('createEvent', params);

@@ -10,20 +10,26 @@ import {
 import type { InvocationContext } from './invocation-context.ts';
 
 /**
- * Asks a person for input, for custom agents:
+ * Asks a person for input, in a custom agent. Tools call `toolContext.requestInput` instead.
  *
- *     const size = yield* requestInput(context, { message: 'Which size?' });
- *     if (size === undefined) return;
+ * The first time it yields an event with the question, and returns undefined: then the agent has to return. The client shows the question and
+ * sends the answer in its next message, as the response of the function call `adk_request_input`. The agent is then run again from its
+ * beginning, and the same call returns the answer, which matches `responseSchema`. An agent with several questions gives each its own
+ * `key`. To skip work that was done before the question, look at the state that the agent wrote, or at `context.agentState`.
  *
- * Returns the answer, which matches `responseSchema`. Without an answer it yields the request, unless that was made already, and
- * returns undefined; the agent must then return. After the answer the agent is run again, from its beginning or, in a resumable run,
- * from its last checkpoint, and the same call returns the answer. Each request of an agent therefore needs its own `key`. A request
- * that was answered too late is made again.
- *
- * In a resumable run all agents that run this agent wait, and continue when it is done. In other runs the run ends, and the answer starts
- * a run of this agent alone.
+ * In a resumable run the agents around this one wait, and continue when it is done. In other runs the run ends with the question, and the
+ * answer starts a run of this agent alone.
  *
  * @throws ConfigurationError for a schema that JSON Schema cannot express, and for values that are not JSON
+ *
+ * @example
+ * class Tailor extends BaseAgent {
+ *   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+ *     const size = yield* requestInput(context, { message: 'Which size?' });
+ *     if (size === undefined) return;
+ *     yield context.createEvent({ content: { role: 'model', parts: [{ text: `Size ${String(size)} it is.` }] } });
+ *   }
+ * }
  */
 export async function* requestInput(
   context: InvocationContext,

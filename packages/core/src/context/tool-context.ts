@@ -38,7 +38,8 @@ export interface ToolContextParams extends CallbackContextParams {
 const NO_REQUESTS: readonly ToolRequest[] = [];
 
 /**
- * The context of one tool call.
+ * The second parameter of a tool's function: state, artifacts and memory of the session, the id of the call, and ways to ask people and to
+ * report progress.
  *
  * @example
  * const tool = new FunctionTool({

@@ -156,12 +156,13 @@ export interface ListToolCallsRequest extends SessionKey {
 }
 
 /**
- * Stores sessions, their events, their state and their runs. This class documents the behaviour of every back end; the suite in
- * `@eventloom/sessions/conformance` checks it.
+ * The contract of session services, which store conversations: their events, their state and their runs. Applications call `createSession`,
+ * `getSession`, `listSessions`, `listEvents` and `deleteSession`; the runner calls the rest. `InMemorySessionService` is for tests and first
+ * steps; `@eventloom/sessions` has services for SQLite and PostgreSQL. For another storage write a `SessionDriver`, not a subclass.
  *
- * An append is one transaction: the event, the state that it changes in every scope, and the session's update time are stored
- * together or not at all. `temp:` keys change only the given session object and are never stored. Partial events are never
- * stored. Different sessions never wait for each other.
+ * An append is one transaction: the event and the state that it changes are stored together or not at all. `temp:` keys and partial events
+ * are never stored. Different sessions never wait for each other. The suite in `@eventloom/sessions/conformance` checks all that is said
+ * here.
  *
  * Methods that a run calls return a value or a promise; a back end without I/O returns the value. Their errors are thrown
  * synchronously or reject the promise, so `await` the call inside the `try`.
