@@ -14,7 +14,7 @@ export interface BaseLlmType {
  *
  * @example
  * class Echo extends BaseLlm {
- *   static readonly supportedModels = [/^echo-/];
+ *   static override readonly supportedModels = [/^echo-/];
  *
  *   override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
  *     yield { content: { role: 'model', parts: contents.at(-1)?.parts ?? [] } };
