@@ -13,7 +13,7 @@ export async function openSqlite(): Promise<BackEnd> {
   const path = join(folder, 'sessions.db');
   const sessions = new SqliteSessionService({ path });
   const database = new DatabaseSync(path);
-  database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 2000;');
+  database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;');
   database.exec('CREATE TABLE bench_floor (seq INTEGER PRIMARY KEY, event TEXT NOT NULL) STRICT');
   const insert = database.prepare('INSERT INTO bench_floor (event) VALUES (?)');
   const tasks = new TaskRunner({ sessions, insert: (event) => void insert.run(JSON.stringify(event)) });

@@ -128,6 +128,6 @@ export class DurableObjectSessionService extends DriverSessionService {
    * before anything takes a lease, as in the object's constructor; without this, a session is free when its lease is over.
    */
   abandonLeases(): void {
-    this.#storage.sql.exec('UPDATE eventloom_sessions SET lease_until = 0 WHERE lease_until > 0').toArray();
+    this.#storage.sql.exec('UPDATE eventloom_holds SET lease_until = 0 WHERE lease_until > 0').toArray();
   }
 }

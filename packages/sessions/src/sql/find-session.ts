@@ -7,7 +7,11 @@ import type { SessionRow, SqlStatements } from './statements.ts';
  * @throws ConfigurationError when a newer program changed the tables since this one started
  */
 export function findSession(sql: SqlStatements, { appName, userId, sessionId }: SessionKey): SessionRow | undefined {
-  const row = sql.session.get(appName, userId, sessionId) as SessionRow | undefined;
+  return checkFound(sql, sql.session.get(appName, userId, sessionId) as SessionRow | undefined);
+}
+
+/** Returns the row of a session that was looked for. @throws ConfigurationError as `findSession` does */
+export function checkFound<T extends SessionRow>(sql: SqlStatements, row: T | undefined): T | undefined {
   if (!row) checkVersion(sql);
   else if (row.version !== SCHEMA_VERSION) throw newerTablesError(row.version);
   return row;

@@ -96,7 +96,7 @@ export class SqlAppends {
     isListed: boolean,
   ): boolean {
     const { events, listing, state } = this.#parts;
-    if (!events.insert(place, event, text, nowMs, epoch)) return false;
+    if (!events.insertUnderLease(place, event, text, nowMs, epoch)) return false;
     if (!isListed) listing.update(place.pk, nowMs);
     state.write(appName, userId, place.pk, writes);
     return true;
@@ -113,7 +113,7 @@ export class SqlAppends {
     const row = findSession(this.#sql, append);
     if (!row || String(row.pk) !== append.incarnation) return { outcome: { status: 'missing' } };
     const { pk, epoch } = row;
-    const held = row.lease_until > 0;
+    const held = row.free_at > 0;
     const isStale = lease !== undefined && !(held && epoch === lease.epoch);
     if (isStale && !end) return { outcome: { status: 'stale' } };
     if (!lease && held && row.free_at > nowMs) return { outcome: { status: 'busy', freeAtMs: row.free_at } };
@@ -125,12 +125,12 @@ export class SqlAppends {
     if (isStale) return { outcome: { status: 'stale' } };
     const seq = row.last_seq + 1;
     const highTimestamp = nextHighTimestamp(row.high_timestamp ?? -Infinity, event.timestamp);
-    events.insert({ pk, seq, highTimestamp }, event, text, nowMs);
+    events.insert({ pk, seq, highTimestamp }, event, text, nowMs, epoch);
     state.write(appName, userId, pk, append.writes);
     const isListed = listing.isCurrent(row.listed_at, nowMs);
     if (!isListed) listing.update(pk, nowMs);
     if (end) leases.release(end.lease, end.leaveOpen, end);
-    else if (!lease && held) leases.end({ appName, userId, sessionId, epoch });
+    else if (!lease && held) leases.release({ appName, userId, sessionId, epoch }, true);
     const listedAt = isListed ? row.listed_at : nowMs;
     return { outcome: { status: 'stored', seq }, writer: { pk, lastSeq: seq, highTimestamp, listedAt } };
   }

@@ -53,15 +53,14 @@ export class SqlEvents {
     return row && this.#toEvent(row);
   }
 
-  /** Stores an event. False, with nothing stored, under a lease that is not live, or when its id or its number is taken. */
-  insert(place: EventPlace, event: Event, text: string, nowMs: number, epoch?: number): boolean {
-    const { pk, seq, highTimestamp } = place;
-    const timestamp = highTimestamp === Infinity ? event.timestamp : null;
-    const end = event.actions.compaction?.endTimestamp ?? null;
-    const row = [pk, seq, event.id, highTimestamp, timestamp, nowMs, text, end] as const;
-    if (epoch !== undefined) return this.#sql.insertEventUnderLease.run(...row, epoch).changes !== 0;
-    this.#sql.insertEvent.run(...row);
-    return true;
+  /** Stores an event of a session whose latest lease has this epoch. */
+  insert(place: EventPlace, event: Event, text: string, nowMs: number, epoch: number): void {
+    this.#sql.insertEvent.run(...rowOf(place, event, text, nowMs, epoch));
+  }
+
+  /** Stores an event. False, with nothing stored, if the lease is not live, or if the event's id or number is taken. */
+  insertUnderLease(place: EventPlace, event: Event, text: string, nowMs: number, epoch: number): boolean {
+    return this.#sql.insertEventUnderLease.run(...rowOf(place, event, text, nowMs, epoch)).changes !== 0;
   }
 
   /** Costs what it gives, and a search by bisection or by index. */
@@ -161,6 +160,13 @@ export class SqlEvents {
     }
     return low;
   }
+}
+
+/** Returns the values of an event's columns. */
+function rowOf({ pk, seq, highTimestamp }: EventPlace, event: Event, text: string, nowMs: number, epoch: number) {
+  const timestamp = highTimestamp === Infinity ? event.timestamp : null;
+  const compactionEnd = event.actions.compaction?.endTimestamp ?? null;
+  return [pk, seq, event.id, epoch, nowMs, highTimestamp, timestamp, compactionEnd, text] as const;
 }
 
 /**

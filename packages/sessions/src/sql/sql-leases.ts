@@ -1,9 +1,20 @@
-import type { LeaveOpen, OpenRun, RunOutcome, RunRecord, SessionKey, SessionLease } from '@eventloom/core';
+import type {
+  LeaveOpen,
+  OpenRun,
+  OpenRunState,
+  RunOutcome,
+  RunRecord,
+  SessionKey,
+  SessionLease,
+} from '@eventloom/core';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal } from '../session-driver.ts';
+import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal, StoredRun } from '../session-driver.ts';
 import { type RunTaken, toEnd } from '../session-hold.ts';
-import { findSession } from './find-session.ts';
-import type { SessionRow, SqlStatements } from './statements.ts';
+import { checkFound, findSession } from './find-session.ts';
+import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statements.ts';
+
+/** The open run of a hold. */
+type OpenRunColumns = Pick<SessionRow, 'open_run' | 'open_request' | 'open_first_seq'>;
 
 /** Knowledge of a lease's holder about its session, which stays true because nobody else can write to it. */
 export interface SessionWriter {
@@ -13,7 +24,7 @@ export interface SessionWriter {
   listedAt: number;
 }
 
-/** Without a ticket one is behind all. */
+/** The place of a claim without a ticket: behind all tickets. */
 const LAST_PLACE = { sinceMs: Infinity, id: '' } as const;
 
 /** The leases, waiters and open runs of sessions. */
@@ -27,85 +38,99 @@ export class SqlLeases {
   }
 
   /**
-   * One statement; one that is refused asks why. With a ticket it is called inside a transaction.
-   * @param run becomes the session's open run, which is the same or none
+   * Gives a lease, or leaves the claim's ticket. Called inside a transaction.
    * @throws ConfigurationError when a newer program changed the tables
    */
-  claim(claim: LeaseClaim, run?: { readonly invocationId: string; readonly resumable: boolean }): ClaimOutcome {
-    const { appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket } = claim;
-    const { sinceMs, id } = ticket ?? LAST_PLACE;
-    const row = this.#sql.claimLease.get(
-      appName,
-      userId,
-      sessionId,
-      nowMs,
-      ttlMs,
-      takeOver ? 1 : 0,
-      run?.invocationId ?? null,
-      run?.resumable ? 1 : 0,
-      sinceMs,
-      id,
-    );
-    if (!row) return this.#refuse(claim);
-    const pk = Number(row['pk']);
-    if (ticket) this.#sql.removeTicket.run(pk, id, nowMs);
-    const key = { appName, userId, sessionId };
-    const lease = {
-      ...key,
-      epoch: Number(row['epoch']),
-      ttlMs,
-      ...(run ? { invocationId: run.invocationId } : {}),
-    };
-    this.#writers.set(lease, {
-      pk,
-      lastSeq: Number(row['last_seq']),
-      highTimestamp: row['high_timestamp'] === null ? -Infinity : Number(row['high_timestamp']),
-      listedAt: Number(row['listed_at']),
-    });
-    return { status: 'taken', lease };
+  claim(claim: LeaseClaim): ClaimOutcome {
+    const row = findSession(this.#sql, claim);
+    if (!row) return { status: 'missing' };
+    const refused = this.#refuse(row, claim);
+    if (refused) return refused;
+    this.#sql.setLease.run(row.pk, row.epoch + 1, claim.nowMs + claim.ttlMs, claim.ttlMs);
+    return { status: 'taken', lease: this.#give(row, claim) };
+  }
+
+  /** The session, with what is recorded of the run and its request; undefined when it is not there. */
+  findForRun({ appName, userId, sessionId, invocationId, requestId }: RunBegin): BeginRow | undefined {
+    const row = this.#sql.sessionForRun.get(appName, userId, sessionId, invocationId, requestId ?? null);
+    return checkFound(this.#sql, row as BeginRow | undefined);
   }
 
   /**
    * Claims the lease for a run, and records it. Called inside a transaction.
    * @param row the session as it is
    */
-  claimForRun(row: SessionRow, begin: RunBegin): ClaimRefusal | RunRefusal | RunTaken {
-    const { appName, invocationId, requestId, continues } = begin;
-    const asked = requestId === undefined ? undefined : this.#sql.run.get(row.pk, requestId);
-    if (asked && asked['invocation_id'] !== invocationId)
-      return { status: 'known', invocationId: String(asked['invocation_id']) };
-    const known = continues ? this.#sql.run.get(row.pk, invocationId) : undefined;
-    if (continues && known?.['invocation_id'] !== invocationId) return { status: 'unknown' };
+  claimForRun(row: BeginRow, begin: RunBegin): ClaimRefusal | RunRefusal | RunTaken {
+    const { appName, userId, sessionId, invocationId, requestId, continues, nowMs, ttlMs } = begin;
+    const asked = requestId !== undefined && isOpenId(row, requestId) ? row.open_run : row.asked_run;
+    if (asked !== null && asked !== invocationId) return { status: 'known', invocationId: asked };
     const wasOpen = row.open_run === invocationId;
-    if (row.open_run !== null && !wasOpen) {
-      // Who has to wait waits, and asks again.
-      const isFree = begin.takeOver || this.#waitFor(row, begin).freeAtMs <= begin.nowMs;
-      return isFree ? { status: 'open', run: { appName, ...toOpenRun(row) } } : this.#refuse(begin);
-    }
-    const resumable = wasOpen && continues ? row.open_resumable === 1 : begin.resumable;
-    const outcome = this.claim(begin, { invocationId, resumable });
-    if (outcome.status !== 'taken') return outcome;
-    const recorded = known ?? this.#sql.recordRun.get(row.pk, invocationId, invocationId, row.last_seq + 1);
-    const firstSeq = Number(recorded?.['first_seq']);
-    if (requestId !== undefined) this.#sql.recordRun.run(row.pk, requestId, invocationId, firstSeq);
-    return { ...outcome, firstSeq, wasOpen };
+    const recorded = (wasOpen ? row.open_first_seq : null) ?? row.first_seq;
+    if (continues && recorded === null) return { status: 'unknown' };
+    const refused = row.has_tickets || row.free_at > nowMs ? this.#refuse(row, begin) : undefined;
+    if (refused) return refused;
+    if (row.open_run !== null && !wasOpen)
+      return { status: 'open', run: { appName, userId, sessionId, ...toOpenRun(row) } };
+    const firstSeq = recorded ?? row.last_seq + 1;
+    // A hold has room for one request: an earlier one of the run is recorded here.
+    if (wasOpen && row.open_request !== null && requestId !== undefined) this.#recordOpenRun(row.pk, row);
+    this.#sql.setHold.run(
+      row.pk,
+      row.epoch + 1,
+      nowMs + ttlMs,
+      ttlMs,
+      invocationId,
+      requestId ?? (wasOpen ? row.open_request : null),
+      firstSeq,
+      (wasOpen ? (row.open_attempts ?? 0) : 0) + 1,
+      (wasOpen && continues ? row.open_resumable === 1 : begin.resumable) ? 1 : 0,
+    );
+    return { status: 'taken', lease: this.#give(row, begin, invocationId), firstSeq, wasOpen };
+  }
+
+  /** The lease of a claim that was granted. */
+  #give(row: SessionRow, claim: LeaseClaim, invocationId?: string): SessionLease {
+    const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
+    if (ticket) this.#sql.removeTicket.run(row.pk, ticket.id, nowMs);
+    const unbound = { appName, userId, sessionId, epoch: row.epoch + 1, ttlMs };
+    const lease = invocationId === undefined ? unbound : { ...unbound, invocationId };
+    this.#writers.set(lease, {
+      pk: row.pk,
+      lastSeq: row.last_seq,
+      highTimestamp: row.high_timestamp ?? -Infinity,
+      listedAt: row.listed_at,
+    });
+    return lease;
+  }
+
+  /** Records a run or a request; of a run that is recorded already, the end stays unless there is a new one. */
+  recordRun(pk: number, { id, invocationId, firstSeq }: StoredRun, lastSeq?: number, outcome?: RunOutcome): void {
+    const end = outcome && lastSeq !== undefined ? [lastSeq, outcome.state, outcome.code ?? null] : [null, null, null];
+    this.#sql.recordRun.run(pk, id, invocationId, firstSeq, ...end);
+  }
+
+  /** Records an open run and its request, unless the run was forgotten. */
+  #recordOpenRun(pk: number, row: OpenRunColumns, lastSeq?: number, outcome?: RunOutcome): void {
+    const { open_run: invocationId, open_request: requestId, open_first_seq: firstSeq } = row;
+    if (invocationId === null || firstSeq === null) return;
+    this.recordRun(pk, { id: invocationId, invocationId, firstSeq }, lastSeq, outcome);
+    if (requestId !== null) this.recordRun(pk, { id: requestId, invocationId, firstSeq });
   }
 
   /** The session's record of a run or a request. */
   findRun(key: SessionKey, id: string): RunRecord | undefined {
     const row = findSession(this.#sql, key);
-    const found = row && this.#sql.run.get(row.pk, id);
+    if (!row) return undefined;
+    const { invocationId, ...open } = toOpenRun(row);
+    if (isOpenId(row, id)) return { invocationId, firstSeq: Number(row.open_first_seq), open };
+    const found = this.#sql.run.get(row.pk, id);
     if (!found) return undefined;
-    const invocationId = String(found['invocation_id']);
-    const record = { invocationId, firstSeq: Number(found['first_seq']) };
-    if (row.open_run !== invocationId) {
-      const { outcome, code, last_seq: lastSeq } = found;
-      if (outcome === null) return record;
-      const state = outcome as RunOutcome['state'];
-      return { ...record, end: toEnd({ state, code: typeof code === 'string' ? code : undefined }, Number(lastSeq)) };
-    }
-    const { resumable, attempts, heldUntilMs } = toOpenRun(row);
-    return { ...record, open: { resumable, attempts, heldUntilMs } };
+    const record = { invocationId: String(found['invocation_id']), firstSeq: Number(found['first_seq']) };
+    if (record.invocationId === invocationId) return { ...record, open };
+    const { outcome, code, last_seq: lastSeq } = found;
+    if (outcome === null) return record;
+    const state = outcome as RunOutcome['state'];
+    return { ...record, end: toEnd({ state, code: typeof code === 'string' ? code : undefined }, Number(lastSeq)) };
   }
 
   /**
@@ -120,12 +145,14 @@ export class SqlLeases {
     return isLeft && freeAtMs > claim.nowMs ? { status: 'busy', freeAtMs } : undefined;
   }
 
-  #refuse(claim: LeaseClaim): ClaimRefusal {
-    const row = findSession(this.#sql, claim);
-    if (!row) return { status: 'missing' };
-    const { nowMs, ticket } = claim;
+  /** Refuses a claim while the session is not free for it, and leaves its ticket. */
+  #refuse(row: SessionRow, claim: LeaseClaim): ClaimRefusal | undefined {
+    const { nowMs, ticket, takeOver } = claim;
+    if (takeOver) return undefined;
+    const { freeAtMs } = this.#waitFor(row, claim);
+    if (freeAtMs <= nowMs) return undefined;
     if (ticket) this.#sql.leaveTicket.run(row.pk, ticket.sinceMs, ticket.id, nowMs + ticket.ttlMs);
-    return { status: 'busy', freeAtMs: this.#waitFor(row, claim).freeAtMs };
+    return { status: 'busy', freeAtMs };
   }
 
   /**
@@ -138,9 +165,8 @@ export class SqlLeases {
   ): { readonly freeAtMs: number; readonly ticketUntilMs: number } {
     const { sinceMs, id } = ticket ?? LAST_PLACE;
     const tickets = this.#sql.tickets.get(row.pk, nowMs, sinceMs, id);
-    const heldUntilMs = row.lease_until > 0 ? row.free_at : nowMs;
     return {
-      freeAtMs: Math.max(heldUntilMs, Number(tickets?.['before_until'] ?? 0)),
+      freeAtMs: Math.max(row.free_at, Number(tickets?.['before_until'] ?? 0)),
       ticketUntilMs: Number(tickets?.['own_until'] ?? 0),
     };
   }
@@ -154,27 +180,35 @@ export class SqlLeases {
     return this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1;
   }
 
-  end({ appName, userId, sessionId, epoch }: Omit<SessionLease, 'ttlMs'>): void {
-    this.#sql.endLease.run(appName, userId, sessionId, epoch);
-  }
-
-  /**
-   * Releases like `end`, together with the open run of the lease, unless it stays open. Must be called inside a
-   * transaction if records change.
-   */
-  release(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget = [] }: RecordChanges = {}): void {
-    const { appName, userId, sessionId, epoch, invocationId } = lease;
-    if (outcome && !leaveOpen && invocationId !== undefined)
-      this.#sql.recordEnd.run(appName, userId, sessionId, epoch, invocationId, outcome.state, outcome.code ?? null);
-    for (const id of forget) this.#sql.forgetRun.run(appName, userId, sessionId, epoch, id);
-    if (leaveOpen === true || invocationId === undefined) return this.end(lease);
-    const statement = leaveOpen === 'uncounted' ? this.#sql.leaveRun : this.#sql.endRun;
-    statement.run(appName, userId, sessionId, epoch, invocationId);
+  /** Ends a live lease, and its open run unless that stays open. Called inside a transaction. */
+  release(
+    lease: Omit<SessionLease, 'ttlMs'>,
+    leaveOpen: LeaveOpen,
+    { outcome, forget = [] }: RecordChanges = {},
+  ): void {
+    const { appName, userId, sessionId, epoch, invocationId = null } = lease;
+    const held = [appName, userId, sessionId, epoch] as const;
+    for (const id of forget) {
+      this.#sql.forgetRun.run(...held, id);
+      this.#sql.forgetOpenRun.run(...held, id);
+    }
+    const isLeft = leaveOpen !== false && invocationId !== null;
+    const ended = isLeft ? undefined : this.#sql.removeHold.get(...held, invocationId);
+    if (!ended) {
+      this.#sql.freeHold.run(...held, leaveOpen === 'uncounted' && isLeft ? 1 : 0);
+      return;
+    }
+    const pk = Number(ended['session']);
+    // Without an event of the lease, only the session's row is left to remember the epoch.
+    if (ended['last_epoch'] !== epoch) this.#sql.setEpoch.run(pk, epoch);
+    this.#recordOpenRun(pk, ended as unknown as OpenRunColumns, Number(ended['last_seq']), outcome);
   }
 
   listOpenRuns({ appName, limit, after }: OpenRunPage): OpenRun[] {
     const rows = this.#sql.openRuns.all(appName, after?.userId ?? '', after?.sessionId ?? '', limit);
-    return rows.map((row) => ({ appName, ...toOpenRun(row as unknown as SessionRow) }));
+    return (rows as unknown as ListedRow[]).map((row) => {
+      return { appName, userId: row.user_id, sessionId: row.session_id, ...toOpenRun(row) };
+    });
   }
 
   /** Undefined for a lease that was given elsewhere. */
@@ -187,13 +221,19 @@ export class SqlLeases {
   }
 }
 
-function toOpenRun(row: SessionRow): Omit<OpenRun, 'appName'> {
+function toOpenRun(row: SessionRow): OpenRunState & { readonly invocationId: string } {
   return {
-    userId: row.user_id,
-    sessionId: row.session_id,
     invocationId: String(row.open_run),
     resumable: row.open_resumable === 1,
-    attempts: row.open_attempts,
-    heldUntilMs: row.lease_until > 0 ? row.free_at : 0,
+    attempts: row.open_attempts ?? 0,
+    heldUntilMs: row.free_at,
   };
+}
+
+/** True for the ids under which the open run is known that are not in the table of runs. */
+function isOpenId(
+  { open_run: run, open_request: request, open_first_seq: firstSeq }: OpenRunColumns,
+  id: string,
+): boolean {
+  return firstSeq !== null && (id === run || id === request);
 }

@@ -1,6 +1,6 @@
 import type { SessionPage } from '../session-driver.ts';
 import type { SqlStatement, SqlValue } from './sql-connection.ts';
-import type { SessionRow, SqlStatements } from './statements.ts';
+import type { ListedRow, SqlStatements } from './statements.ts';
 
 /** Maximum time by which a session's last update may be later than in the index of the listing, in milliseconds. */
 const LAG_MS = 60_000;
@@ -30,7 +30,7 @@ export class SqlListing {
   }
 
   /** Called inside a transaction. */
-  readPage({ appName, userId, limit, after }: SessionPage): SessionRow[] {
+  readPage({ appName, userId, limit, after }: SessionPage): ListedRow[] {
     const user = userId === undefined ? [] : [userId];
     const { boundary, page } = this.#statements(userId);
     // By the index alone, these come after the position; when there are enough of them, none older than the last is in the page.
@@ -38,7 +38,7 @@ export class SqlListing {
     const oldest = boundary.get(appName, behind, limit - 1, ...user)?.['listed_at'];
     const from = typeof oldest === 'number' ? oldest - LAG_MS - ROUNDING_MS : -Infinity;
     const position: SqlValue[] = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
-    return page.all(appName, from, ...position, limit, ...user) as unknown as SessionRow[];
+    return page.all(appName, from, ...position, limit, ...user) as unknown as ListedRow[];
   }
 
   #statements(userId: string | undefined): { readonly boundary: SqlStatement; readonly page: SqlStatement } {

@@ -113,10 +113,10 @@ export class SqlSessionDriver implements SessionDriver {
       let highTimestamp = -Infinity;
       for (const [index, event] of session.events.entries()) {
         highTimestamp = nextHighTimestamp(highTimestamp, event.timestamp);
-        this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toText(event), updatedAtMs);
+        this.#events.insert({ pk, seq: index + 1, highTimestamp }, event, this.#events.toText(event), updatedAtMs, 0);
       }
       this.#toolCalls.writeAll(pk, session.toolCalls);
-      for (const run of session.runs) this.#sql.recordRun.run(pk, run.id, run.invocationId, run.firstSeq);
+      for (const run of session.runs) this.#leases.recordRun(pk, run);
       return { incarnation: String(pk), state: this.#state.read(appName, userId, pk) };
     });
   }
@@ -126,8 +126,8 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
       if (!row) return undefined;
-      const state = hasState ? this.#state.read(key.appName, row.user_id, row.pk) : [];
-      return { ...describe(key.appName, row), state, events: this.#events.read(row, window) };
+      const state = hasState ? this.#state.read(key.appName, key.userId, row.pk) : [];
+      return { ...describe(key, row), state, events: this.#events.read(row, window) };
     });
   }
 
@@ -151,8 +151,8 @@ export class SqlSessionDriver implements SessionDriver {
       const row = findSession(this.#sql, key);
       if (!row) return undefined;
       const initialState = this.#state.readInitial(row.pk);
-      const state = this.#state.read(key.appName, row.user_id, row.pk);
-      return { ...describe(key.appName, row), state, initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
+      const state = this.#state.read(key.appName, key.userId, row.pk);
+      return { ...describe(key, row), state, initialState, toolCalls: this.#toolCalls.listAll(row.pk) };
     });
   }
 
@@ -165,8 +165,8 @@ export class SqlSessionDriver implements SessionDriver {
       for (const row of this.#listing.readPage(page)) {
         const last = found.at(-1);
         if (last && states.size > most) return [...found.slice(0, -1), { ...last, isCut: true }];
-        const state = states.read(row.user_id, row.pk);
-        found.push({ ...describe(page.appName, row), state, events: [] });
+        const key = { appName: page.appName, userId: row.user_id, sessionId: row.session_id };
+        found.push({ ...describe(key, row), state: states.read(key.userId, row.pk), events: [] });
       }
       return found;
     });
@@ -183,6 +183,7 @@ export class SqlSessionDriver implements SessionDriver {
       this.#sql.deleteRuns.run(row.pk);
       this.#sql.deleteWebhooks.run(row.pk);
       this.#sql.deleteToolCalls.run(row.pk);
+      this.#sql.deleteHold.run(row.pk);
       this.#sql.deleteTickets.run(row.pk);
       this.#sql.deleteSession.run(row.pk);
     });
@@ -201,10 +202,7 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome> {
-    return this.#work.write(() => {
-      if (!claim.ticket) return this.#leases.claim(claim);
-      return this.#refuseAgain(claim) ?? this.#connection.write(() => this.#leases.claim(claim));
-    });
+    return this.#work.write(() => this.#refuseAgain(claim) ?? this.#connection.write(() => this.#leases.claim(claim)));
   }
 
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void> {
@@ -216,8 +214,7 @@ export class SqlSessionDriver implements SessionDriver {
   }
 
   releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<void> {
-    const release = () => this.#leases.release(lease, leaveOpen, changes);
-    return this.#work.write(() => (changes ? this.#connection.write(release) : release()));
+    return this.#write(() => this.#leases.release(lease, leaveOpen, changes));
   }
 
   findRun(key: SessionKey, id: string): MaybePromise<RunRecord | undefined> {
@@ -259,17 +256,17 @@ export class SqlSessionDriver implements SessionDriver {
 
   #beginRun(begin: RunBegin): BeginOutcome {
     const { appName, userId, sessionId, nowMs } = begin;
-    let row = findSession(this.#sql, begin);
+    let row = this.#leases.findForRun(begin);
     if (!row && begin.create) {
       this.#insertSession(appName, userId, sessionId, nowMs);
-      row = findSession(this.#sql, begin);
+      row = this.#leases.findForRun(begin);
     }
     if (!row) return { status: 'missing' };
     const outcome = this.#leases.claimForRun(row, begin);
     if (outcome.status !== 'taken') return outcome;
     const state = this.#state.read(appName, userId, row.pk);
-    const session = { ...describe(appName, row), state, events: this.#events.read(row, begin.window) };
-    const message = begin.message?.(this.#events.coveredUntil(row.pk) ?? -Infinity);
+    const session = { ...describe(begin, row), state, events: this.#events.read(row, begin.window) };
+    const message = begin.message?.(row.covered_until ?? -Infinity);
     const duplicate = message && this.#appends.appendMessage(begin, outcome.lease, row, message);
     return { ...outcome, session, duplicate };
   }
@@ -296,13 +293,10 @@ export class SqlSessionDriver implements SessionDriver {
   }
 }
 
-function describe(appName: string, row: SessionRow): Omit<StoredSession, 'events' | 'state'> {
-  return {
-    appName,
-    userId: row.user_id,
-    sessionId: row.session_id,
-    incarnation: String(row.pk),
-    lastSeq: row.last_seq,
-    updatedAtMs: row.updated_at,
-  };
+function describe(
+  { appName, userId, sessionId }: SessionKey,
+  row: SessionRow,
+): Omit<StoredSession, 'events' | 'state'> {
+  const { pk, last_seq: lastSeq, updated_at: updatedAtMs } = row;
+  return { appName, userId, sessionId, incarnation: String(pk), lastSeq, updatedAtMs };
 }

@@ -8,29 +8,42 @@ const eventsOf = (session: string): string =>
   `pk > (${session} << ${SEQ_BITS}) AND pk < ((${session} + 1) << ${SEQ_BITS})`;
 
 const THIS_SESSION = 'app_name = ?1 AND user_id = ?2 AND session_id = ?3';
-const lastEvent = (column: string, condition = ''): string =>
-  `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_sessions.pk')} ${condition} ORDER BY pk DESC LIMIT 1)`;
+/** The hold of that session, if the lease of the epoch ?4 is live. */
+const LIVE_HOLD = `session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND epoch = ?4 AND lease_until > 0`;
 
 /** The version of the tables, which a newer program may have raised since this one started. */
 const VERSION = "(SELECT value FROM eventloom_meta WHERE key = 'sessions.schema')";
 
-/** Sessions, each with its last event. */
-const FROM_SESSIONS = `
-  FROM eventloom_sessions AS session
+const LAST_EVENT = `
   LEFT JOIN eventloom_events AS last
     ON last.pk = (SELECT max(pk) FROM eventloom_events WHERE ${eventsOf('session.pk')})`;
-const FREE_AT =
-  'max(session.lease_until, iif(last.pk > session.lease_after, session.lease_ttl + last.appended_at, 0)) AS free_at';
+/** Of the session of a hold. */
+const lastEvent = (column: string): string =>
+  `(SELECT ${column} FROM eventloom_events WHERE ${eventsOf('eventloom_holds.session')} ORDER BY pk DESC LIMIT 1)`;
+/** Sessions, each with its hold and its last event. */
+const FROM_SESSIONS = `
+  FROM eventloom_sessions AS session
+  LEFT JOIN eventloom_holds AS hold ON hold.session = session.pk ${LAST_EVENT}`;
 
-/** A session with what its last event says. */
-const SESSION = `
-  SELECT session.pk, session.user_id, session.session_id, session.epoch, session.lease_until, session.listed_at, ${FREE_AT},
-    session.open_run, session.open_attempts, session.open_resumable,
-    coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
-    last.high_timestamp,
-    coalesce(last.appended_at, session.created_at) AS updated_at,
-    ${VERSION} AS version
-  ${FROM_SESSIONS}`;
+/** The run or the request of an id in a session, unless its run was forgotten. `own` is the record of the run. */
+const runOf = (session: string, id: string): string => `
+  FROM eventloom_session_runs AS run
+  JOIN eventloom_session_runs AS own ON own.session = run.session AND own.id = run.invocation_id
+  WHERE run.session = ${session} AND run.id = ${id}`;
+
+/** The columns of a SessionRow. */
+const SESSION_COLUMNS = `
+  session.pk, session.listed_at,
+  max(session.epoch, coalesce(hold.epoch, 0), coalesce(last.epoch, 0)) AS epoch,
+  iif(hold.lease_until > 0, max(hold.lease_until, iif(last.epoch = hold.epoch, hold.lease_ttl + last.appended_at, 0)), 0) AS free_at,
+  hold.open_run, hold.open_request, hold.open_first_seq, hold.open_attempts, hold.open_resumable,
+  coalesce(last.pk & ${SEQ_MASK}, 0) AS last_seq,
+  last.high_timestamp,
+  coalesce(last.appended_at, session.created_at) AS updated_at,
+  ${VERSION} AS version`;
+
+const EVENT_COLUMNS = 'pk, session, event_id, epoch, appended_at, high_timestamp, timestamp, compaction_end, event';
+const EVENT_VALUES = `${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8, ?9`;
 
 /** The time of the session that is ?3 places behind the first one that the index has at or before ?2. ?1 app, ?4 user. */
 const boundary = (condition: string): string => `
@@ -39,7 +52,7 @@ const boundary = (condition: string): string => `
 
 /** A page of a listing: ?1 app, ?2 where the index begins, ?3 update time, ?4 session and ?5 user of the last one before, ?6 limit, ?7 user. */
 const page = (condition: string): string => `
-  SELECT * FROM (${SESSION} WHERE app_name = ?1 ${condition} AND listed_at > ?2 AND listed_at <= ?3)
+  SELECT * FROM (SELECT user_id, session_id, ${SESSION_COLUMNS} ${FROM_SESSIONS} WHERE app_name = ?1 ${condition} AND listed_at > ?2 AND listed_at <= ?3)
   WHERE updated_at < ?3 OR (updated_at = ?3 AND (session_id, user_id) > (?4, ?5))
   ORDER BY updated_at DESC, session_id, user_id LIMIT ?6`;
 
@@ -50,25 +63,45 @@ const sizeOf = (column: string): string =>
 const KEY_BYTES = 100;
 const STATE_SIZE = `octet_length(key) + ${KEY_BYTES} + ${sizeOf('value')} AS size`;
 
-/** A row of SESSION. */
+/** A session with its hold and what its last event says. */
 export interface SessionRow {
   readonly pk: number;
-  readonly user_id: string;
-  readonly session_id: string;
-  readonly epoch: number;
-  readonly lease_until: number;
   /** A time of the last update or shortly before it. */
   readonly listed_at: number;
-  /** Time at which a live lease expires. */
+  /** Of the latest lease. */
+  readonly epoch: number;
+  /** Time at which a live lease expires; 0 if no lease is live. */
   readonly free_at: number;
   readonly open_run: string | null;
-  readonly open_attempts: number;
-  readonly open_resumable: number;
+  /** The latest request of the open run. */
+  readonly open_request: string | null;
+  /** Null for an open run that was forgotten. */
+  readonly open_first_seq: number | null;
+  readonly open_attempts: number | null;
+  readonly open_resumable: number | null;
   readonly last_seq: number;
   readonly high_timestamp: number | null;
   readonly updated_at: number;
   /** Of the tables. */
   readonly version: number;
+}
+
+/** A session of several. */
+export interface ListedRow extends SessionRow {
+  readonly user_id: string;
+  readonly session_id: string;
+}
+
+/** A session as a run begins. */
+export interface BeginRow extends SessionRow {
+  /** End of what compactions cover. */
+  readonly covered_until: number | null;
+  /** True (1) if a claim left a ticket that may not have expired. */
+  readonly has_tickets: number;
+  /** Number of the first event of the run that begins, if it is recorded and not open. */
+  readonly first_seq: number | null;
+  /** The run of the request that begins, if it is recorded and not that of the open run's last request. */
+  readonly asked_run: string | null;
 }
 
 /** Every statement of the driver, prepared once. */
@@ -80,7 +113,16 @@ const SQL = {
     SELECT ?1, ?2, ?3, ?4, ?4, value FROM eventloom_meta WHERE key = 'sessions.epoch' AND ${VERSION} = ${SCHEMA_VERSION}
     ON CONFLICT DO NOTHING RETURNING pk`,
   version: `SELECT ${VERSION} AS version`,
-  session: `${SESSION} WHERE ${THIS_SESSION}`,
+  session: `SELECT ${SESSION_COLUMNS} ${FROM_SESSIONS} WHERE ${THIS_SESSION}`,
+  /** With what is recorded of the run ?4 and the request ?5. */
+  sessionForRun: `
+    SELECT ${SESSION_COLUMNS},
+      (SELECT max(compaction_end) FROM eventloom_events INDEXED BY eventloom_compactions
+        WHERE session = session.pk AND compaction_end IS NOT NULL) AS covered_until,
+      EXISTS (SELECT 1 FROM eventloom_lease_tickets WHERE session = session.pk) AS has_tickets,
+      (SELECT first_seq FROM eventloom_session_runs WHERE session = session.pk AND id = ?4 AND invocation_id = ?4) AS first_seq,
+      (SELECT run.invocation_id ${runOf('session.pk', '?5')}) AS asked_run
+    ${FROM_SESSIONS} WHERE ${THIS_SESSION}`,
   sessionsOfApp: page(''),
   sessionsOfUser: page('AND user_id = ?7'),
   boundaryOfApp: boundary(''),
@@ -90,6 +132,7 @@ const SQL = {
   deleteEvents: `DELETE FROM eventloom_events WHERE ${eventsOf('?1')}`,
   deleteState: 'DELETE FROM eventloom_session_state WHERE session = ?1',
   deleteInitialState: 'DELETE FROM eventloom_initial_state WHERE session = ?1',
+  deleteHold: 'DELETE FROM eventloom_holds WHERE session = ?1',
   deleteTickets: 'DELETE FROM eventloom_lease_tickets WHERE session = ?1',
   deleteRuns: 'DELETE FROM eventloom_session_runs WHERE session = ?1',
   deleteWebhooks: 'DELETE FROM eventloom_run_webhooks WHERE session = ?1',
@@ -165,41 +208,31 @@ const SQL = {
     ) ORDER BY pk`,
   eventById: 'SELECT event FROM eventloom_events WHERE session = ?1 AND event_id = ?2',
   insertEvent: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, timestamp, appended_at, event, compaction_end)
-    VALUES (${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8)`,
+    INSERT INTO eventloom_events (${EVENT_COLUMNS}) VALUES (${EVENT_VALUES})`,
   /** Writes nothing when the lease is not live, or the event's id or sequence number is taken. */
   insertEventUnderLease: `
-    INSERT INTO eventloom_events (pk, session, event_id, high_timestamp, timestamp, appended_at, event, compaction_end)
-    SELECT ${eventKey('?1', '?2')}, ?1, ?3, ?4, ?5, ?6, ?7, ?8
-    FROM eventloom_sessions WHERE pk = ?1 AND epoch = ?9 AND lease_until > 0
+    INSERT INTO eventloom_events (${EVENT_COLUMNS}) SELECT ${EVENT_VALUES}
+    FROM eventloom_holds WHERE session = ?1 AND epoch = ?4 AND lease_until > 0
     ON CONFLICT DO NOTHING`,
 
-  /** ?4 now, ?5 how long, ?6 whether from an owner, too; ?7 the run that is open then, or null, and ?8 whether it is resumable; the place
-   * in the line: ?9 since, ?10 id. */
-  claimLease: `
-    UPDATE eventloom_sessions SET epoch = epoch + 1, lease_until = ?4 + ?5, lease_ttl = ?5,
-      lease_after = coalesce(${lastEvent('pk')}, 0),
-      open_run = coalesce(?7, open_run),
-      open_attempts = CASE WHEN ?7 IS NULL THEN open_attempts ELSE iif(open_run = ?7, open_attempts, 0) + 1 END,
-      open_resumable = CASE WHEN ?7 IS NULL THEN open_resumable ELSE ?8 END
-    WHERE ${THIS_SESSION} AND ${VERSION} = ${SCHEMA_VERSION} AND (?6 OR (
-      (lease_until = 0
-        OR max(lease_until, coalesce(${lastEvent('lease_ttl + appended_at', 'AND pk > lease_after')}, 0)) <= ?4)
-      AND NOT EXISTS (
-        SELECT 1 FROM eventloom_lease_tickets
-        WHERE session = eventloom_sessions.pk AND expires_at > ?4 AND (since, id) < (?9, ?10))))
-    RETURNING pk, epoch, listed_at, ${lastEvent(`pk & ${SEQ_MASK}`)} AS last_seq, ${lastEvent('high_timestamp')} AS high_timestamp`,
-  renewLease: `
-    UPDATE eventloom_sessions SET lease_until = ?5 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
-  endLease: `UPDATE eventloom_sessions SET lease_until = 0 WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
-  /** Ends the lease like `endLease`, with the open run ?5. */
-  endRun: `
-    UPDATE eventloom_sessions SET lease_until = 0, open_run = nullif(open_run, ?5)
-    WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
-  /** Ends the lease like `endLease`, with one attempt less at the open run ?5. */
-  leaveRun: `
-    UPDATE eventloom_sessions SET lease_until = 0, open_attempts = open_attempts - (open_run IS ?5)
-    WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  /** Gives the lease of the epoch ?2 until ?3, for ?4 from each append on, and leaves the open run as it is. */
+  setLease: `
+    INSERT INTO eventloom_holds (session, epoch, lease_until, lease_ttl) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT DO UPDATE SET epoch = excluded.epoch, lease_until = excluded.lease_until, lease_ttl = excluded.lease_ttl`,
+  /** Gives the lease with an open run: ?5 run, ?6 request, ?7 number of the first event, ?8 attempts, ?9 whether it is resumable. */
+  setHold: `
+    INSERT OR REPLACE INTO eventloom_holds (
+      session, epoch, lease_until, lease_ttl, open_run, open_request, open_first_seq, open_attempts, open_resumable)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+  renewLease: `UPDATE eventloom_holds SET lease_until = ?5 WHERE ${LIVE_HOLD}`,
+  /** Removes a hold with a live lease that has no open run but ?5. */
+  removeHold: `
+    DELETE FROM eventloom_holds WHERE ${LIVE_HOLD} AND (open_run IS NULL OR open_run = ?5)
+    RETURNING session, open_run, open_request, open_first_seq, ${lastEvent('epoch')} AS last_epoch,
+      coalesce(${lastEvent(`pk & ${SEQ_MASK}`)}, 0) AS last_seq`,
+  /** Ends a live lease and leaves the open run, with ?5 attempts less. */
+  freeHold: `UPDATE eventloom_holds SET lease_until = 0, open_attempts = open_attempts - ?5 WHERE ${LIVE_HOLD}`,
+  setEpoch: 'UPDATE eventloom_sessions SET epoch = ?2 WHERE pk = ?1',
   /** Until when tickets hold at ?2: those before ?3, ?4, and that one. */
   tickets: `
     SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until
@@ -212,34 +245,29 @@ const SQL = {
   withdrawTicket: `
     DELETE FROM eventloom_lease_tickets
     WHERE session = (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION}) AND id = ?4`,
-  /** The run or the request ?2, whose run is not forgotten. */
-  run: `
-    SELECT run.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code FROM eventloom_session_runs AS run
-    JOIN eventloom_session_runs AS own ON own.session = run.session AND own.id = run.invocation_id
-    WHERE run.session = ?1 AND run.id = ?2`,
-  /** ?2 id, ?3 run, ?4 the number of its first event unless it is recorded already. */
+  run: `SELECT run.invocation_id, own.first_seq, own.last_seq, own.outcome, own.code ${runOf('?1', '?2')}`,
+  /** ?2 id, ?3 run, ?4 the number of its first event; ?5 last event, ?6 outcome and ?7 code of its end, null to leave that as it is. */
   recordRun: `
-    INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq)
-    VALUES (?1, ?2, ?3, coalesce((SELECT first_seq FROM eventloom_session_runs WHERE session = ?1 AND id = ?3), ?4))
-    ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq RETURNING first_seq`,
-  /** Records the end of the run ?5: ?6 outcome, ?7 code. */
-  recordEnd: `
-    UPDATE eventloom_session_runs SET outcome = ?6, code = ?7, last_seq = coalesce(
-      (SELECT pk & ${SEQ_MASK} FROM eventloom_events WHERE ${eventsOf('eventloom_session_runs.session')} ORDER BY pk DESC LIMIT 1), 0)
-    WHERE id = ?5 AND session =
-      (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0)`,
-  /** ?5 is the id. */
+    INSERT INTO eventloom_session_runs (session, id, invocation_id, first_seq, last_seq, outcome, code)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT DO UPDATE SET invocation_id = excluded.invocation_id, first_seq = excluded.first_seq,
+      last_seq = coalesce(excluded.last_seq, last_seq), outcome = coalesce(excluded.outcome, outcome),
+      code = iif(excluded.outcome IS NULL, code, excluded.code)`,
+  /** ?5 is the id of a run or a request. */
   forgetRun: `
-    DELETE FROM eventloom_session_runs WHERE id = ?5 AND session =
-      (SELECT pk FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0)`,
+    DELETE FROM eventloom_session_runs
+    WHERE id = ?5 AND session = (SELECT session FROM eventloom_holds WHERE ${LIVE_HOLD})`,
+  forgetOpenRun: `
+    UPDATE eventloom_holds SET open_first_seq = iif(open_run = ?5, NULL, open_first_seq), open_request = nullif(open_request, ?5)
+    WHERE ${LIVE_HOLD}`,
   /** The app's, after that user's session; at most ?4. */
   openRuns: `
-    SELECT session.user_id, session.session_id, session.open_run, session.open_attempts, session.open_resumable,
-      session.lease_until, ${FREE_AT}
-    ${FROM_SESSIONS.replace('AS session', 'AS session INDEXED BY eventloom_open_runs')}
+    SELECT user_id, session_id, ${SESSION_COLUMNS}
+    FROM eventloom_holds AS hold CROSS JOIN eventloom_sessions AS session ON session.pk = hold.session
+    ${LAST_EVENT}
     WHERE app_name = ?1 AND open_run IS NOT NULL AND (user_id, session_id) > (?2, ?3)
     ORDER BY user_id, session_id LIMIT ?4`,
-  liveLease: `SELECT 1 FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0`,
+  liveLease: `SELECT 1 FROM eventloom_holds WHERE ${LIVE_HOLD}`,
 
   replaceWebhook: `
     DELETE FROM eventloom_run_webhooks WHERE id <> ?4 AND invocation_id = ?5 AND url = ?6
@@ -247,13 +275,16 @@ const SQL = {
   putWebhook: `
     INSERT INTO eventloom_run_webhooks (id, session, invocation_id, url, attempts, due_at)
     SELECT ?4, session.pk, ?5, ?6, 0, 0 FROM eventloom_sessions AS session
-    JOIN eventloom_session_runs AS run ON run.session = session.pk AND run.id = ?5 AND run.invocation_id = ?5
-    WHERE ${THIS_SESSION}
+    LEFT JOIN eventloom_holds AS hold ON hold.session = session.pk
+    WHERE ${THIS_SESSION} AND (
+      (open_run = ?5 AND open_first_seq IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM eventloom_session_runs WHERE session = session.pk AND id = ?5 AND invocation_id = ?5))
     ON CONFLICT DO UPDATE SET attempts = 0, due_at = 0`,
   /** Those of ?1 app, of ?2 user or of all; also those of open runs if ?3; at most ?4. */
   webhooks: `
     SELECT webhook.id, user_id, session_id, invocation_id, url, attempts, due_at
     FROM eventloom_run_webhooks AS webhook CROSS JOIN eventloom_sessions AS session ON session.pk = webhook.session
+    LEFT JOIN eventloom_holds AS hold ON hold.session = session.pk
     WHERE app_name = ?1 AND (?2 IS NULL OR user_id = ?2) AND (?3 OR open_run IS NULL OR open_run <> invocation_id)
     ORDER BY due_at, webhook.id LIMIT ?4`,
   /** ?5 and ?6 are how it was. */
@@ -266,10 +297,11 @@ const SQL = {
 
   recordToolCall: `
     INSERT INTO eventloom_tool_calls (session, invocation_id, call_id, ordinal, name, status, response, actions)
-    SELECT pk, ?5, ?6,
-      (SELECT coalesce(max(ordinal), 0) + 1 FROM eventloom_tool_calls WHERE session = pk AND invocation_id = ?5),
+    SELECT session, ?5, ?6,
+      (SELECT coalesce(max(ordinal), 0) + 1 FROM eventloom_tool_calls
+        WHERE session = eventloom_holds.session AND invocation_id = ?5),
       ?7, ?8, ?9, ?10
-    FROM eventloom_sessions WHERE ${THIS_SESSION} AND epoch = ?4 AND lease_until > 0
+    FROM eventloom_holds WHERE ${LIVE_HOLD}
     ON CONFLICT (session, invocation_id, call_id) DO UPDATE
       SET name = excluded.name, status = excluded.status, response = excluded.response, actions = excluded.actions
       WHERE status <> 'finished'`,

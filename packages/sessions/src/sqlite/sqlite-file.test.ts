@@ -87,6 +87,8 @@ test('deleting a session leaves no row of it behind', async () => {
   const service = new SqliteSessionService({ database });
   const before = rowCounts(database);
   const session = await service.createSession({ ...KEY, state: { own: 1 } });
+  const ended = await service.beginRun({ ...KEY, invocationId: 'e-0' });
+  await service.releaseLease(ended.lease);
   const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', requestId: 'r-1' });
   await service.appendEvent({ session, event: event('one', { more: 1 }), lease });
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'call', name: 'tool', status: 'started' });
