@@ -100,3 +100,19 @@ test('a lease that was given after the clock had gone ahead and was set right ex
   await service.appendEvent({ session, event: createEvent({ id: 'behind', author: 'agent', timestamp: 1 }) });
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['ahead', 'behind']);
 });
+
+test('a run is refused while a claim of another process waits in line before it', async () => {
+  const platform = new ManualPlatform();
+  const gone = Object.assign(new ManualPlatform(), { newUuid: () => 'an id that nobody else has' });
+  const service = open(platform);
+  await service.createSession(KEY);
+  const lease = await service.acquireLease(KEY);
+  void open(gone).acquireLease(KEY);
+  await settle();
+  // From here on the clock of the other process stands still: its claim is not granted.
+  await service.releaseLease(lease);
+  const begin = async () => service.beginRun({ ...KEY, invocationId: 'e-1', onBusy: 'reject' });
+  await expect(begin()).rejects.toThrow(SessionBusyError);
+  await pass(platform, 2000);
+  expect((await begin()).lease.invocationId).toBe('e-1');
+});

@@ -62,7 +62,7 @@ test('a text turn writes at most 12 kB to the log of the file', async () => {
   const turns = 250;
   for (let turn = 0; turn < turns; turn++) {
     const invocationId = `e-${systemPlatform.newEventId()}`;
-    const run = { ...RUN, invocationId, read: { limit: 0 }, message: event(invocationId) };
+    const run = { ...RUN, invocationId, read: { numRecentEvents: 0 }, message: event(invocationId) };
     const { lease, session } = await service.beginRun(run);
     await service.appendEvent({ session, event: event(invocationId), lease });
     await service.releaseLease(lease, { outcome: { state: 'completed' } });
