@@ -1,5 +1,5 @@
 import type { PostgresClient } from '@eventloom/core/internal';
-import { migrations } from './schema.ts';
+import { type Migration, MIGRATIONS } from './schema.ts';
 import { checkVersion, SCHEMA_VERSION, VERSION_KEY, versionSql } from './schema-version.ts';
 import { quoteIdentifier, type Tables } from './tables.ts';
 
@@ -9,22 +9,30 @@ const LOCK = 6_270_919_034_117;
 /** Runs the statements of a migration. */
 type Queries = Pick<PostgresClient, 'query'>;
 
-/** True when the tables are of the version of this program. @throws ConfigurationError when a newer program made them */
+/** True if the tables have the version of this program. @throws ConfigurationError if a newer program made them */
 export async function isMigrated(client: Queries, tables: Tables, schema: string | undefined): Promise<boolean> {
-  return (await versionOf(client, tables, schema)) === SCHEMA_VERSION;
+  const version = await versionOf(client, tables, schema);
+  checkVersion(version);
+  return version === SCHEMA_VERSION;
 }
 
 /**
- * Brings the session tables to the version of this program, in one transaction. Other tables are left alone. Of several programs
- * that begin at once, one makes the tables and the others find them.
- * @throws ConfigurationError when a newer program made them
+ * Migrates the session tables to the version of this program, in one transaction. Other tables are not touched. If several programs
+ * start at once, one creates the tables and the others find them.
+ * @throws ConfigurationError if a newer program made the tables
  */
-export async function migrateSessions(client: Queries, tables: Tables, schema: string | undefined): Promise<void> {
+export async function migrateSessions(
+  client: Queries,
+  tables: Tables,
+  schema: string | undefined,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<void> {
   const execute = (text: string, values: unknown[] = []) => client.query({ text, values });
   await execute('BEGIN ISOLATION LEVEL READ COMMITTED');
   await execute('SELECT pg_advisory_xact_lock($1::bigint)', [LOCK]);
   const version = await versionOf(client, tables, schema);
-  if (version < SCHEMA_VERSION) {
+  checkVersion(version, migrations.length);
+  if (version < migrations.length) {
     if (schema !== undefined && !(await isFound(client, SCHEMA_OF_NAME, schema))) {
       await execute(`CREATE SCHEMA ${quoteIdentifier(schema)}`);
     }
@@ -32,7 +40,7 @@ export async function migrateSessions(client: Queries, tables: Tables, schema: s
     for (const step of migrations.slice(version)) for (const statement of step(tables)) await execute(statement);
     await execute(
       `INSERT INTO ${tables.meta} (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-      [VERSION_KEY, SCHEMA_VERSION],
+      [VERSION_KEY, migrations.length],
     );
   }
   await execute('COMMIT');
@@ -48,12 +56,10 @@ const META_OF_SCHEMA = `
   SELECT FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS schema ON schema.oid = class.relnamespace
   WHERE relname = 'eventloom_meta' AND (nspname = $1 OR $1::text IS NULL AND nspname = ANY (current_schemas(false)))`;
 
-/** 0 when there are no tables. @throws ConfigurationError for a version that this program does not know */
+/** The version of the tables; 0 if there are none. */
 async function versionOf(client: Queries, tables: Tables, schema: string | undefined): Promise<number> {
   if (!(await isFound(client, META_OF_SCHEMA, schema ?? null))) return 0;
-  const version = await readVersion(client, tables);
-  checkVersion(version);
-  return version;
+  return readVersion(client, tables);
 }
 
 /** The version that the tables say they have; 0 when they say none. */

@@ -4,7 +4,8 @@ import { Client, Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { PostgresPool } from '@eventloom/core/internal';
 import { PostgresSessionService } from './postgres-session-service.ts';
-import { migrations } from './schema.ts';
+import { migrateSessions } from './migrate-sessions.ts';
+import { MIGRATIONS } from './schema.ts';
 import { tablesOf } from './tables.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
@@ -69,13 +70,13 @@ test('tables of a newer version are refused by both versions, and left as they a
   const newer = new PostgresSessionService({ pool });
   for (const attempt of [newer.migrate(), newer.getSession(KEY)]) {
     await expect(attempt).rejects.toThrow(ConfigurationError);
-    await expect(attempt).rejects.toThrow(/version 99.*up to 7\b/);
+    await expect(attempt).rejects.toThrow(/version 99.*up to 1\b/);
   }
   expect(await rowsOf('SELECT key, value::integer FROM eventloom_meta')).toEqual([
     { key: 'sessions.schema', value: 99 },
   ]);
   expect(await rowsOf('SELECT session_id FROM eventloom_sessions')).toEqual([{ session_id: 'session' }]);
-  await pool.query(`UPDATE eventloom_meta SET value = 7 WHERE key = 'sessions.schema'`);
+  await pool.query(`UPDATE eventloom_meta SET value = ${MIGRATIONS.length} WHERE key = 'sessions.schema'`);
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 
@@ -110,38 +111,25 @@ test('a program that runs while a newer one brings the tables up to date writes 
   await expect(async () => service.getSession(KEY)).rejects.toThrow(/version 99/);
 });
 
-test('tables of the version before are brought up to date with what is in them', async () => {
-  const tables = tablesOf(undefined);
-  for (const step of migrations.slice(0, 2)) for (const statement of step(tables)) await pool.query(statement);
-  await pool.query(`CREATE TABLE eventloom_meta (key text PRIMARY KEY, value bigint NOT NULL)`);
-  await pool.query(`INSERT INTO eventloom_meta VALUES ('sessions.schema', 2)`);
-  const { rows } = await pool.query<{ pk: string }>(`
-    INSERT INTO eventloom_sessions (app_name, user_id, session_id, updated_at, last_seq, high_timestamp, compaction_end, epoch)
-    VALUES ('app', 'user', 'session', 5000, 3, 3, 2, 7), ('app', 'user', 'empty', 9000, 0, '-Infinity', NULL, 0) RETURNING pk`);
-  const compaction = { startTimestamp: 1, endTimestamp: 2, compactedContent: {} };
-  for (const [seq, actions] of [{}, {}, { compaction }].map((value, index) => [index + 1, value] as const)) {
-    const event = createEvent({ id: `event ${seq}`, invocationId: 'e-1', author: 'agent', timestamp: seq, actions });
-    const end = seq === 3 ? 2 : null;
-    const values = [rows[0]?.pk, seq, event.id, seq, seq, end, JSON.stringify(event)];
-    await pool.query('INSERT INTO eventloom_events VALUES ($1, $2, $3, $4, $5, $6, $7)', values);
-  }
-  await pool.query(`INSERT INTO eventloom_state VALUES (0, 'app', 'user', 'name', '"Ada"')`);
+test('a further step is run once and keeps what is stored', async () => {
   const service = new PostgresSessionService({ pool });
-  const { sessions } = await service.listSessions({ appName: 'app' });
-  expect(sessions.map(({ id, lastSeq, lastUpdateTime, state }) => [id, lastSeq, lastUpdateTime, { ...state }])).toEqual(
-    [
-      ['empty', 0, 9, { 'user:name': 'Ada' }],
-      ['session', 3, 5, { 'user:name': 'Ada' }],
-    ],
-  );
-  const session = await service.getSession({ ...KEY, config: { sinceCompaction: true } });
-  expect(session?.events.map(({ id }) => id)).toEqual(['event 3']);
-  if (!session) throw new Error('the session is gone');
-  await service.appendEvent({ session, event: createEvent({ invocationId: 'e-1', author: 'agent', timestamp: 4 }) });
-  expect(session.lastSeq).toBe(4);
-  expect((await service.getSession({ ...KEY, config: { sinceCompaction: true } }))?.events.length).toBe(2);
-  expect((await service.listSessions({ appName: 'app' })).sessions[0]?.id).toBe('session');
-  expect(await service.findRun({ ...KEY, id: 'e-1' })).toEqual({ invocationId: 'e-1', firstSeq: 1 });
+  const session = await service.createSession({ ...KEY, state: { own: 1 } });
+  await service.appendEvent({ session, event: createEvent({ id: 'one', invocationId: 'e-1', author: 'agent' }) });
+  const tables = tablesOf(undefined);
+  const steps = [...MIGRATIONS, () => ['ALTER TABLE eventloom_sessions ADD COLUMN color text']];
+  for (let start = 0; start < 2; start++) {
+    const client = await pool.connect();
+    await migrateSessions(client, tables, undefined, steps);
+    client.release();
+  }
+  expect(await rowsOf('SELECT value::integer FROM eventloom_meta')).toEqual([{ value: steps.length }]);
+  expect(await rowsOf('SELECT color FROM eventloom_sessions')).toEqual([{ color: null }]);
+  await expect(new PostgresSessionService({ pool }).getSession(KEY)).rejects.toThrow(ConfigurationError);
+  // As if the step belonged to this program.
+  await pool.query(`UPDATE eventloom_meta SET value = ${MIGRATIONS.length} WHERE key = 'sessions.schema'`);
+  const found = await new PostgresSessionService({ pool }).getSession(KEY);
+  expect(found?.events.map(({ id }) => id)).toEqual(['one']);
+  expect({ ...found?.state }).toEqual({ own: 1 });
 });
 
 test('a migration that fails leaves nothing behind, and is tried again by the next call', async () => {

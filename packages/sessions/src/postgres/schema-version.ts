@@ -1,12 +1,12 @@
 import { ConfigurationError } from '@eventloom/core';
-import { migrations } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
 import type { Tables } from './tables.ts';
 
 /** The row of the meta table that has the version of the session tables. */
 export const VERSION_KEY = 'sessions.schema';
 
 /** The version that this program makes and knows. */
-export const SCHEMA_VERSION = migrations.length;
+export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The version of the tables as a value in SQL. */
 export function versionSql({ meta }: Tables): string {
@@ -22,10 +22,10 @@ export function isCurrentSql(tables: Tables): string {
 }
 
 /** @throws ConfigurationError for a version that this program does not know */
-export function checkVersion(version: number): void {
-  if (version <= SCHEMA_VERSION) return;
+export function checkVersion(version: number, known: number = SCHEMA_VERSION): void {
+  if (version <= known) return;
   throw new ConfigurationError(
-    `the session tables have version ${version}, this program knows versions up to ${SCHEMA_VERSION}; update @eventloom/sessions`,
+    `the session tables have version ${version}, this program knows versions up to ${known}; update @eventloom/sessions`,
   );
 }
 

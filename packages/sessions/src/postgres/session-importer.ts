@@ -1,11 +1,11 @@
 import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
 import { compareText } from '../compare-text.ts';
+import { ALL_EVENTS } from '../event-window.ts';
 import type { CreatedSession, SessionImport } from '../session-driver.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
-import type { ReadStatements } from './read-statements.ts';
+import type { PostgresReads } from './postgres-reads.ts';
 import type { SessionStatements } from './session-statements.ts';
 import { actionsJson, compactionEnd, eventJson, responseJson, stateJson } from './stored-json.ts';
-import { StoredRows } from './stored-rows.ts';
 
 /** An event as a row. */
 interface EventRow {
@@ -20,9 +20,9 @@ interface EventRow {
 export class SessionImporter {
   readonly #database: PostgresDatabase;
   readonly #sessions: SessionStatements;
-  readonly #reads: ReadStatements;
+  readonly #reads: PostgresReads;
 
-  constructor(database: PostgresDatabase, sessions: SessionStatements, reads: ReadStatements) {
+  constructor(database: PostgresDatabase, sessions: SessionStatements, reads: PostgresReads) {
     this.#database = database;
     this.#sessions = sessions;
     this.#reads = reads;
@@ -30,7 +30,6 @@ export class SessionImporter {
 
   /** Undefined, with nothing changed, when the key is taken. */
   import(session: SessionImport): Promise<CreatedSession | undefined> {
-    const { appName, userId, sessionId } = session;
     return this.#database.transaction(async (run) => {
       const pk = await this.#insertSession(run, session);
       if (pk === undefined) return undefined;
@@ -43,8 +42,8 @@ export class SessionImporter {
         await run(this.#sessions.addRuns, [pk, ...ids, batch.map(({ firstSeq }) => firstSeq)]);
       }
       await this.#addSharedState(run, session, pk);
-      const rows = await run(this.#reads.session, [appName, userId, sessionId, 0, 0, 0]);
-      return { incarnation: pk, state: new StoredRows(appName, rows).session?.state ?? [] };
+      const stored = await this.#reads.readSession(session, { ...ALL_EVENTS, limit: 0 }, run);
+      return { incarnation: pk, state: stored?.state ?? [] };
     });
   }
 

@@ -1,7 +1,17 @@
+import type { SessionKey } from '@eventloom/core';
 import type { Tables } from './tables.ts';
 
 /** The session of $1 app, $2 user and $3 session. */
 export const THIS_SESSION = 'app_name = $1 AND user_id = $2 AND session_id = $3';
+
+/** Returns the values of these parameters. */
+export function keyOf({
+  appName,
+  userId,
+  sessionId,
+}: SessionKey): [appName: string, userId: string, sessionId: string] {
+  return [appName, userId, sessionId];
+}
 
 /** Maximum time by which a session's last update may be later than in the indexes of the listings, in milliseconds. */
 export const LAG_MS = 60_000;

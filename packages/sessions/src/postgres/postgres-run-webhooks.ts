@@ -1,10 +1,13 @@
+import type { PutRunWebhookRequest, RunWebhook, RunWebhookChange } from '@eventloom/core';
+import type { RunWebhookPage } from '../session-driver.ts';
+import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { isCurrentSql } from './schema-version.ts';
-import { THIS_SESSION } from './session-sql.ts';
+import { keyOf, THIS_SESSION } from './session-sql.ts';
 import { type Statement, toStatement } from './statement.ts';
 import type { Tables } from './tables.ts';
 
-/** A webhook. */
-export interface WebhookRow {
+/** A row of a webhook. */
+interface WebhookRow {
   readonly id: string;
   readonly user_id: string;
   readonly session_id: string;
@@ -14,10 +17,50 @@ export interface WebhookRow {
   readonly due_at: unknown;
 }
 
-/** The statements for webhooks of runs. */
-export type WebhookStatements = ReturnType<typeof webhookStatements>;
+/** The webhooks of runs. */
+export class PostgresRunWebhooks {
+  readonly #database: PostgresDatabase;
+  readonly #run: RunStatement;
+  readonly #statements: ReturnType<typeof webhookStatements>;
 
-export function webhookStatements(tables: Tables) {
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+    this.#run = database.run;
+    this.#statements = webhookStatements(database.tables);
+  }
+
+  async put({ id, invocationId, url, ...key }: PutRunWebhookRequest): Promise<boolean> {
+    const rows = await this.#run(this.#statements.put, [...keyOf(key), id, invocationId, url]);
+    if (rows.length === 0) await this.#database.checkVersion();
+    return rows.length > 0;
+  }
+
+  async list({ appName, userId, includeOpen, limit }: RunWebhookPage): Promise<RunWebhook[]> {
+    const values = [appName, userId ?? null, includeOpen, limit];
+    const rows = (await this.#run(this.#statements.list, values)) as readonly WebhookRow[];
+    return rows.map((row) => ({
+      appName,
+      userId: row.user_id,
+      sessionId: row.session_id,
+      id: row.id,
+      invocationId: row.invocation_id,
+      url: row.url,
+      attempts: row.attempts,
+      dueMs: Number(row.due_at),
+    }));
+  }
+
+  async change(webhook: RunWebhook, change: RunWebhookChange | undefined): Promise<boolean> {
+    const values = [...keyOf(webhook), webhook.id, webhook.attempts, webhook.dueMs];
+    const rows = change
+      ? await this.#run(this.#statements.change, [...values, change.attempts, change.dueMs])
+      : await this.#run(this.#statements.remove, values);
+    if (rows.length === 0) await this.#database.checkVersion();
+    return rows.length > 0;
+  }
+}
+
+function webhookStatements(tables: Tables) {
   const { sessions, runs, webhooks } = tables;
   const current = isCurrentSql(tables);
   /** $4 is the id, $5 and $6 are how it was. */

@@ -1,0 +1,201 @@
+import type {
+  LeaveOpen,
+  OpenRun,
+  OpenRunState,
+  RunRecord,
+  SessionKey,
+  SessionLease,
+  ToolLedgerEntry,
+} from '@eventloom/core';
+import type { ClaimOutcome, ClaimRefusal, LeaseClaim } from '../lease-claim.ts';
+import type { OpenRunPage, RecordChanges, RunBegin, RunRefusal } from '../session-driver.ts';
+import { type RunTaken, toEnd } from '../session-hold.ts';
+import { type EventAppender, outcomeValues, releaseValues } from './event-appender.ts';
+import {
+  type ClaimRow,
+  leaseStatements,
+  type LeaseStatements,
+  type OpenRunRow,
+  type RunClaimRow,
+  type RunRow,
+} from './lease-statements.ts';
+import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
+import { checkCurrent } from './schema-version.ts';
+import { keyOf } from './session-sql.ts';
+import { actionsJson, responseJson } from './stored-json.ts';
+import type { WriterPositions } from './writer-positions.ts';
+
+/** The outcome of claiming the lease for a run. */
+export type RunClaimOutcome = ClaimRefusal | RunRefusal | RunTaken;
+
+/** The leases, waiters and runs of sessions, and the tool calls that are written under a lease. */
+export class PostgresLeases {
+  readonly #database: PostgresDatabase;
+  readonly #run: RunStatement;
+  readonly #positions: WriterPositions;
+  readonly #appender: EventAppender;
+  readonly #statements: LeaseStatements;
+
+  constructor(database: PostgresDatabase, positions: WriterPositions, appender: EventAppender) {
+    this.#database = database;
+    this.#run = database.run;
+    this.#positions = positions;
+    this.#appender = appender;
+    this.#statements = leaseStatements(database.tables);
+  }
+
+  async claim(claim: LeaseClaim): Promise<ClaimOutcome> {
+    let outcome = await this.#claim(this.#run, claim, false);
+    while (!outcome) {
+      outcome = await this.#database.transaction(async (run) => {
+        await this.#appender.lock(run, claim);
+        return this.#claim(run, claim, true);
+      });
+    }
+    return outcome;
+  }
+
+  async renew(lease: SessionLease, nowMs: number): Promise<boolean> {
+    const rows = await this.#run(this.#statements.renew, [
+      ...keyOf(lease),
+      lease.epoch,
+      ...this.#database.clockValues(nowMs),
+    ]);
+    if (rows.length === 0) await this.#database.checkVersion();
+    return rows.length > 0;
+  }
+
+  async release(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<void> {
+    this.#positions.delete(lease.epoch);
+    const values = releaseValues(lease, leaveOpen);
+    if (!changes) await this.#run(this.#statements.release, values);
+    else
+      await this.#run(this.#statements.releaseAndRecord, [...values, ...outcomeValues(changes), changes.forget ?? []]);
+  }
+
+  async findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {
+    const nowMs = this.#database.nowMs;
+    const values = [...keyOf(key), id, ...this.#database.clockValues(nowMs)];
+    const [row] = (await this.#run(this.#statements.findRun, values)) as readonly RunRow[];
+    if (!row) return undefined;
+    const record = { invocationId: row.invocation_id, firstSeq: Number(row.first_seq) };
+    if (row.is_open) return { ...record, open: openStateOf(row, nowMs) };
+    const { outcome: state, code, last_seq: lastSeq } = row;
+    return state === null ? record : { ...record, end: toEnd({ state, code: code ?? undefined }, Number(lastSeq)) };
+  }
+
+  async withdrawTicket(key: SessionKey, ticketId: string): Promise<void> {
+    await this.#run(this.#statements.withdrawTicket, [...keyOf(key), ticketId]);
+  }
+
+  async listOpenRuns({ appName, limit, after }: OpenRunPage): Promise<OpenRun[]> {
+    const nowMs = this.#database.nowMs;
+    const values = [appName, after?.userId ?? '', after?.sessionId ?? '', limit, ...this.#database.clockValues(nowMs)];
+    const rows = (await this.#run(this.#statements.openRuns, values)) as readonly OpenRunRow[];
+    return rows.map((row) => ({
+      appName,
+      userId: row.user_id,
+      sessionId: row.session_id,
+      invocationId: row.open_run,
+      ...openStateOf(row, nowMs),
+    }));
+  }
+
+  async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<boolean> {
+    const { invocationId, callId, name, status } = entry;
+    const call = [invocationId, callId, name, status, responseJson(entry), actionsJson(entry)];
+    const values = [...keyOf(lease), lease.epoch, ...call];
+    const rows = await this.#run(this.#statements.recordToolCall, values);
+    if (rows.length === 0) await this.#database.checkVersion();
+    return rows.length > 0;
+  }
+
+  /**
+   * Refuses a run that waits in line, as most polls are, without sending its message. Undefined when it may begin or has to write its
+   * ticket.
+   */
+  async refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<ClaimRefusal | undefined> {
+    if (!ticket) return undefined;
+    const values = [...keyOf(key), nowMs, ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs];
+    const [row] = (await this.#run(this.#statements.refuseAgain, values)) as readonly { readonly free_in: unknown }[];
+    return row && { status: 'busy', freeAtMs: nowMs + Number(row.free_in) };
+  }
+
+  /**
+   * Claims the lease. Undefined when that has to be tried with the session's row locked: a lease has expired, or it was free when the
+   * statement began and somebody else took it while this one waited for the row.
+   */
+  async #claim(run: RunStatement, claim: LeaseClaim, isLocked: boolean): Promise<ClaimOutcome | undefined> {
+    const [row] = (await run(this.#statements.claim, [...claimValues(claim), isLocked])) as readonly ClaimRow[];
+    return this.#toOutcome(claim, row);
+  }
+
+  /** Claims the lease for a run; undefined when that has to be tried with the session's row locked. */
+  async claimForRun(run: RunStatement, begin: RunBegin, isLocked: boolean): Promise<RunClaimOutcome | undefined> {
+    const values = [...claimValues(begin), ...runValues(begin), isLocked];
+    const [row] = (await run(this.#statements.claimForRun, values)) as readonly RunClaimRow[];
+    return this.toRunOutcome(begin, row, Number(row?.seq) + 1);
+  }
+
+  /** Undefined when the lease was not given although nobody holds the session or waits for it. */
+  #toOutcome(claim: LeaseClaim, row: ClaimRow | undefined): ClaimOutcome | undefined {
+    const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
+    checkCurrent(Number(row?.version));
+    if (row && row.epoch !== null) {
+      const lease = { appName, userId, sessionId, epoch: Number(row.epoch), ttlMs };
+      this.#positions.set(lease.epoch, row);
+      return { status: 'taken', lease };
+    }
+    if (!row || row.pk === null) return { status: 'missing' };
+    const leftMs = Math.max(Number(row.held_until), Number(row.awaited_until)) - Number(row.now);
+    return !takeOver && leftMs > 0 ? { status: 'busy', freeAtMs: nowMs + leftMs } : undefined;
+  }
+
+  /**
+   * Reads the outcome of claiming the lease for a run; undefined like `claimForRun`.
+   * @param nextSeq the number of the session's next event
+   */
+  toRunOutcome(
+    begin: RunBegin,
+    row: RunClaimRow | undefined,
+    nextSeq: number | undefined,
+  ): RunClaimOutcome | undefined {
+    const { appName, userId, sessionId, invocationId, continues } = begin;
+    const outcome = this.#toOutcome(begin, row);
+    if (!row || outcome?.status === 'missing') return { status: 'missing' };
+    if (outcome?.status === 'taken') {
+      const firstSeq = Number(row.first_seq ?? nextSeq);
+      const lease = { ...outcome.lease, invocationId };
+      return { status: 'taken', lease, firstSeq, wasOpen: row.open_run === invocationId };
+    }
+    if (row.known_as !== null) return { status: 'known', invocationId: row.known_as };
+    if (continues && row.first_seq === null) return { status: 'unknown' };
+    if (outcome || row.open_run === null || row.open_run === invocationId) return outcome;
+    const run = { appName, userId, sessionId, invocationId: row.open_run, ...openStateOf(row, begin.nowMs) };
+    return { status: 'open', run };
+  }
+}
+
+/** Returns the parameters of a claim; those of its ticket are null without one. */
+export function claimValues({ nowMs, ttlMs, takeOver, ticket, ...key }: LeaseClaim): unknown[] {
+  const place = ticket ? [ticket.id, ticket.sinceMs, nowMs + ticket.ttlMs] : [null, null, null];
+  return [...keyOf(key), nowMs, ttlMs, takeOver, ...place];
+}
+
+/** Returns the parameters of a run, behind those of its claim. */
+export function runValues({ invocationId, resumable, requestId, continues }: RunBegin): unknown[] {
+  return [invocationId, resumable, requestId ?? null, continues];
+}
+
+/** @param nowMs by the clock of this process, to which `heldUntilMs` is converted */
+function openStateOf(
+  row: Pick<OpenRunRow, 'open_resumable' | 'attempts' | 'held_until' | 'now'>,
+  nowMs: number,
+): OpenRunState {
+  const heldUntilMs = Number(row.held_until);
+  return {
+    resumable: row.open_resumable,
+    attempts: row.attempts,
+    heldUntilMs: heldUntilMs === 0 ? 0 : nowMs + heldUntilMs - Number(row.now),
+  };
+}

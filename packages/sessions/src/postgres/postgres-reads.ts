@@ -1,0 +1,86 @@
+import type { SessionKey, ToolLedgerEntry } from '@eventloom/core';
+import type {
+  EventWindow,
+  SessionBackground,
+  SessionPage,
+  StoredEventWindow,
+  StoredSession,
+} from '../session-driver.ts';
+import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
+import { readStatements, type ReadStatements } from './read-statements.ts';
+import { keyOf } from './session-sql.ts';
+import type { Statement } from './statement.ts';
+import { StoredRows } from './stored-rows.ts';
+
+/** Reads of sessions, each of them one statement. */
+export class PostgresReads {
+  readonly #run: RunStatement;
+  readonly #statements: ReadStatements;
+
+  constructor({ tables, run }: PostgresDatabase) {
+    this.#run = run;
+    this.#statements = readStatements(tables);
+  }
+
+  /** @param run that of a transaction, to see what it has written */
+  async readSession(
+    key: SessionKey,
+    window: EventWindow,
+    run: RunStatement = this.#run,
+  ): Promise<StoredSession | undefined> {
+    const { session, narrowedSession } = this.#statements;
+    return (await this.#readWindow(run, key, window, session, narrowedSession)).session;
+  }
+
+  async readEvents(key: SessionKey, window: EventWindow): Promise<StoredEventWindow | undefined> {
+    const { events, narrowedEvents } = this.#statements;
+    return (await this.#readWindow(this.#run, key, window, events, narrowedEvents)).window;
+  }
+
+  async readBackground(key: SessionKey): Promise<SessionBackground | undefined> {
+    const rows = new StoredRows(key.appName, await this.#run(this.#statements.background, keyOf(key)));
+    const { session, initialState, toolCalls } = rows;
+    return session && { ...session, initialState, toolCalls };
+  }
+
+  async listSessions({ appName, userId, limit, after }: SessionPage): Promise<StoredSession[]> {
+    const begin = after ? [after.updatedAtMs, after.sessionId, after.userId] : [Infinity, '', ''];
+    const values = [appName, ...begin, limit];
+    const rows =
+      userId === undefined
+        ? await this.#run(this.#statements.sessionsOfApp, values)
+        : await this.#run(this.#statements.sessionsOfUser, [...values, userId]);
+    return new StoredRows(appName, rows).sessions;
+  }
+
+  async listToolCalls(key: SessionKey, invocationId: string): Promise<ToolLedgerEntry[]> {
+    const rows = await this.#run(this.#statements.toolCalls, [...keyOf(key), invocationId]);
+    return new StoredRows(key.appName, rows).toolCalls;
+  }
+
+  async #readWindow(
+    run: RunStatement,
+    key: SessionKey,
+    window: EventWindow,
+    plain: Statement,
+    narrowed: Statement,
+  ): Promise<StoredRows> {
+    const { isNarrowed, values } = windowValues(window);
+    return new StoredRows(key.appName, await run(isNarrowed ? narrowed : plain, [...keyOf(key), ...values]));
+  }
+}
+
+/** Returns the parameters of a window, and whether it has conditions that need the narrowed statement. */
+export function windowValues({ afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit }: EventWindow): {
+  readonly isNarrowed: boolean;
+  readonly values: unknown[];
+} {
+  const values = [toInteger(afterSeq), toInteger(beforeSeq ?? Infinity), toInteger(limit ?? Infinity)];
+  if (!sinceCompaction && afterTimestamp === undefined) return { isNarrowed: false, values };
+  return { isNarrowed: true, values: [...values, afterTimestamp ?? null, sinceCompaction] };
+}
+
+/** Returns a number that fits into the integers of SQL. Larger sequence numbers and limits select the same. */
+function toInteger(count: number): number {
+  return Math.min(count, Number.MAX_SAFE_INTEGER);
+}

@@ -1,0 +1,100 @@
+import type { BeginOutcome, RunBegin } from '../session-driver.ts';
+import type { StateChange } from './append-statement.ts';
+import { beginStatement } from './begin-statement.ts';
+import { changeOf, type EventAppender, eventValues, stateValues } from './event-appender.ts';
+import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
+import { claimValues, type PostgresLeases, runValues } from './postgres-leases.ts';
+import { type PostgresReads, windowValues } from './postgres-reads.ts';
+import { keyOf } from './session-sql.ts';
+import { sessionStatements } from './session-statements.ts';
+import type { Statement } from './statement.ts';
+import { StoredRows } from './stored-rows.ts';
+import type { WriterPositions } from './writer-positions.ts';
+
+/** The parts of the driver that a run begins with. */
+export interface BeginParts {
+  readonly appender: EventAppender;
+  readonly leases: PostgresLeases;
+  readonly reads: PostgresReads;
+  readonly positions: WriterPositions;
+}
+
+/** Begins runs: with a message in one statement, without one in two, and in a transaction if the run has to wait for the session's row. */
+export class PostgresRunBegins {
+  readonly #database: PostgresDatabase;
+  readonly #run: RunStatement;
+  readonly #parts: BeginParts;
+  readonly #insertSession: Statement;
+  readonly #begins: Readonly<Record<'plain' | 'narrowed', Readonly<Record<StateChange, Statement>>>>;
+
+  constructor(database: PostgresDatabase, parts: BeginParts) {
+    const { tables, run } = database;
+    this.#database = database;
+    this.#run = run;
+    this.#parts = parts;
+    this.#insertSession = sessionStatements(tables).insertSession;
+    const begins = (isNarrowed: boolean) => ({
+      none: beginStatement(tables, 'none', isNarrowed),
+      sets: beginStatement(tables, 'sets', isNarrowed),
+      removes: beginStatement(tables, 'removes', isNarrowed),
+    });
+    this.#begins = { plain: begins(false), narrowed: begins(true) };
+  }
+
+  async begin(begin: RunBegin): Promise<BeginOutcome> {
+    const outcome = begin.message
+      ? ((await this.#parts.leases.refuseAgain(begin)) ?? (await this.#beginWith(begin, begin.message)))
+      : await this.#beginWithoutMessage(begin);
+    return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, begin));
+  }
+
+  /** In one statement. Undefined when the run has to begin under the lock. */
+  async #beginWith(begin: RunBegin, toMessage: RunBegin['message'] & {}): Promise<BeginOutcome | undefined> {
+    const message = toMessage(-Infinity);
+    const { isNarrowed, values: window } = windowValues(begin.window);
+    const statement = this.#begins[isNarrowed ? 'narrowed' : 'plain'][changeOf(message)];
+    const event = [...eventValues(message), begin.create];
+    const values = [...claimValues(begin), ...runValues(begin), ...event, ...window, ...stateValues(message)];
+    const { claim, session } = new StoredRows(begin.appName, await this.#run(statement, values));
+    const claimed = this.#parts.leases.toRunOutcome(begin, claim, session && session.lastSeq + 1);
+    if (claimed?.status === 'missing' && begin.create) return undefined;
+    if (claimed?.status !== 'taken') return claimed;
+    return session && { ...claimed, session, duplicate: undefined };
+  }
+
+  /** In two statements. Undefined when the session has to be created. */
+  async #beginWithoutMessage(begin: RunBegin): Promise<BeginOutcome | undefined> {
+    let claimed = await this.#parts.leases.claimForRun(this.#run, begin, false);
+    while (!claimed) {
+      claimed = await this.#database.transaction(async (run) => {
+        await this.#parts.appender.lock(run, begin);
+        return this.#parts.leases.claimForRun(run, begin, true);
+      });
+    }
+    if (claimed.status === 'missing' && begin.create) return undefined;
+    if (claimed.status !== 'taken') return claimed;
+    const session = await this.#parts.reads.readSession(begin, begin.window);
+    return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
+  }
+
+  /** With the session's row locked, so that what is read is what the message follows. */
+  async #beginLocked(run: RunStatement, begin: RunBegin): Promise<BeginOutcome> {
+    const { appName, userId, sessionId, nowMs } = begin;
+    const key = { appName, userId, sessionId };
+    const pk = await this.#parts.appender.lock(run, key);
+    if (pk === undefined && begin.create) {
+      await run(this.#insertSession, [...keyOf(key), nowMs]);
+      // Another caller may have created it since.
+      await this.#parts.appender.lock(run, key);
+    }
+    const claimed = await this.#parts.leases.claimForRun(run, begin, true);
+    if (claimed?.status !== 'taken') return claimed ?? { status: 'busy', freeAtMs: nowMs };
+    const { lease } = claimed;
+    const session = await this.#parts.reads.readSession(key, begin.window, run);
+    if (!session) return { status: 'missing' };
+    const message = begin.message?.(this.#parts.positions.get(lease.epoch)?.compactedUntil ?? -Infinity);
+    if (!message) return { ...claimed, session, duplicate: undefined };
+    const append = { ...key, incarnation: session.incarnation, ...message, nowMs, lease };
+    return { ...claimed, session, duplicate: await this.#parts.appender.appendMessage(run, append, lease) };
+  }
+}
