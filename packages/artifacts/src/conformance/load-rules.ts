@@ -7,7 +7,7 @@ const EVERY_BYTE = Array.from({ length: 256 }, (_, byte) => byte);
 export const loadRules: readonly ArtifactRule[] = [
   {
     id: 'load.latest',
-    title: 'Without a version the latest is loaded.',
+    title: 'Loading without a version returns the latest one.',
     async check({ service, expect }) {
       for (const version of Array.from({ length: 12 }).keys()) {
         await service.saveArtifact({ ...KEY, artifact: text(`version ${version}`) });
@@ -17,7 +17,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.version',
-    title: 'A version that is named is loaded, 0 too.',
+    title: 'Loading with a version returns that one, including 0.',
     async check({ service, expect }) {
       for (const value of ['zero', 'one', 'two']) await service.saveArtifact({ ...KEY, artifact: text(value) });
       for (const [version, value] of ['zero', 'one', 'two'].entries()) {
@@ -27,7 +27,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.missing-is-undefined',
-    title: 'A name or a version that is not there is undefined.',
+    title: 'Loading a name or a version that does not exist returns undefined.',
     async check({ service, expect }) {
       expect.same('a missing name', await service.loadArtifact(KEY), undefined);
       expect.same('version 0 of a missing name', await service.loadArtifact({ ...KEY, version: 0 }), undefined);
@@ -39,7 +39,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.text',
-    title: 'Text comes back as it was, whatever it holds.',
+    title: 'Text is loaded unchanged.',
     async check({ service, expect }) {
       for (const value of ['plain', '', ' \n\ttail ', '\ufeffmark', '名前 ✅ \0 \u2028', 'half \ud800 pair', '"{}\\']) {
         await service.saveArtifact({ ...KEY, artifact: text(value) });
@@ -49,7 +49,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.bytes',
-    title: 'Bytes come back as they were, every value of a byte and none at all, as standard base64 with padding.',
+    title: 'Bytes are loaded unchanged as standard base64 with padding, including every byte value and empty data.',
     async check({ service, expect }) {
       for (const values of [EVERY_BYTE, [], [0], [255, 254], [1, 2, 3], [32, 10, 65, 9], EVERY_BYTE.slice(1)]) {
         await service.saveArtifact({ ...KEY, artifact: bytes(values, 'image/png') });
@@ -59,7 +59,8 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.base64-forms',
-    title: 'Data is taken in both alphabets, with padding or without, and comes back as standard base64 with padding.',
+    title:
+      'Data is saved from both base64 alphabets, with or without padding, and loaded as standard base64 with padding.',
     async check({ service, expect }) {
       const standard = bytes([251, 255, 191, 62, 63]).inlineData?.data ?? '';
       const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_');
@@ -82,7 +83,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.file-data',
-    title: 'A file elsewhere comes back as the address it was saved with.',
+    title: 'File data is loaded with the URI that it was saved with.',
     async check({ service, expect }) {
       const artifact = { fileData: { fileUri: 'gs://bucket/a b?c#d', mimeType: 'video/mp4', displayName: 'Ä film' } };
       await service.saveArtifact({ ...KEY, artifact });
@@ -91,7 +92,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.other-fields',
-    title: 'Everything else that a part holds comes back as it was.',
+    title: 'The other fields of a part are loaded unchanged.',
     async check({ service, expect }) {
       const artifact = {
         ...bytes([1, 2], 'video/mp4'),
@@ -107,7 +108,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.big',
-    title: 'Two megabytes are stored like two bytes.',
+    title: 'A part of 2 MB is loaded unchanged.',
     async check({ service, expect }) {
       const big = bytes(
         Array.from({ length: 2_000_000 }, (_, index) => (index * 31) % 251),
@@ -123,7 +124,7 @@ export const loadRules: readonly ArtifactRule[] = [
   },
   {
     id: 'load.own-copy',
-    title: 'What is loaded is the caller’s own: changing it changes nothing stored.',
+    title: 'Changing a loaded part does not change the stored one.',
     async check({ service, expect }) {
       const artifact = { ...bytes([1, 2, 3]), partMetadata: { list: [1] } };
       await service.saveArtifact({ ...KEY, artifact, customMetadata: { list: [1] } });

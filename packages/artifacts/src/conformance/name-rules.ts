@@ -51,7 +51,7 @@ const ODD_NAMES: readonly string[] = [
 export const nameRules: readonly ArtifactRule[] = [
   {
     id: 'name.odd-names',
-    title: 'Names are data: each that is allowed is an artifact of its own.',
+    title: 'Different filenames are different artifacts.',
     async check({ service, expect }) {
       for (const filename of ODD_NAMES) {
         const version = await service.saveArtifact({ ...SESSION, filename, artifact: text(filename) });
@@ -67,7 +67,7 @@ export const nameRules: readonly ArtifactRule[] = [
   },
   {
     id: 'name.user-scope',
-    title: 'A name with user: belongs to the user: all of their sessions see it, nobody else does.',
+    title: 'A filename with the prefix user: is shared by all sessions of the user in the app, and by no others.',
     async check(subject) {
       const { service, expect } = subject;
       const key = { ...SESSION, filename: 'user:profile' };
@@ -87,7 +87,7 @@ export const nameRules: readonly ArtifactRule[] = [
   },
   {
     id: 'name.sessions-apart',
-    title: 'A name without user: belongs to one session of one user of one app.',
+    title: 'A filename without the prefix user: belongs to one session of one user of one app.',
     async check({ service, expect }) {
       const keys: readonly ArtifactKey[] = [
         { appName: 'a', userId: 'b', sessionId: 'c', filename: 'd' },
@@ -114,7 +114,7 @@ export const nameRules: readonly ArtifactRule[] = [
   },
   {
     id: 'name.listing',
-    title: 'A session lists its own names and the user’s, sorted by code unit, each once.',
+    title: 'A session lists its own filenames and those of its user, each once, sorted by code unit.',
     async check({ service, expect }) {
       expect.same('without artifacts', await service.listArtifactKeys(SESSION), []);
       for (const filename of ['b', 'user:m', 'a/z', 'z', 'Z', 'a', 'user:a', 'ü', 'a-', 'user:z']) {

@@ -36,7 +36,7 @@ const NOTHING_TO_SAVE: Readonly<Record<string, Part>> = {
 export const saveRules: readonly ArtifactRule[] = [
   {
     id: 'save.counts-versions',
-    title: 'The first version of a name is 0, and each save gives the next number.',
+    title: 'The first version of a filename is 0, and each save returns the next number.',
     async check({ service, expect }) {
       for (const version of Array.from({ length: 12 }).keys()) {
         const saved = await service.saveArtifact({ ...KEY, artifact: text(`version ${version}`) });
@@ -47,7 +47,7 @@ export const saveRules: readonly ArtifactRule[] = [
   },
   {
     id: 'save.concurrent',
-    title: 'Concurrent saves of one name get different numbers without a gap, and none overwrites another.',
+    title: 'Concurrent saves of one filename get consecutive numbers, and none overwrites another.',
     async check({ service, expect }) {
       const numbers = Array.from({ length: 20 }, (_, number) => number);
       const saves = numbers.map((number) => service.saveArtifact({ ...KEY, artifact: text(`save ${number}`) }));
@@ -65,7 +65,7 @@ export const saveRules: readonly ArtifactRule[] = [
   },
   {
     id: 'save.nothing-refused',
-    title: 'A part that holds nothing to save is refused, and uses no number.',
+    title: 'A part without content is refused and uses no version number.',
     async check({ service, expect }) {
       for (const [what, artifact] of Object.entries(NOTHING_TO_SAVE)) {
         await expect.rejects(what, service.saveArtifact({ ...KEY, artifact }), InvalidRequestError);
@@ -76,7 +76,7 @@ export const saveRules: readonly ArtifactRule[] = [
   },
   {
     id: 'save.bad-base64-refused',
-    title: 'Data that is no base64 is refused, and uses no number.',
+    title: 'Data that is not base64 is refused and uses no version number.',
     async check({ service, expect }) {
       for (const data of ['A', 'AAAAA', 'AA=A', 'A===', 'AAA==', 'AA=', 'ä', 'AAAA*', '====', '\0']) {
         const artifact = { inlineData: { mimeType: 'image/png', data } };
@@ -87,7 +87,7 @@ export const saveRules: readonly ArtifactRule[] = [
   },
   {
     id: 'save.bad-metadata-refused',
-    title: 'Metadata that is not JSON is refused, and uses no number.',
+    title: 'Metadata that is not JSON is refused and uses no version number.',
     async check({ service, expect }) {
       for (const value of [new Date(0), 1n, () => 1, Number.NaN, { deep: [new Map()] }]) {
         const save = service.saveArtifact({ ...KEY, artifact: text('one'), customMetadata: { value } });
@@ -99,7 +99,7 @@ export const saveRules: readonly ArtifactRule[] = [
   {
     id: 'save.bad-filenames-refused',
     title:
-      'Every method refuses a filename that is empty, absolute, over-long, malformed or climbs out, and changes nothing.',
+      'Every method refuses a filename that is empty, absolute, too long, malformed or has a .. segment, and changes nothing.',
     async check({ service, expect }) {
       for (const filename of BAD_FILENAMES) {
         const key = { ...KEY, filename };
@@ -122,7 +122,7 @@ export const saveRules: readonly ArtifactRule[] = [
   {
     id: 'save.bad-names-refused',
     title:
-      'An empty, over-long, NUL-holding or malformed app, user or session name is refused, and the error names the field.',
+      'An app, user or session name that is empty, too long, malformed or contains NUL is InvalidRequestError with the name of the field.',
     async check({ service, expect }) {
       for (const bad of BAD_NAMES) {
         for (const field of ['appName', 'userId', 'sessionId'] as const) {
@@ -143,7 +143,7 @@ export const saveRules: readonly ArtifactRule[] = [
   },
   {
     id: 'save.own-copy',
-    title: 'What is saved is copied: changing the part or the metadata afterwards changes nothing stored.',
+    title: 'Changing a part or its metadata after the save does not change the stored one.',
     async check({ service, expect }) {
       const artifact = { ...bytes([1, 2, 3], 'image/png'), partMetadata: { list: [1] } };
       const customMetadata = { list: [1] };

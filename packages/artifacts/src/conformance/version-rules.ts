@@ -6,7 +6,7 @@ import { bytes, KEY, SESSION, text } from './samples.ts';
 export const versionRules: readonly ArtifactRule[] = [
   {
     id: 'versions.listed',
-    title: 'The versions of a name are listed in the order of their numbers; a name that is not there has none.',
+    title: 'The versions of a filename are listed in ascending order; a filename that does not exist has none.',
     async check({ service, expect }) {
       expect.same('without the name', await service.listVersions(KEY), []);
       const expected: number[] = [];
@@ -19,7 +19,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'versions.known',
-    title: 'Each version is known by its number, address, type, time and metadata, in the order of the numbers.',
+    title: 'Each version is described with its number, URI, MIME type, time and metadata, in ascending order.',
     async check({ service, platform, expect }) {
       const key = { ...KEY, filename: 'user:a b/ü.png' };
       expect.same('without the name', await service.listArtifactVersions(key), []);
@@ -45,7 +45,8 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'versions.one-known',
-    title: 'One version is known by its number, the latest without one; a version that is not there is undefined.',
+    title:
+      'A version is described by its number, or the latest without one; a version that does not exist is undefined.',
     async check({ service, platform, expect }) {
       expect.same('without the name', await service.getArtifactVersion(KEY), undefined);
       for (const value of ['zero', 'one']) {
@@ -65,7 +66,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'versions.types',
-    title: 'The type of text is text/plain, and what came without a type is application/octet-stream.',
+    title: 'The MIME type of text is text/plain, and that of data without a type is application/octet-stream.',
     async check({ service, expect }) {
       const parts = [
         text('x'),
@@ -82,7 +83,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'delete.removes',
-    title: 'Deleting removes every version of a name.',
+    title: 'Deleting removes every version of a filename.',
     async check({ service, expect }) {
       for (const filename of ['report.txt', 'user:report.txt']) {
         const key = { ...SESSION, filename };
@@ -101,7 +102,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'delete.numbers-go-on',
-    title: 'A number is never used again: after a delete, saving goes on counting.',
+    title: 'Version numbers are never used again: the first save after a deletion gets the next number.',
     async check({ service, expect }) {
       let next = 0;
       for (const saves of [2, 1, 3]) {
@@ -119,7 +120,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'delete.missing-is-no-op',
-    title: 'Deleting a name that is not there is no error.',
+    title: 'Deleting a filename that does not exist is a no-op.',
     async check({ service, expect }) {
       await expect.fulfils('deleting what never was', service.deleteArtifact(KEY));
       expect.same('the names', await service.listArtifactKeys(SESSION), []);
@@ -128,7 +129,7 @@ export const versionRules: readonly ArtifactRule[] = [
   },
   {
     id: 'delete.touches-no-other',
-    title: 'Deleting a name leaves every other one as it was.',
+    title: 'Deleting a filename does not change any other.',
     async check({ service, expect }) {
       const others = ['a/b', 'a/versions/0', 'ab', 'user:a', 'A', 'a.b', 'b'].map((filename) => ({
         ...SESSION,

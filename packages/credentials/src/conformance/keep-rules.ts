@@ -6,7 +6,7 @@ import { CREDENTIALS, KEY, token } from './samples.ts';
 export const keepRules: readonly CredentialRule[] = [
   {
     id: 'keep.whole',
-    title: 'A credential of any kind is given as it was saved, with what others added to it.',
+    title: 'A credential of any kind is loaded unchanged, including unknown fields.',
     async check({ service, expect }) {
       for (const credential of CREDENTIALS) {
         await service.saveCredential({ ...KEY, credential });
@@ -16,14 +16,14 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.absent',
-    title: 'A credential that nobody saved is undefined.',
+    title: 'Loading a credential that was never saved returns undefined.',
     async check({ service, expect }) {
       expect.same('what is there', (await service.loadCredential(KEY)) === undefined, true);
     },
   },
   {
     id: 'keep.later-wins',
-    title: 'A later credential takes the place of the one before, whole.',
+    title: 'Saving a credential replaces the previous one completely.',
     async check({ service, expect }) {
       await service.saveCredential({ ...KEY, credential: { ...token('one'), resourceRef: 'first' } });
       await service.saveCredential({ ...KEY, credential: token('two') });
@@ -32,7 +32,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.deleted',
-    title: 'A deleted credential is gone, deleting what is not there does nothing, and another one can be saved.',
+    title: 'A deleted credential is undefined, deleting an absent one is a no-op, and another one can be saved.',
     async check({ service, expect }) {
       await expect.fulfils('deleting nothing', service.deleteCredential(KEY));
       await service.saveCredential({ ...KEY, credential: token('one') });
@@ -45,7 +45,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.copies-given',
-    title: 'What a caller does to a credential that it saved changes nothing.',
+    title: 'Changing a credential after the save does not change the stored one.',
     async check({ service, expect }) {
       const given = token('one');
       const saving = service.saveCredential({ ...KEY, credential: given });
@@ -57,7 +57,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.copies-taken',
-    title: 'What a caller does to a credential that it got changes nothing.',
+    title: 'Changing a loaded credential does not change the stored one.',
     async check({ service, expect }) {
       await service.saveCredential({ ...KEY, credential: token('one') });
       const taken = expect.present('the credential', await service.loadCredential(KEY));
@@ -68,7 +68,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.at-once',
-    title: 'Of several credentials that are saved at once one is kept, whole.',
+    title: 'Of concurrently saved credentials one is kept completely.',
     async check(subject) {
       const { service, expect } = subject;
       const other = await subject.another();
@@ -86,7 +86,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.other-process',
-    title: 'What one process saved or deleted is so for every other as soon as it was acknowledged.',
+    title: 'A save or deletion of one process is visible to the others once it is acknowledged.',
     async check(subject) {
       const { service, expect } = subject;
       const other = await subject.another();
@@ -106,7 +106,7 @@ export const keepRules: readonly CredentialRule[] = [
   },
   {
     id: 'keep.json-only',
-    title: 'What is no credential, or no JSON, is refused without being quoted, and what was there stays.',
+    title: 'An invalid credential is refused with an error that does not quote it, and the stored one stays.',
     async check({ service, expect }) {
       await service.saveCredential({ ...KEY, credential: token('one') });
       const secret = 'hunter2';

@@ -28,7 +28,7 @@ const KEYS: readonly CredentialKey[] = [
 export const scopeRules: readonly CredentialRule[] = [
   {
     id: 'scope.keys-apart',
-    title: 'A credential is there for its app, its user and its name alone, and is deleted for these alone.',
+    title: 'A credential is loaded and deleted only by its app, user and name.',
     async check({ service, expect }) {
       for (const [index, key] of KEYS.entries()) {
         expect.same(`what is there of key ${index}`, (await service.loadCredential(key)) === undefined, true);
@@ -44,7 +44,7 @@ export const scopeRules: readonly CredentialRule[] = [
   {
     id: 'scope.bad-names-refused',
     title:
-      'Every method refuses an empty, over-long, NUL-holding or malformed name; the error names the field, and no secret.',
+      'Every method refuses a name that is empty, too long, malformed or contains NUL; the error names the field and has no secret.',
     async check({ service, expect }) {
       for (const bad of BAD_NAMES) {
         for (const field of ['appName', 'userId', 'credentialKey'] as const) {

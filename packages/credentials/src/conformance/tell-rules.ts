@@ -34,7 +34,7 @@ const CONFIG: AuthConfig = {
 export const tellRules: readonly CredentialRule[] = [
   {
     id: 'tell.public',
-    title: 'A client is told the scheme, the name and what it needs to answer, and no secret.',
+    title: 'A credential request to the client has the scheme, the name and the fields to answer, and no secret.',
     async check({ service, expect }) {
       const told = service.describe({ ...CONFIG, mine: SECRET });
       expect.same('the scheme', told.authScheme, CONFIG.authScheme);
@@ -48,7 +48,7 @@ export const tellRules: readonly CredentialRule[] = [
   },
   {
     id: 'tell.no-scheme',
-    title: 'A question without a security scheme is the app’s mistake, told without a secret.',
+    title: 'A credential request without a security scheme is a ConfigurationError without a secret.',
     async check({ service, expect }) {
       const describe = async (): Promise<unknown> => service.describe({ ...CONFIG, authScheme: SECRET });
       const error = await expect.rejects('describing it', describe(), ConfigurationError);
@@ -57,7 +57,8 @@ export const tellRules: readonly CredentialRule[] = [
   },
   {
     id: 'tell.answer',
-    title: 'A client answers with the config or with the credential, in either spelling; anything else is a refusal.',
+    title:
+      'The client answers with the config or the credential, in camel case or snake case; any other answer is a refusal.',
     async check({ service, expect }) {
       const given = { authType: 'oauth2', oauth2: { accessToken: 't', expiresAt: 7 } };
       const snake = { auth_type: 'oauth2', oauth2: { access_token: 't', expires_at: 7 } };

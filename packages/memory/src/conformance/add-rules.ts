@@ -31,7 +31,7 @@ const NOT_SAID: Readonly<Record<string, Event>> = {
 export const addRules: readonly MemoryRule[] = [
   {
     id: 'add.session',
-    title: 'What the user and the agents of a session said is found again: who, what, when and where.',
+    title: 'The messages of the user and the agents of a session are found, with their author, text, time and session.',
     async check({ service, expect }) {
       const question = { parts: [{ text: 'Where is the owl?' }] };
       const events = [
@@ -63,7 +63,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.events',
-    title: 'Events are added without the rest of their session.',
+    title: 'Events can be added without their session.',
     async check(subject) {
       await subject.service.addEventsToMemory({ ...KEY, events: [said('one', 'an owl')] });
       await subject.service.addEventsToMemory({ ...KEY, events: [] });
@@ -72,7 +72,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.time',
-    title: 'The time is told to the millisecond.',
+    title: 'The time of a memory is precise to the millisecond.',
     async check({ service, expect }) {
       for (const [timestamp, text] of [
         [0, '1970-01-01T00:00:00.000Z'],
@@ -89,7 +89,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.again',
-    title: 'An event that is added again is remembered once, as it was first, and what is new is added.',
+    title: 'An event that is added again stays as it was first added, and new events beside it are added.',
     async check(subject) {
       const { service, expect } = subject;
       await service.addSessionToMemory(sessionWith([said('one', 'first owl')]));
@@ -102,7 +102,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.same-id-elsewhere',
-    title: 'Events of one id in two sessions are two memories.',
+    title: 'Events of the same id in two sessions are two memories.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl here')]));
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl there')], 'another'));
@@ -111,7 +111,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.concurrent',
-    title: 'Adding a session several times at once remembers each event once.',
+    title: 'Adding a session several times concurrently adds each event once.',
     async check(subject) {
       const events = Array.from({ length: 5 }, (_, number) => said(`${number}`, `owl ${number}`));
       const adds = Array.from({ length: 4 }, () => subject.service.addSessionToMemory(sessionWith(events)));
@@ -122,7 +122,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.text-only',
-    title: 'Of an event its text parts are kept: no thoughts, calls, results, files or signatures.',
+    title: 'Only the text parts of an event are added: no thoughts, calls, responses, files or signatures.',
     async check(subject) {
       const parts = [
         { text: 'secret', thought: true },
@@ -143,7 +143,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.not-said',
-    title: 'Chunks, errors, hand-offs, summaries and what else the framework says of its work are not remembered.',
+    title: 'Partial events, errors, transfers, summaries and other events of the framework are not added.',
     async check(subject) {
       for (const [what, event] of Object.entries(NOT_SAID)) {
         await subject.service.addEventsToMemory({ ...KEY, events: [event] });
@@ -153,7 +153,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.transcription',
-    title: 'What was said aloud is remembered by its transcription, chunks of it not.',
+    title: 'Speech is added as its finished transcription, without the partial ones.',
     async check(subject) {
       const silent = { actions: {}, author: 'agent', timestamp: TIME, invocationId: 'e-1' };
       const events = [
@@ -175,7 +175,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.long-text',
-    title: 'Of a long text the first 10,000 characters are kept and found, and no half of a character.',
+    title: 'The first 10,000 characters of a long text are kept, and a surrogate pair is not split.',
     async check(subject) {
       const start = `owl ${'x '.repeat(4_998)}`;
       const long = said('one', '', {
@@ -192,7 +192,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.bad-events-refused',
-    title: 'An event without an id or a time is refused, and nothing of the call is added.',
+    title: 'An event without an id or a time is refused, and no event of the call is added.',
     async check(subject) {
       const bad: Readonly<Record<string, unknown>> = {
         'no id': said('', 'owl'),
@@ -218,7 +218,7 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.own-copy',
-    title: 'What is added is copied, and what is found is the caller’s own: changing either changes nothing stored.',
+    title: 'Changing an added event or a found memory does not change the stored one.',
     async check(subject) {
       const parts = [{ text: 'an owl' }];
       const events = [said('one', '', { content: { parts } })];

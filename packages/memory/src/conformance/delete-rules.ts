@@ -15,7 +15,7 @@ async function findOne({ service, expect }: Subject, query: string): Promise<Mem
 export const deleteRules: readonly MemoryRule[] = [
   {
     id: 'delete.one',
-    title: 'A memory that is deleted is found by none of its words, and the others stay.',
+    title: 'A deleted memory is not found by any of its words, and the others stay.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([said('one', 'red owl'), said('two', 'red wolf')]));
       const { id } = await findOne(subject, 'owl');
@@ -26,7 +26,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.one-stays-forgotten',
-    title: 'A memory that was deleted does not come back when its session is added again.',
+    title: 'A deleted memory is not restored when its session is added again.',
     async check(subject) {
       const session = sessionWith([said('one', 'owl one'), said('two', 'owl two')]);
       await subject.service.addSessionToMemory(session);
@@ -39,7 +39,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.odd-ids',
-    title: 'Each memory has an id of its own, whatever its session and event are called.',
+    title: 'Each memory has its own id, whatever the ids of its session and event.',
     async check(subject) {
       for (const sessionId of ODD_IDS) {
         await subject.service.addSessionToMemory(
@@ -60,7 +60,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.missing-is-no-op',
-    title: 'Deleting what is not there, or what another user has, changes nothing.',
+    title: 'Deleting a memory that does not exist or belongs to another user changes nothing.',
     async check(subject) {
       const { service } = subject;
       await service.addSessionToMemory(sessionWith([said('one', 'an owl')]));
@@ -77,7 +77,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.bad-id-refused',
-    title: 'A memory id that is no text or empty is refused.',
+    title: 'A memory id that is empty or not a string is refused.',
     async check({ service, expect }) {
       for (const memoryId of ['', undefined as unknown as string, 'a\0', 'n'.repeat(5000)]) {
         const deletion = service.deleteMemory({ ...OWNER, memoryId });
@@ -87,7 +87,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.session',
-    title: 'The memories of a session are deleted together, and those of the user’s other sessions stay.',
+    title: 'Deleting the memories of a session keeps those of the user’s other sessions.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl one'), said('two', 'owl two')]));
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl there')], 'another'));
@@ -97,7 +97,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.user',
-    title: 'All memories of a user are deleted together, and those of other users and apps stay.',
+    title: 'Deleting the memories of a user keeps those of other users and apps.',
     async check(subject) {
       const strangers = [
         { ...OWNER, userId: 'stranger' },
@@ -121,7 +121,7 @@ export const deleteRules: readonly MemoryRule[] = [
   },
   {
     id: 'delete.all-can-come-back',
-    title: 'After the memories of a session or a user were deleted, nothing keeps a session from being added again.',
+    title: 'A session can be added again after the memories of the session or the user were deleted.',
     async check(subject) {
       const session = sessionWith([said('one', 'owl one'), said('two', 'owl two')]);
       for (const request of [KEY, OWNER]) {

@@ -6,7 +6,7 @@ import { find, KEY, OWNER, said, sessionWith, TIME } from './samples.ts';
 export const rankRules: readonly MemoryRule[] = [
   {
     id: 'rank.more-words',
-    title: 'A memory with more words of the query is before one with fewer.',
+    title: 'A memory with more words of the query is ranked before one with fewer.',
     async check(subject) {
       const events = [
         said('one', 'owl wolf bear'),
@@ -21,7 +21,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.rare-words',
-    title: 'A word that few memories have counts more than words that most have.',
+    title: 'A word in few memories counts more than a word in most of them.',
     async check(subject) {
       const common = Array.from({ length: 20 }, (_, number) => said(`${number}`, `what is the matter ${number}`));
       await subject.service.addEventsToMemory({ ...KEY, events: [said('rare', 'an owl'), ...common] });
@@ -31,7 +31,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.own-words',
-    title: 'How rare a word is, is told by the memories of the user alone.',
+    title: 'Only the user’s own memories decide how rare a word is.',
     async check(subject) {
       const { service } = subject;
       const events = Array.from({ length: 9 }, (_, number) => said(`b${number}`, number < 4 ? 'bear' : 'owl'));
@@ -52,7 +52,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.without-forgotten',
-    title: 'What was deleted does not count any more for how rare a word is.',
+    title: 'Deleted memories do not count for how rare a word is.',
     async check(subject) {
       const { service } = subject;
       const events = ['one', 'two', 'three'].map((id) => said(id, 'owl wolf'));
@@ -68,7 +68,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.once-a-word',
-    title: 'A word counts once, however often the memory or the query has it.',
+    title: 'A word counts once, however often it occurs in the memory or the query.',
     async check(subject) {
       const events = [said('one', 'owl owl owl'), said('two', 'owl wolf'), said('three', 'wolf')];
       await subject.service.addEventsToMemory({ ...KEY, events });
@@ -78,7 +78,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.later-first',
-    title: 'Of equal memories the one said later is first, whenever it was added.',
+    title: 'Of memories with equal rank the latest is first, whenever it was added.',
     async check(subject) {
       const events = [3, 1, 2].map((time) => said(`${time}`, `owl ${time}`, { timestamp: TIME + time / 1000 }));
       for (const event of events) {
@@ -89,7 +89,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.added-later-first',
-    title: 'Of equal memories of one time the one added later is first.',
+    title: 'Of memories with equal rank and time the one added last is first.',
     async check(subject) {
       const ids = ['b', 'c', 'a', 'e', 'd', '10', '9'];
       for (const id of ids) await subject.service.addEventsToMemory({ ...KEY, events: [said(id, `owl ${id}`)] });
@@ -98,7 +98,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.limit',
-    title: 'The best so many are found: 10 unless it is said, and never more than 100.',
+    title: 'A search returns the best memories up to its limit, 10 by default and 100 at most.',
     async check(subject) {
       const events = Array.from({ length: 120 }, (_, number) => said(`${number}`, `owl ${number}`));
       await subject.service.addEventsToMemory({ ...KEY, events });
@@ -111,7 +111,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.bad-limit-refused',
-    title: 'A limit that is no positive integer is refused.',
+    title: 'A limit that is not a positive integer is InvalidRequestError.',
     async check({ service, expect }) {
       for (const limit of [0, -1, 1.5, Number.NaN, Infinity, '3' as unknown as number]) {
         const search = service.searchMemory({ ...OWNER, query: 'owl', limit });
@@ -121,7 +121,7 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.except-session',
-    title: 'One session can be left out, and takes no place among the found.',
+    title: 'An excluded session is not searched and takes no place among the results.',
     async check(subject) {
       const own = Array.from({ length: 5 }, (_, number) => said(`${number}`, `owl ${number}`));
       await subject.service.addSessionToMemory(sessionWith([said('other', 'other owl')], 'another'));

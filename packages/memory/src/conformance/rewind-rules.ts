@@ -11,7 +11,7 @@ const AFTER = said('after', 'owl after', { invocationId: 'e-after', timestamp: T
 export const rewindRules: readonly MemoryRule[] = [
   {
     id: 'rewind.never-added',
-    title: 'What was rewound before a session is added is not remembered.',
+    title: 'Events that were rewound before a session is added are not added.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD, BACK, AFTER]));
       subject.expect.same('what is found', await find(subject, 'owl'), ['owl after', 'owl one']);
@@ -19,7 +19,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.added-earlier',
-    title: 'What was added earlier and is rewound is forgotten, also when only the rewind is added.',
+    title: 'Memories of rewound events are removed, also when only the rewind is added.',
     async check(subject) {
       const { service, expect } = subject;
       await service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD]));
@@ -37,7 +37,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.added-late',
-    title: 'A rewind that is added late takes back nothing that was said after it.',
+    title: 'A rewind that is added late does not remove memories of later events.',
     async check(subject) {
       await subject.service.addEventsToMemory({ ...KEY, events: [AFTER] });
       await subject.service.addEventsToMemory({ ...KEY, events: [FIRST, SECOND, THIRD] });
@@ -47,7 +47,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.covers-silent-begin',
-    title: 'A rewind to an invocation of which nothing was remembered forgets what came after it.',
+    title: 'A rewind to an invocation without memories removes those of the events after it.',
     async check(subject) {
       const silent = {
         ...FIRST,
@@ -64,7 +64,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.of-a-rewind',
-    title: 'A rewind that is rewound itself does not count: what it covered is remembered again.',
+    title: 'Rewinding a rewind restores the memories that it removed.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, BACK]));
       const undo = rewind('undo', 'e-back', TIME + 5);
@@ -74,7 +74,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.of-equal-times',
-    title: 'What was added before the rewound invocation stays, also when it is of the same time.',
+    title: 'Memories from before the rewound invocation stay, also those of the same time.',
     async check(subject) {
       const events = ['one', 'two', 'three'].map((id) => said(id, `owl ${id}`));
       await subject.service.addEventsToMemory({ ...KEY, events });
@@ -84,7 +84,7 @@ export const rewindRules: readonly MemoryRule[] = [
   },
   {
     id: 'rewind.one-session',
-    title: 'A rewind takes back nothing of another session.',
+    title: 'A rewind does not remove memories of another session.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([SECOND], 'another'));
       await subject.service.addSessionToMemory(sessionWith([SECOND, BACK]));

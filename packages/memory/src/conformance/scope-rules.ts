@@ -22,7 +22,7 @@ const OWNERS = [
 export const scopeRules: readonly MemoryRule[] = [
   {
     id: 'scope.sessions-together',
-    title: 'A user finds what was said in all of their sessions.',
+    title: 'A search covers all sessions of the user.',
     async check(subject) {
       for (const id of ['first', 'second', 'third']) {
         await subject.service.addSessionToMemory(sessionWith([said(id, `owl ${id}`)], id));
@@ -32,7 +32,7 @@ export const scopeRules: readonly MemoryRule[] = [
   },
   {
     id: 'scope.owners-apart',
-    title: 'No user finds what another said, and no app what was said to another.',
+    title: 'A search does not find memories of another user or app.',
     async check(subject) {
       for (const [index, owner] of OWNERS.entries()) {
         await subject.service.addEventsToMemory({ ...KEY, ...owner, events: [said('one', `owl ${index}`)] });
@@ -45,7 +45,8 @@ export const scopeRules: readonly MemoryRule[] = [
   },
   {
     id: 'scope.bad-names-refused',
-    title: 'Every method refuses an empty, over-long, NUL-holding or malformed name, and the error names the field.',
+    title:
+      'Every method refuses a name that is empty, too long, malformed or contains NUL, with an error that names the field.',
     async check({ service, expect }) {
       for (const bad of BAD_NAMES) {
         for (const field of ['appName', 'userId', 'sessionId'] as const) {

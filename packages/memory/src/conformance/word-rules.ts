@@ -87,25 +87,25 @@ function wordRule(id: string, title: string, samples: readonly Sample[]): Memory
 export const wordRules: readonly MemoryRule[] = [
   wordRule(
     'word.whole',
-    'A word is a run of letters, marks and numbers of any script, and is found as a whole.',
+    'A word is a sequence of letters, marks and numbers of any script, and is found as a whole.',
     SPACED,
   ),
   wordRule('word.folded', 'Words are the same in any case, width and composition.', FOLDED),
   wordRule('word.bare', 'Words are the same with accents and vowel points and without.', BARE),
   wordRule(
     'word.joined',
-    'Of an Arabic or Hebrew word what is joined to its front, such as the article, makes no difference.',
+    'An Arabic or Hebrew word is found with and without its prefixes, such as the article.',
     JOINED,
   ),
   wordRule('word.emoji', 'An emoji is a word, in any colour, and so is each that it is joined of.', EMOJI),
   wordRule(
     'word.dense',
-    'Where no spaces are between words, each pair of characters is one, and a single one too.',
+    'In scripts without spaces between words, each pair of characters is a word, and so is a single one.',
     DENSE,
   ),
   {
     id: 'word.any',
-    title: 'A memory is found when it has one word of the query, and a query of no words finds nothing.',
+    title: 'A memory is found if it has one word of the query, and a query without words finds nothing.',
     async check(subject) {
       const events = [said('one', 'owl'), said('two', 'wolf'), said('three', 'bear'), said('four', '… ?!')];
       await subject.service.addEventsToMemory({ ...KEY, events });
@@ -116,7 +116,7 @@ export const wordRules: readonly MemoryRule[] = [
   },
   {
     id: 'word.no-operators',
-    title: 'A query is text: nothing in it is an operator of the storage.',
+    title: 'Operators of the storage in a query are searched as text.',
     async check(subject) {
       const events = [said('one', 'red owl'), said('two', 'red wolf')];
       await subject.service.addEventsToMemory({ ...KEY, events });
@@ -138,7 +138,7 @@ export const wordRules: readonly MemoryRule[] = [
   },
   {
     id: 'word.query-length',
-    title: 'Of a long query the first 64 different words count.',
+    title: 'Only the first 64 different words of a query count.',
     async check(subject) {
       const words = Array.from({ length: 70 }, (_, number) => `word${number}`);
       const events = words.map((word) => said(word, word));
@@ -152,7 +152,7 @@ export const wordRules: readonly MemoryRule[] = [
   },
   {
     id: 'word.bad-query-refused',
-    title: 'A query that is no text is refused.',
+    title: 'A query that is not a string is refused.',
     async check({ service, expect }) {
       for (const query of [undefined, null, 1, {}, ['owl']]) {
         const search = service.searchMemory({ ...OWNER, query: query as string });

@@ -6,7 +6,7 @@ import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent 
 export const appendConcurrencyRules: readonly SessionRule[] = [
   {
     id: 'append.catches-up',
-    title: 'A session object that is behind what is stored gets every event and key it lacks, in order.',
+    title: 'An append through an outdated session object adds the missing events and state to it, in order.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const writer = await service.createSession({ ...KEY, state: { first: 1 } });
@@ -28,7 +28,8 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.repeated',
-    title: 'An append that is repeated, because its answer was lost, shows its event and its state, temp: keys too.',
+    title:
+      'Repeating an append whose answer was lost updates the session object with its event and state, including temp: keys.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -43,7 +44,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.windowed-session',
-    title: 'Appending to a session that was read with a window adds to the window.',
+    title: 'An append to a session object that was read with a window adds its event behind the window.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -58,7 +59,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.concurrent',
-    title: 'Of many concurrent appends without a lease none is lost, none doubled, and no state either.',
+    title: 'Concurrent appends without a lease are each stored once, with their state.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -79,7 +80,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.one-object-concurrently',
-    title: 'Concurrent appends through one session object leave it with every event once, in the stored order.',
+    title: 'Concurrent appends through one session object leave every event in it once, in the stored order.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -99,7 +100,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
   },
   {
     id: 'append.lease-of-another-session',
-    title: 'A lease of one session does not write to another.',
+    title: 'An append under the lease of another session is StaleWriterError.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

@@ -39,7 +39,7 @@ const RICH_EVENT = {
 export const appendRules: readonly SessionRule[] = [
   {
     id: 'append.returns-stored',
-    title: 'An append returns the event as it is stored, and every field comes back as it was, unknown ones too.',
+    title: 'An append returns the stored event, and every field is read back unchanged, including unknown ones.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -50,7 +50,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.sealed',
-    title: 'Writing to an event that was appended, returned or read changes nothing stored.',
+    title: 'Changing an event that was appended, returned or read does not change the stored one.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -114,7 +114,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.update-time',
-    title: 'lastUpdateTime is the time of the last append, in seconds, and of nothing else.',
+    title: 'lastUpdateTime is the time of the last append in seconds; leases do not change it.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -130,7 +130,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.partial-not-stored',
-    title: 'A partial event is returned untouched and changes nothing.',
+    title: 'A partial event is returned unchanged and is not stored.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -143,7 +143,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.duplicate-id',
-    title: 'Appending an id that the session has is a no-op that returns the stored event.',
+    title: 'Appending an event whose id the session has returns the stored event and changes nothing.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -169,7 +169,7 @@ export const appendRules: readonly SessionRule[] = [
   },
   {
     id: 'append.missing-session',
-    title: 'Appending to a session that does not exist, or not any more, is SessionNotFoundError and makes nothing.',
+    title: 'Appending to a session that does not exist or was deleted is SessionNotFoundError and creates nothing.',
     async check({ service, expect }) {
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);

@@ -27,7 +27,8 @@ const ODD_IDS: readonly string[] = [
 export const appendValueRules: readonly SessionRule[] = [
   {
     id: 'append.values-kept',
-    title: 'JSON values in an event come back as they were: odd keys, unicode, nulls, nested, empty; -0 is 0.',
+    title:
+      'JSON values in an event are read back unchanged: any keys, Unicode, null, nested and empty values; -0 becomes 0.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -49,7 +50,7 @@ export const appendValueRules: readonly SessionRule[] = [
   },
   {
     id: 'append.odd-ids',
-    title: 'Event ids are data: any well-formed text without NUL up to 256 bytes is an id of its own.',
+    title: 'Any well-formed text of up to 256 bytes without NUL is an event id.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -65,7 +66,7 @@ export const appendValueRules: readonly SessionRule[] = [
   },
   {
     id: 'append.artifact-delta',
-    title: 'artifactDelta is stored with its event, changes no state, and is not there when the append is refused.',
+    title: 'artifactDelta is stored with its event, changes no state, and is not stored when the append is refused.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -83,7 +84,7 @@ export const appendValueRules: readonly SessionRule[] = [
   },
   {
     id: 'append.ids-of-one-session',
-    title: 'An event id belongs to one session: others, of any user and app, may have an event of the same id.',
+    title: 'Event ids are unique within a session only: other sessions may have an event of the same id.',
     async check(subject) {
       const { service, expect } = subject;
       const keys = [KEY, OTHER_KEY, { ...KEY, userId: 'somebody' }, { ...KEY, appName: 'another app' }];

@@ -7,7 +7,7 @@ import { appendTimes, gives, namesIn, type TimedEvent, timedEvent, withTimes } f
 export const compactionWindowRules: readonly SessionRule[] = [
   {
     id: 'window.since-compaction',
-    title: 'sinceCompaction gives the compaction and the events later than the end of what it covers.',
+    title: 'sinceCompaction returns the compaction and the events later than the end of its range.',
     async check(subject) {
       const session = await withTimes(subject, [1, 2, 2, 2.5, [4, 2], 5, 4]);
       await gives(subject, { sinceCompaction: true }, [4, 5, 6, 7]);
@@ -20,7 +20,7 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.without-compaction',
-    title: 'sinceCompaction gives all events of a session that has no compaction.',
+    title: 'sinceCompaction returns all events of a session without a compaction.',
     async check(subject) {
       await withTimes(subject, [3, 1, 2, -5]);
       await gives(subject, { sinceCompaction: true }, [1, 2, 3, 4]);
@@ -29,7 +29,8 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.several-compactions',
-    title: 'Of several compactions all are given, and the latest end counts, whichever of them came last.',
+    title:
+      'sinceCompaction returns all compactions and the events after the latest end of their ranges, in whatever order they were appended.',
     async check(subject) {
       const session = await withTimes(subject, [1, 2, [3, 2], 4, 5]);
       await gives(subject, { sinceCompaction: true }, [3, 4, 5]);
@@ -43,7 +44,7 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.compaction-unordered-times',
-    title: 'sinceCompaction looks at the times of events, not at their places: also where times are out of order.',
+    title: 'sinceCompaction compares the times of events and not their positions, also when times are out of order.',
     async check(subject) {
       const session = await withTimes(subject, [9, 1, 8, [3, 5], 2, 6, 4, [0, 1], 5]);
       await gives(subject, { sinceCompaction: true }, [1, 3, 4, 6, 8]);
@@ -53,7 +54,7 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.compaction-outside',
-    title: 'A compaction counts also where the other conditions leave it out.',
+    title: 'A compaction outside the other conditions of a window still limits sinceCompaction.',
     async check(subject) {
       await withTimes(subject, [1, 2, [3, 1.5], 4, 5]);
       await gives(subject, { sinceCompaction: true, afterSeq: 3 }, [4, 5]);
@@ -65,7 +66,7 @@ export const compactionWindowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.every-combination',
-    title: 'Every combination of conditions gives the events that meet all of them, and of these the newest.',
+    title: 'Every combination of window conditions returns the newest of the events that meet all of them.',
     async check(subject) {
       await everyCombination(subject, [1, 2, 3, [4, 2], 5, 6, [7, 5], 8]);
       await subject.service.deleteSession(KEY);

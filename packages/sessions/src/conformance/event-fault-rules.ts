@@ -10,8 +10,7 @@ import type { SessionRule } from './session-rule.ts';
 export const eventFaultRules: readonly SessionRule[] = [
   {
     id: 'append.faulty-refused',
-    title:
-      'An event with a field of another type than it must be is refused with InvalidEventError, and nothing is stored.',
+    title: 'Appending an event with a field of the wrong type is InvalidEventError, and nothing is stored.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -31,7 +30,7 @@ export const eventFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.faulty-refused',
-    title: 'An import with an event that an append refuses is refused with InvalidRequestError, and nothing is stored.',
+    title: 'An import of an event that an append refuses is InvalidRequestError, and nothing is stored.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
@@ -57,7 +56,7 @@ export const eventFaultRules: readonly SessionRule[] = [
   {
     id: 'import.as-appended',
     title:
-      'An import stores of an event what an append stores: every field, also unknown ones, but known ones that are null.',
+      'An import stores the fields of an event that an append stores: all, including unknown ones, except known ones that are null.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

@@ -10,7 +10,7 @@ const ORDERS = ['asc', 'desc'] as const;
 export const eventPageRules: readonly SessionRule[] = [
   {
     id: 'events.pages',
-    title: 'Pages follow each other without gap or repetition, in either order, and the last has no cursor.',
+    title: 'Consecutive pages have every event once, in either order, and the last page has no cursor.',
     async check(subject) {
       await withTimes(subject, [3, 1, 2, [9, 2], 5, 4, 6]);
       const names = ['1', '2', '3', '4', '5', '6', '7'];
@@ -33,7 +33,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.whole',
-    title: 'Listed events are whole, as getSession gives them.',
+    title: 'Listed events equal those of getSession.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -55,7 +55,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.limit',
-    title: 'A page has 100 events unless asked; any positive limit is taken, and 1,000 is the most it gives.',
+    title: 'A page has 100 events by default, and at most 1,000 whatever the limit.',
     async check(subject) {
       await importEvents(subject, KEY, 1001);
       const sizes = async (request: Partial<ListEventsRequest>) =>
@@ -70,7 +70,8 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.while-appending',
-    title: 'What is appended between pages comes last in asc and not at all in desc; the others are seen once.',
+    title:
+      'Events that are appended between two pages are listed last in asc and not in desc; the others are listed once.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -95,7 +96,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.missing-session',
-    title: 'Listing the events of a session that does not exist, or not any more, is SessionNotFoundError.',
+    title: 'Listing the events of a session that does not exist or was deleted is SessionNotFoundError.',
     async check({ service, expect }) {
       await expect.rejects('listing what never was', service.listEvents(KEY), SessionNotFoundError);
       const session = await service.createSession(KEY);
@@ -110,7 +111,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.made-anew',
-    title: 'The next page of a session that was deleted and made anew is SessionNotFoundError.',
+    title: 'The next page of a session that was deleted and created again is SessionNotFoundError.',
     async check({ service, expect }) {
       for (const order of ORDERS) {
         const session = await service.createSession(KEY);
@@ -128,7 +129,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.bad-cursor-refused',
-    title: 'A cursor that no page of this order gave is refused.',
+    title: 'A cursor that no page of this order returned is InvalidRequestError.',
     async check({ service, expect }) {
       const session = await service.createSession(KEY);
       await service.createSession(OTHER_KEY);
@@ -160,7 +161,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.bad-limit-refused',
-    title: 'A limit that is no positive integer, or an order that is none, is refused.',
+    title: 'A limit that is not a positive integer and an unknown order are InvalidRequestError.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
@@ -172,7 +173,7 @@ export const eventPageRules: readonly SessionRule[] = [
   },
   {
     id: 'events.own-copy',
-    title: 'A page is the caller’s own: changing it changes nothing stored.',
+    title: 'Changing a page does not change the stored events.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

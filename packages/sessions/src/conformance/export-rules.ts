@@ -11,7 +11,7 @@ export const exportRules: readonly SessionRule[] = [
   {
     id: 'export.records',
     title:
-      'An export is a header with the state, the events in append order, the tool calls, and an end with the counts.',
+      'An export has a header with the state, the events in append order, the tool calls, and an end with the counts.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada' } });
@@ -50,7 +50,8 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.initial-state',
-    title: 'The initial state is that of the creation, whatever became of it, and of this session only.',
+    title:
+      'The exported initial state is the state that the session was created with, without that of the user and the app.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { kept: 1, changed: { a: [1] }, removed: null, 'user:name': 'Ada', 'app:motto': 'go', 'temp:x': 1 };
@@ -69,7 +70,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.one-moment',
-    title: 'An export is of the moment of its first record: what is written while it is read is not in it.',
+    title: 'An export is a snapshot of the time of its first record: later writes are not in it.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { count: 0 } });
@@ -91,7 +92,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.beside-a-writer',
-    title: 'An export beside a writer is of one moment: its state, its events and its tool calls belong together.',
+    title: 'The state, events and tool calls of an export are of one time, also while another caller writes.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { count: 0 } });
@@ -127,7 +128,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.missing-session',
-    title: 'Exporting a session that does not exist, or not any more, is SessionNotFoundError.',
+    title: 'Exporting a session that does not exist or was deleted is SessionNotFoundError.',
     async check({ service, expect }) {
       await expect.rejects('the export of what never was', exportAll(service, KEY), SessionNotFoundError);
       await service.createSession(KEY);
@@ -137,7 +138,8 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.deleted-midway',
-    title: 'An export whose session is deleted before its events were read is SessionNotFoundError, made anew or not.',
+    title:
+      'An export is SessionNotFoundError if the session is deleted before its events were read, even if it was created again.',
     async check(subject) {
       const { service, expect } = subject;
       for (const isMadeAnew of [false, true]) {
@@ -153,7 +155,7 @@ export const exportRules: readonly SessionRule[] = [
   },
   {
     id: 'export.own-copy',
-    title: 'What an export gives is the caller’s own: changing it changes nothing stored.',
+    title: 'Changing exported records does not change the stored session.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { list: [1], 'app:list': [1], 'user:list': [1] };

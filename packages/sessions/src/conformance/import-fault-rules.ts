@@ -19,8 +19,8 @@ const [HEADER, FIRST, SECOND, LEDGER, END] = GOOD as [
 /** Rules about the records that an import refuses. */
 export const importFaultRules: readonly SessionRule[] = [
   {
-    id: 'import.cut-off-refused',
-    title: 'Records that were cut off anywhere are refused, and nothing is changed.',
+    id: 'import.truncated-refused',
+    title: 'Records without their end are InvalidRequestError, wherever they stop, and nothing is stored.',
     async check(subject) {
       for (let count = 0; count < GOOD.length; count++) {
         await refuses(subject, `the first ${count} records`, GOOD.slice(0, count));
@@ -30,7 +30,7 @@ export const importFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.order-refused',
-    title: 'Records that are out of order, or come twice, are refused, and nothing is changed.',
+    title: 'Records that are out of order or repeated are InvalidRequestError, and nothing is stored.',
     async check(subject) {
       const faults: Readonly<Record<string, readonly SessionRecord[]>> = {
         'no header': [FIRST, SECOND, LEDGER, END],
@@ -49,7 +49,7 @@ export const importFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.counts-refused',
-    title: 'Records of which some are missing are refused, and nothing is changed.',
+    title: 'Records that do not match the counts of their end are InvalidRequestError, and nothing is stored.',
     async check(subject) {
       await refuses(subject, 'an event is missing', [HEADER, FIRST, LEDGER, END]);
       await refuses(subject, 'a tool call is missing', [HEADER, FIRST, SECOND, END]);
@@ -68,7 +68,7 @@ export const importFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.bad-header-refused',
-    title: 'A header of another version, or with state that cannot be, is refused, and nothing is changed.',
+    title: 'A header of another version or with invalid state is InvalidRequestError, and nothing is stored.',
     async check(subject) {
       const faults: Readonly<Record<string, object>> = {
         'a later version': { version: 2 },
@@ -98,7 +98,7 @@ export const importFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.bad-records-refused',
-    title: 'A record that no export gives is refused, and nothing is changed.',
+    title: 'An invalid record is InvalidRequestError, and nothing is stored.',
     async check(subject) {
       const { actions } = ONE;
       const events: Readonly<Record<string, unknown>> = {
@@ -153,7 +153,7 @@ export const importFaultRules: readonly SessionRule[] = [
   },
   {
     id: 'import.source-error',
-    title: 'An error of the records’ own ends the import with that error, and nothing is changed.',
+    title: 'An error that the records throw is rethrown, and nothing is stored.',
     async check(subject) {
       const { service, expect } = subject;
       const reason = new TypeError('the source broke');

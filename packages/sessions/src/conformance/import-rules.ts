@@ -20,7 +20,7 @@ const CALL: ToolLedgerEntry = {
 export const importRules: readonly SessionRule[] = [
   {
     id: 'import.lossless',
-    title: 'Reading an imported session gives what was exported: state, events, order, times and tool calls.',
+    title: 'An imported session has the exported state, events, order, times and tool calls.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await writeRichSession(subject, KEY);
@@ -37,7 +37,7 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.exports-the-same',
-    title: 'The export of an imported session is the export that was imported.',
+    title: 'The export of an imported session equals the export that was imported.',
     async check(subject) {
       const { service, expect } = subject;
       await writeRichSession(subject, KEY);
@@ -49,7 +49,7 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.returns-session',
-    title: 'An import returns the session as it is read, and it can be appended to.',
+    title: 'An import returns the stored session, which can be appended to.',
     async check(subject) {
       const { service, expect } = subject;
       const records = recordsOf({ state: { list: [1] } }, [sampleEvent('one'), sampleEvent('two')]);
@@ -66,7 +66,7 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.names',
-    title: 'A session is imported under its own names, and each can be another one.',
+    title: 'A session is imported under its exported app, user and id unless the request names others.',
     async check(subject) {
       const { service, expect } = subject;
       const records = recordsOf({}, [sampleEvent('one')]);
@@ -88,7 +88,7 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.existing-refused',
-    title: 'An import under a key that is taken is SessionAlreadyExistsError and changes nothing, in no scope.',
+    title: 'An import under a key that is in use is SessionAlreadyExistsError and changes no state in any scope.',
     async check(subject) {
       const { service, expect } = subject;
       await writeRichSession(subject, KEY);
@@ -101,7 +101,7 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.one-wins',
-    title: 'Of several imports under one key at once, one succeeds, as a whole.',
+    title: 'Of concurrent imports under one key, one is stored completely and the others are refused.',
     async check(subject) {
       const { service, expect } = subject;
       const names = ['a', 'b', 'c', 'd'];
@@ -123,7 +123,8 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.shared-state',
-    title: 'Of the app’s and the user’s state an import writes the keys that are not there, null counting as there.',
+    title:
+      'An import writes only those keys of the app’s and the user’s state that are absent; a key with null is present.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession({ ...OTHER_KEY, state: { 'user:name': 'Grace', 'app:motto': null, own: 'other' } });
@@ -136,7 +137,8 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.goes-on',
-    title: 'An imported session goes on like any other: appends, duplicates, leases, tool calls, windows, listings.',
+    title:
+      'An imported session behaves like any other in appends, duplicates, leases, tool calls, windows and listings.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const events = [timedEvent('1', 1), timedEvent('2', 3), timedEvent('3', [4, 2]), timedEvent('4', 2)];
@@ -166,7 +168,8 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.time-ahead',
-    title: 'A session that was last updated by a clock that is ahead was updated now, and its leases run out like any.',
+    title:
+      'A last update time in the future is imported as the current time, and leases of that session expire as usual.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const lastUpdateTime = platform.now() / 1000 + 86_400;
@@ -183,7 +186,8 @@ export const importRules: readonly SessionRule[] = [
   },
   {
     id: 'import.made-anew',
-    title: 'An import under the key of a deleted session is a new session: old leases and session objects stay dead.',
+    title:
+      'An import under the key of a deleted session is a new session: its old leases and session objects stay invalid.',
     async check(subject) {
       const { service, expect } = subject;
       const old = await service.createSession(KEY);

@@ -13,7 +13,7 @@ export const leaseLineRules: readonly SessionRule[] = [
   {
     id: 'queue.bounded',
     title:
-      'A thousand wait for a session; the next is SessionBusyError at once, and there is room again when one has left.',
+      'At most 1,000 callers wait for a session; the next one gets SessionBusyError at once, until one of them has left.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -39,7 +39,7 @@ export const leaseLineRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.fair-between-services',
-    title: 'Those who wait in several services over one storage get the session in the order in which they asked.',
+    title: 'Callers that wait in several services over one storage get the session in the order of their requests.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const other = await subject.another();
@@ -79,7 +79,8 @@ export const leaseLineRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.rejects-behind-others',
-    title: 'reject fails while somebody waits, in whatever service, and interrupt does not wait for them.',
+    title:
+      'reject fails while a caller of any service waits, and interrupt takes the session before all callers that wait.',
     async check(subject) {
       const { service, expect } = subject;
       const other = await subject.another();
@@ -100,7 +101,7 @@ export const leaseLineRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.place-given-up',
-    title: 'One who gave up in one service holds up nobody in another.',
+    title: 'A caller that gave up waiting in one service does not delay callers of another.',
     async check(subject) {
       const { service, expect } = subject;
       const other = await subject.another();

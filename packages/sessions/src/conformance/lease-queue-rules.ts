@@ -7,7 +7,7 @@ import { watch } from './watched-promise.ts';
 export const leaseQueueRules: readonly SessionRule[] = [
   {
     id: 'queue.waits',
-    title: 'queue, which is the default, waits until the session is free.',
+    title: 'queue, the default, waits until the session is free.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -23,7 +23,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.in-order',
-    title: 'Those who wait in one process get the session in the order in which they asked, one at a time.',
+    title: 'Callers that wait in one process get the session one at a time, in the order of their requests.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -46,7 +46,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.not-overtaken',
-    title: 'Whoever comes when the session was just released does not overtake those who wait.',
+    title: 'A caller that asks right after a release does not get the session before those that wait.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -67,7 +67,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.times-out',
-    title: 'queue gives up with a retryable SessionBusyError when waitMs are over, and not before.',
+    title: 'queue rejects with a retryable SessionBusyError after waitMs, and not before.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -85,7 +85,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.default-wait',
-    title: 'queue waits 60 seconds unless another time is asked for.',
+    title: 'queue waits 60 seconds by default.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -100,7 +100,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.gets-expired',
-    title: 'One who waits gets the session when the lease before expires, and not while it is renewed.',
+    title: 'A caller that waits gets the session when the previous lease expires, and not while that is renewed.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -117,7 +117,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.abort',
-    title: 'The abort signal ends the wait with RunAbortedError, and those behind move up.',
+    title: 'The abort signal ends a wait with RunAbortedError, and the callers behind it move up.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -139,7 +139,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.timeout-leaves-line',
-    title: 'One who gave up after waitMs gets nothing later: those behind do.',
+    title: 'A caller whose waitMs are over does not get the session later; the next one does.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -156,7 +156,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.interrupt',
-    title: 'interrupt takes the session at once, before all who wait; they wait for the new owner.',
+    title: 'interrupt takes the session at once, before all callers that wait; they then wait for the new owner.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -173,7 +173,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.session-deleted',
-    title: 'Those who wait for a session that is deleted get SessionNotFoundError.',
+    title: 'A caller that waits for a session gets SessionNotFoundError when the session is deleted.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -189,7 +189,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.sessions-apart',
-    title: 'A line for one session keeps nobody from another.',
+    title: 'Callers that wait for one session do not delay those of another.',
     async check(subject) {
       const { service, expect } = subject;
       for (const key of [KEY, OTHER_KEY]) await service.createSession(key);

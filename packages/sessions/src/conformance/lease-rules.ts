@@ -7,7 +7,7 @@ import { idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent } from './s
 export const leaseRules: readonly SessionRule[] = [
   {
     id: 'lease.names-its-session',
-    title: 'A lease names its session and lasts 30 seconds unless another time is asked for.',
+    title: 'A lease names its session and lasts 30 seconds by default.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -20,7 +20,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.epoch-grows',
-    title: 'Every lease of a session has a higher epoch than all before it.',
+    title: 'Every lease of a session has a higher epoch than all leases before it.',
     async check({ service, platform, expect }) {
       await service.createSession(KEY);
       const epochs: number[] = [];
@@ -39,7 +39,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.plain-data',
-    title: 'A lease is plain data: a copy of it that went through JSON is as good.',
+    title: 'A lease is plain data: a copy of it as JSON works like the lease itself.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -57,7 +57,7 @@ export const leaseRules: readonly SessionRule[] = [
   {
     id: 'lease.fencing',
     title:
-      'The former owner’s writes fail once the session was taken over, and change nothing; the new owner’s succeed.',
+      'Writes under a lease are StaleWriterError once another lease was granted, and change nothing; writes under the new lease succeed.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -73,7 +73,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.released-is-stale',
-    title: 'A released lease writes no more, though nobody has taken the session since.',
+    title: 'A write under a released lease is StaleWriterError, even if no other lease was granted since.',
     async check(subject) {
       const { service } = subject;
       await service.createSession(KEY);
@@ -84,7 +84,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.stale-release-is-no-op',
-    title: 'Releasing a lease that is no longer the session’s frees nothing, and is no error.',
+    title: 'Releasing a lease that no longer holds its session is a no-op.',
     async check({ service, expect }) {
       const session = await service.createSession(KEY);
       const old = await service.acquireLease(KEY);
@@ -98,7 +98,8 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.reject',
-    title: 'reject fails at once while the session is held, with a retryable error, and succeeds when it is not.',
+    title:
+      'reject fails at once with a retryable SessionBusyError while the session is held, and succeeds when it is free.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, onBusy: 'reject' });
@@ -111,7 +112,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.missing-session',
-    title: 'A lease of a session that does not exist is SessionNotFoundError, whatever is to be done when it is busy.',
+    title: 'Acquiring a lease of a session that does not exist is SessionNotFoundError, for every onBusy.',
     async check({ service, expect }) {
       for (const onBusy of ['queue', 'reject', 'interrupt'] as const) {
         await expect.rejects(onBusy, service.acquireLease({ ...KEY, onBusy }), SessionNotFoundError);
@@ -121,7 +122,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.dies-with-session',
-    title: 'A lease of a deleted session is dead, also for a session made anew under its key.',
+    title: 'A lease of a deleted session is stale, also for a new session of the same key.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -145,7 +146,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.one-session-only',
-    title: 'A lease holds one session: others are free.',
+    title: 'A lease holds one session and no other.',
     async check({ service, expect }) {
       const keys = [OTHER_KEY, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
       for (const key of [KEY, ...keys]) await service.createSession(key);
@@ -159,7 +160,7 @@ export const leaseRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.append-without-lease',
-    title: 'An append without a lease leaves the session free, and other sessions are appended to meanwhile.',
+    title: 'An append without a lease leaves the session free, and appends to other sessions do not wait for it.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

@@ -7,7 +7,7 @@ import { idsOf, KEY, readSession, sampleEvent } from './samples.ts';
 export const leaseTimeRules: readonly SessionRule[] = [
   {
     id: 'lease.expiry',
-    title: 'A lease that is not renewed may be taken over when its time is up, and not before.',
+    title: 'A lease that is not renewed can be taken over once it has expired, and not before.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -21,7 +21,7 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.expired-still-writes',
-    title: 'A lease that expired writes as long as nobody else took the session or wrote to it.',
+    title: 'Writes under an expired lease succeed until another caller takes the session or writes to it.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -39,7 +39,7 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.append-renews',
-    title: 'Every append renews the lease for its whole time.',
+    title: 'Every append renews the lease for its ttlMs.',
     async check({ service, platform, expect }) {
       const session = await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
@@ -55,7 +55,7 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.renewal',
-    title: 'renewLease keeps the lease for another whole time.',
+    title: 'renewLease renews the lease for its ttlMs.',
     async check({ service, platform, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
@@ -69,7 +69,7 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'lease.bad-times-refused',
-    title: 'A ttlMs that is not positive is refused, and a waitMs that is negative or longer than a day.',
+    title: 'A ttlMs that is not positive and a waitMs that is negative or longer than a day are InvalidRequestError.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const ttlMs of [0, -1, Number.NaN, Infinity]) {
@@ -83,7 +83,7 @@ export const leaseTimeRules: readonly SessionRule[] = [
   },
   {
     id: 'import.lease-expires',
-    title: 'A lease of an imported session expires in its time, whenever the session says that it was updated last.',
+    title: 'A lease of an imported session expires after its ttlMs, whatever the session’s last update time.',
     async check({ service, platform, expect }) {
       const event = sampleEvent('one');
       const header = { type: 'session', version: 1, appName: 'app', userId: 'user', id: 'session' } as const;

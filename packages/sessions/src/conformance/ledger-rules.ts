@@ -29,7 +29,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.actions',
-    title: 'A finished call has what it changed and signalled, also one without a response.',
+    title: 'A finished call has its actions, with or without a response.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -55,7 +55,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.parts',
-    title: 'A finished call has the media of its response.',
+    title: 'A finished call has the parts of its response.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -76,7 +76,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.finished-stays',
-    title: 'A finished call stays as it is, whatever is recorded later.',
+    title: 'The entry of a finished call is not changed by later records.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -90,7 +90,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.without-response',
-    title: 'A finished call may have no response, and one that is recorded as finished only is there.',
+    title: 'A finished call may have no response, and may be recorded without a start.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -103,7 +103,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.order',
-    title: 'The calls of an invocation are listed in the order in which they started, whenever they ended.',
+    title: 'The calls of an invocation are listed in the order in which they started.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -125,7 +125,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.invocations-apart',
-    title: 'The same call id in another invocation or session is another call.',
+    title: 'Call ids are unique within an invocation of a session only.',
     async check({ service, expect }) {
       for (const key of [KEY, OTHER_KEY]) {
         await service.createSession(key);
@@ -152,7 +152,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.own-copy',
-    title: 'What is recorded and what is listed are copies.',
+    title: 'Changing a recorded or a listed entry does not change the stored one.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -166,7 +166,7 @@ export const ledgerRules: readonly SessionRule[] = [
   },
   {
     id: 'ledger.bad-entries-refused',
-    title: 'A call without ids, or whose response is not JSON, is refused.',
+    title: 'A call without ids or with a response that is not JSON is refused, and nothing is stored.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);

@@ -8,7 +8,7 @@ const OWNER = { appName: KEY.appName, userId: KEY.userId };
 export const listRules: readonly SessionRule[] = [
   {
     id: 'list.of-user',
-    title: 'A listing gives the sessions of that user in that app, or of the whole app when no user is named.',
+    title: 'A listing has the sessions of the user in the app, or of all users of the app if the request names none.',
     async check(subject) {
       const { service, platform, expect } = subject;
       for (const [appName, userId, sessionId] of [
@@ -27,7 +27,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.newest-first',
-    title: 'The session that was updated last comes first; a new session counts as updated when it was created.',
+    title: 'The session with the latest update is listed first; the creation of a session counts as an update.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const sessions: Session[] = [];
@@ -45,8 +45,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.tie-by-id',
-    title:
-      'Sessions updated at the same time are in the order of their ids, and then of their user ids, by code points.',
+    title: 'Sessions of the same update time are ordered by session id and then by user id, by code points.',
     async check(subject) {
       const { service, expect } = subject;
       const expected = ['10', '9', 'B', 'a', 'ab', 'b', 'é', '\ufb01', '🧵', '🧵 2'];
@@ -65,7 +64,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.paging',
-    title: 'Pages follow each other without gap or repetition, and the last has no cursor.',
+    title: 'Consecutive pages have every session once, and the last page has no cursor.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const expected: string[] = [];
@@ -90,7 +89,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.limit',
-    title: 'A page has at most limit sessions; any positive limit is taken, and 1,000 is the most it gives.',
+    title: 'A page has at most limit sessions, and at most 1,000 whatever the limit.',
     async check({ service, expect }) {
       for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
       for (const [limit, count] of [
@@ -107,7 +106,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.default-limit',
-    title: 'Without a limit a page has 1,000 sessions.',
+    title: 'A page has up to 1,000 sessions by default.',
     async check(subject) {
       const { service, expect } = subject;
       for (const index of Array.from({ length: 1001 }).keys()) {
@@ -121,7 +120,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.stable-under-inserts',
-    title: 'Sessions that come or go between pages neither repeat nor hide the others.',
+    title: 'Sessions that are created, updated or deleted between two pages neither repeat nor hide others.',
     async check({ service, platform, expect }) {
       const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
       for (const sessionId of ids.toReversed()) {
@@ -142,7 +141,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.merged-state',
-    title: 'Listed sessions have their merged state, and it is the caller’s own.',
+    title: 'Listed sessions have their merged state, and changing it does not change the stored one.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const shared = { 'user:name': 'Ada', 'app:list': [1] };
@@ -165,7 +164,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.no-events',
-    title: 'Listed sessions have no events, but everything else that getSession gives.',
+    title: 'Listed sessions equal those of getSession, without events.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -178,7 +177,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.bad-cursor-refused',
-    title: 'A cursor that no listing gave is refused.',
+    title: 'A cursor that no listing returned is InvalidRequestError.',
     async check({ service, expect }) {
       for (const sessionId of ['a', 'b', 'c']) await service.createSession({ ...KEY, sessionId });
       const { nextCursor } = await service.listSessions({ ...OWNER, limit: 1 });
@@ -203,7 +202,7 @@ export const listRules: readonly SessionRule[] = [
   },
   {
     id: 'list.bad-limit-refused',
-    title: 'A limit that is no positive integer is refused.',
+    title: 'A limit that is not a positive integer is InvalidRequestError.',
     async check({ service, expect }) {
       for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
         const listing = service.listSessions({ ...OWNER, limit });

@@ -7,7 +7,7 @@ import type { SessionRule } from './session-rule.ts';
 export const openRunClaimRules: readonly SessionRule[] = [
   {
     id: 'open.attempts',
-    title: 'Every begin of the same run counts as an attempt, and nothing else does.',
+    title: 'Every begin of the same run counts as one attempt, and nothing else counts.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -29,8 +29,7 @@ export const openRunClaimRules: readonly SessionRule[] = [
   },
   {
     id: 'open.uncounted',
-    title:
-      'A lease that is released uncounted leaves its run open and is no attempt, however often; others stay counted.',
+    title: 'Releasing a lease with leaveOpen uncounted leaves its run open and takes back one attempt, each time.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -49,7 +48,7 @@ export const openRunClaimRules: readonly SessionRule[] = [
   },
   {
     id: 'open.lease-for-no-run',
-    title: 'A lease for no run leaves the open run as it is, and so does its release.',
+    title: 'Acquiring and releasing a lease without a run does not change the open run.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);

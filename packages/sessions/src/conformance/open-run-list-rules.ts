@@ -10,7 +10,7 @@ export const openRunListRules: readonly SessionRule[] = [
   {
     id: 'open.held-until',
     title:
-      'A listed run says until when somebody holds its session, which every renewal puts off; else that time has come.',
+      'heldUntilMs of a listed run is the time at which the lease of its session expires, and is not in the future if there is none.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -34,7 +34,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.of-app',
-    title: 'A listing gives the open runs of all users of that app, and of no other app.',
+    title: 'A listing has the open runs of all users of the app, and of no other app.',
     async check(subject) {
       const { service, expect } = subject;
       await leaveRun(subject, KEY, 'e-1');
@@ -50,7 +50,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.order',
-    title: 'Open runs are in the order of their user ids and then of their session ids, by code points.',
+    title: 'Open runs are ordered by user id and then by session id, by code points.',
     async check(subject) {
       const { expect } = subject;
       const userIds = ['10', '9', 'B', 'a', 'ab', 'é', '\ufb01', '🧵'];
@@ -66,7 +66,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.paging',
-    title: 'Pages of open runs follow each other without gap or repetition, and the last has no cursor.',
+    title: 'Consecutive pages have every open run once, and the last page has no cursor.',
     async check(subject) {
       const { expect } = subject;
       const sessionIds = Array.from({ length: 6 }, (_, index) => `session ${index}`);
@@ -84,7 +84,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.default-limit',
-    title: 'Without a limit, and with a higher one, a page has 1,000 open runs.',
+    title: 'A page has up to 1,000 open runs by default, and at most that many whatever the limit.',
     async check(subject) {
       const { expect } = subject;
       for (const index of Array.from({ length: 1001 }).keys()) {
@@ -100,7 +100,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.stable-under-changes',
-    title: 'Runs that begin or end between pages neither repeat nor hide the others.',
+    title: 'Runs that begin or end between two pages neither repeat nor hide others.',
     async check(subject) {
       const { service, expect } = subject;
       for (const sessionId of ['b', 'd', 'f', 'h']) await leaveRun(subject, { ...KEY, sessionId }, 'e-1');
@@ -118,7 +118,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.bad-cursor-refused',
-    title: 'A cursor that no listing of open runs gave is refused.',
+    title: 'A cursor that no listing of open runs returned is InvalidRequestError.',
     async check(subject) {
       const { service, expect } = subject;
       for (const sessionId of ['a', 'b', 'c']) await leaveRun(subject, { ...KEY, sessionId }, 'e-1');
@@ -136,7 +136,7 @@ export const openRunListRules: readonly SessionRule[] = [
   },
   {
     id: 'open.bad-limit-refused',
-    title: 'A limit of open runs that is no positive integer is refused.',
+    title: 'A limit of open runs that is not a positive integer is InvalidRequestError.',
     async check({ service, expect }) {
       for (const limit of [0, -1, 1.5, Number.NaN, Infinity]) {
         const listing = service.listOpenRuns({ appName, limit });

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 export const openRunRules: readonly SessionRule[] = [
   {
     id: 'open.begins-with-run',
-    title: 'A run that begins is the open run of its session, and says whether it can be resumed.',
+    title: 'A run that begins is the open run of its session, with its resumable.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -27,7 +27,8 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.lease-names-run',
-    title: 'A lease names the run that it was taken for, however it was got, and no run when it was taken for none.',
+    title:
+      'A lease has the invocationId of the run that it was granted for, and none if it was acquired without a run.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -43,7 +44,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.release-ends',
-    title: 'Releasing the lease ends the run, also when the lease has expired.',
+    title: 'Releasing the lease of a run ends the run, also after the lease has expired.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -60,7 +61,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.left-open',
-    title: 'A lease that is released to leave its run open lets others in, and the run stays.',
+    title: 'Releasing a lease with leaveOpen frees the session and leaves the run open.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -71,7 +72,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.outlives-lease',
-    title: 'A run whose lease runs out stays open.',
+    title: 'A run stays open when its lease expires.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -82,7 +83,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.append-without-lease',
-    title: 'An append without a lease leaves the open run as it is, after a lease that was released or that expired.',
+    title: 'An append without a lease does not change the open run, after its lease was released or has expired.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -97,7 +98,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.stale-release',
-    title: 'Releasing a lease that is no longer the session’s ends no run, and gives back no attempt.',
+    title: 'Releasing a stale lease does not end the open run and takes back no attempt.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -114,7 +115,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.gone-with-session',
-    title: 'Deleting a session ends its open run, also for a session made anew under its key.',
+    title: 'Deleting a session removes its open run, also for a new session of the same key.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -131,7 +132,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.not-exported',
-    title: 'An exported session goes without its open run, and an imported one has none.',
+    title: 'An export has no open run, and neither has an imported session.',
     async check(subject) {
       const { service, expect } = subject;
       await appendAll(service, await service.createSession(KEY), ['one']);
@@ -145,7 +146,7 @@ export const openRunRules: readonly SessionRule[] = [
   },
   {
     id: 'open.bad-run-id-refused',
-    title: 'A run whose id is empty, over-long or holds NUL is refused.',
+    title: 'A run with an id that is empty, longer than 256 bytes or contains NUL is InvalidRequestError.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);

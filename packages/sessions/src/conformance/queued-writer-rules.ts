@@ -7,7 +7,8 @@ import { watch } from './watched-promise.ts';
 export const queuedWriterRules: readonly SessionRule[] = [
   {
     id: 'queue.append-waits',
-    title: 'An append without a lease waits its turn as a run does, and sees what was written before it.',
+    title:
+      'An append without a lease waits in line like a run, and its session object gets the events stored before it.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -26,7 +27,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.append-gives-up',
-    title: 'An append without a lease is SessionBusyError when the session stays held for 60 seconds.',
+    title: 'An append without a lease is SessionBusyError after 60 seconds if the session stays held.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -41,7 +42,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
   },
   {
     id: 'queue.mutual-exclusion',
-    title: 'Runs that read, think and write under leases lose nothing and are never interleaved.',
+    title: 'Concurrent runs that read and write under leases lose no event and are never interleaved.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession({ ...KEY, state: { count: 0 } });

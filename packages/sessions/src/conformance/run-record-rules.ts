@@ -50,7 +50,7 @@ async function expectRefused<T extends EventloomError>(
 export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.unfinished-refused',
-    title: 'A run of a session that has another open run is UnfinishedRunError with that run, and changes nothing.',
+    title: 'Beginning a run is UnfinishedRunError with the session’s other open run, and changes nothing.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -76,7 +76,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.unfinished-waits',
     title:
-      'A run waits for the session first, and is refused when the other run is left open, and begins when it ends.',
+      'A run that waits for a session begins when the other run has ended, and is UnfinishedRunError when that was left open.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -98,7 +98,8 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.unfinished-interrupt',
-    title: 'A run that would interrupt another one is refused at once, and the other one keeps the session.',
+    title:
+      'A run with onBusy interrupt is UnfinishedRunError at once while another run is open, and that run keeps the session.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -113,7 +114,8 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.request-known',
-    title: 'A second run with a request id is RequestKnownError with the first one, at once, and changes nothing.',
+    title:
+      'A second run with the same request id is RequestKnownError with the first run, at once, and changes nothing.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -140,7 +142,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.request-of-session',
-    title: 'A request id is known in its session only, and one that is no name is refused.',
+    title: 'A request id is known in its session only, and an invalid one is InvalidRequestError.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -157,7 +159,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.requests-at-once',
-    title: 'Of runs that begin with one request id at once, one begins and the others are told which.',
+    title: 'Of concurrent runs with one request id, one begins and the others are RequestKnownError with that run.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const other = await subject.another();
@@ -184,7 +186,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.continues',
-    title: 'A run that continues stays as resumable as it is while it is open, and says whether it was open.',
+    title: 'An open run that continues keeps its resumable, and wasOpen says whether the run was open.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -217,7 +219,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.continues-unknown',
-    title: 'A run that the session does not have cannot continue: RunNotFoundError at once, and nothing is changed.',
+    title: 'Continuing a run that the session does not have is RunNotFoundError at once, and changes nothing.',
     async check(subject) {
       const { service, expect } = subject;
       const run = { ...NEXT, continues: true, create: true, resumable: true, message: sampleEvent('two') };
@@ -240,7 +242,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.found',
-    title: 'A run is found by its id and by its request ids from its begin on, open or not, and no other is.',
+    title: 'findRun finds a run by its id and its request ids from its begin on, open or ended.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -278,7 +280,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-message-unknown',
-    title: 'A run whose message cannot be stored is not known, nor is its request.',
+    title: 'A run whose message cannot be stored is not recorded, and neither is its request.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -291,7 +293,8 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.forgotten',
-    title: 'What a live lease forgets with its release is not known any more, and its request can be used again.',
+    title:
+      'Releasing a live lease with forget removes the records of those runs and requests, and the request id can be used again.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -315,7 +318,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.end-recorded',
     title:
-      'The record of a run has how the run ended, and the number of its last event, from the release on that says so.',
+      'A run has the recorded outcome, with the number of the session’s last event, once its lease was released with an outcome.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -357,7 +360,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.end-kept',
     title:
-      'A run that is continued has no end while it is open, and the one from before when it is released without another.',
+      'A continued run has no end while it is open, and its previous end again when it is released without an outcome.',
     async check(subject) {
       const { service, expect } = subject;
       const endOf = async () => (await service.findRun({ ...KEY, id: 'e-1' }))?.end;
@@ -380,7 +383,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.gone-with-session',
-    title: 'Deleting a session removes its runs, also for a session made anew under its key.',
+    title: 'Deleting a session removes its runs, also for a new session of the same key.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -394,7 +397,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.imported',
-    title: 'An imported session knows the runs and the requests that its events name, and none of them is open.',
+    title: 'An imported session has the runs and the requests that its events name, and none of them is open.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

@@ -42,7 +42,7 @@ async function createWith(service: PromisedService, ...ids: readonly string[]) {
 export const runRules: readonly SessionRule[] = [
   {
     id: 'run.begins',
-    title: 'A run begins with the lease of its session, and with the session as it is stored, the message at its end.',
+    title: 'beginRun returns the lease and the stored session with the message as its last event.',
     async check(subject) {
       const { service, expect, platform } = subject;
       await createWith(service, 'one');
@@ -61,7 +61,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.begins-with-window',
-    title: 'A run reads the part that it asks for of the events before its message.',
+    title: 'beginRun reads the events before its message that the request selects.',
     async check({ service, expect }) {
       let session = await createWith(service, 'one', 'two', 'three');
       for (const [read, ids] of [
@@ -81,7 +81,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.begins-without-message',
-    title: 'A run without a message appends nothing.',
+    title: 'beginRun without a message appends nothing.',
     async check(subject) {
       const { service, expect } = subject;
       await createWith(service, 'one');
@@ -95,7 +95,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.missing-session',
-    title: 'A run of a session that does not exist is SessionNotFoundError, and creates none.',
+    title: 'beginRun is SessionNotFoundError for a session that does not exist, and creates none.',
     async check({ service, expect }) {
       for (const message of [undefined, sampleEvent('one')]) {
         await expect.rejects('a run', service.beginRun({ ...RUN, message, resumable: true }), SessionNotFoundError);
@@ -106,7 +106,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.creates',
-    title: 'With create, a session that does not exist is created, and one that does is taken as it is.',
+    title: 'beginRun with create creates a session that does not exist, and uses an existing one as it is.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession({ ...KEY, sessionId: 'earlier', state: { 'user:name': 'Ada' } });
@@ -122,7 +122,8 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.creates-once',
-    title: 'Of runs that create one session at once, one creates it, and each begins when the one before has ended.',
+    title:
+      'Of concurrent runs that create one session, one creates it, and each begins when the previous one has ended.',
     async check(subject) {
       const { service, expect, platform } = subject;
       const other = await subject.another();
@@ -153,7 +154,8 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.message-state',
-    title: 'The state of the message is written in its scopes, and its temp: keys are shown to the run only.',
+    title:
+      'The state of the message is written in its scopes, and its temp: keys are in the session object of the run only.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession({ ...KEY, state: { own: 1, gone: true, 'app:motto': 'go' } });
@@ -169,7 +171,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-message-new-session',
-    title: 'When the message of a run that creates its session cannot be stored, there is no session and no open run.',
+    title: 'beginRun with create creates no session and no open run if its message cannot be stored.',
     async check({ service, expect, maxBytes }) {
       const large = maxBytes === undefined ? [] : [stateEvent('large', { key: 'x'.repeat(maxBytes) })];
       const messages = [...BAD_MESSAGES, ...large.map((event) => [event, SizeLimitError] as const)];
@@ -182,7 +184,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-message',
-    title: 'When the message cannot be stored, the session is free, and its state and its open run are as they were.',
+    title: 'beginRun leaves the session free and its state and open run unchanged if its message cannot be stored.',
     async check(subject) {
       const { service, expect, maxBytes } = subject;
       await createWith(service, 'one');
@@ -200,7 +202,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-names',
-    title: 'A run whose names, ids or times make no sense is InvalidRequestError.',
+    title: 'beginRun with invalid names, ids or times is InvalidRequestError.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const bad of [
@@ -219,7 +221,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.same-message',
-    title: 'A message whose id is stored already is not appended again: the run gets the stored event.',
+    title: 'beginRun returns the stored event and appends nothing if the session has an event of the message’s id.',
     async check(subject) {
       const { service, expect } = subject;
       await createWith(service, 'one', 'two');
@@ -234,7 +236,8 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.message-time',
-    title: 'A message without a time gets that of its append, and none is dated within what compactions cover.',
+    title:
+      'A message with timestamp 0 gets the time of its append, and a message in a compacted time range is dated after the range.',
     async check(subject) {
       const { service, expect, platform } = subject;
       const session = await service.createSession(KEY);
@@ -273,7 +276,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.open',
-    title: 'A run is the open run of its session until it ends, and each begin of it counts as an attempt.',
+    title: 'A run is the open run of its session from its begin until its end.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const attempts = async () =>
@@ -292,7 +295,8 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.busy',
-    title: 'A run of a busy session waits, is refused with nothing appended, or takes the session over, as it asks.',
+    title:
+      'beginRun waits for a busy session, is SessionBusyError with nothing appended, or takes the session over, as onBusy says.',
     async check(subject) {
       const { service, expect, platform } = subject;
       await service.createSession(KEY);
@@ -318,7 +322,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends',
-    title: 'The end of a run appends its event, and frees the session.',
+    title: 'endRun appends its event and frees the session.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -336,7 +340,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-open',
-    title: 'A run that is left open stays the open run of its session, without its attempt where that does not count.',
+    title: 'endRun with leaveOpen leaves the run open, and with uncounted takes back its attempt.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       for (const [leaveOpen, attempts] of [
@@ -355,7 +359,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-without-event',
-    title: 'The end of a run without an event frees the session; under a lease that is over it is a no-op.',
+    title: 'endRun without an event frees the session, and is a no-op under a stale lease.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -369,7 +373,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-again',
-    title: 'The end of a run can be repeated: it returns the stored event, and the session stays its next holder’s.',
+    title: 'Repeating endRun returns the stored event and does not free the session of its next holder.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -390,7 +394,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-stale',
-    title: 'A run that lost its session appends no end, and does not free the session.',
+    title: 'endRun under a stale lease is StaleWriterError, appends nothing and does not free the session.',
     async check(subject) {
       const { service, expect } = subject;
       const { incarnation } = await service.createSession(KEY);
@@ -409,7 +413,7 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.bad-end',
-    title: 'When the last event cannot be stored, the session stays the run’s, and nothing is changed.',
+    title: 'endRun changes nothing and keeps the session held if its event cannot be stored.',
     async check(subject) {
       const { service, expect, maxBytes } = subject;
       await service.createSession(KEY);

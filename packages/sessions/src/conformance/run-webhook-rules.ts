@@ -31,7 +31,7 @@ async function only({ service, expect }: Subject): Promise<RunWebhook> {
 export const runWebhookRules: readonly SessionRule[] = [
   {
     id: 'webhook.listed',
-    title: 'A webhook is listed as it was stored, with no attempts, once its run has ended.',
+    title: 'A webhook is listed with 0 attempts once its run has ended.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
@@ -51,7 +51,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.of-run',
-    title: 'A webhook of a run that the session does not have is RunNotFoundError, and is not stored.',
+    title: 'Storing a webhook of a run that the session does not have is RunNotFoundError, and nothing is stored.',
     async check(subject) {
       const { service, expect } = subject;
       const put = (invocationId: string, key = KEY) =>
@@ -68,7 +68,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.replaced',
-    title: 'A run has one webhook for each URL: the last one that was stored, with no attempts.',
+    title: 'A webhook replaces the earlier one of the same run and URL, with 0 attempts.',
     async check(subject) {
       const { service, expect } = subject;
       await endedRun(subject, 'e-1', 'msg 1');
@@ -84,7 +84,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.order',
-    title: 'Webhooks are listed by when they are due, then by id, up to the limit; of one user when that is asked.',
+    title: 'Webhooks are listed by due time and then by id, up to the limit, and of one user if the request names one.',
     async check(subject) {
       const { service, expect } = subject;
       for (const id of ['c', 'a', 'b', 'd']) await endedRun(subject, `e-${id}`, id);
@@ -103,7 +103,8 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.changed-once',
-    title: 'A webhook is changed or removed only by one who knows how it is: of two, one does it.',
+    title:
+      'Of concurrent changes of a webhook one succeeds: a change is refused if the webhook was changed since it was listed.',
     async check(subject) {
       const { service, expect } = subject;
       await endedRun(subject, 'e-1', 'msg');
@@ -123,7 +124,7 @@ export const runWebhookRules: readonly SessionRule[] = [
   },
   {
     id: 'webhook.deleted',
-    title: 'The webhooks of a session go with it, and those of others stay.',
+    title: 'Deleting a session removes its webhooks and no others.',
     async check(subject) {
       const { service, expect } = subject;
       await endedRun(subject, 'e-1', 'msg 1');

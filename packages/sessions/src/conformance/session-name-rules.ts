@@ -35,7 +35,7 @@ const ODD_NAMES: readonly string[] = [
 export const sessionNameRules: readonly SessionRule[] = [
   {
     id: 'session.users-and-apps-apart',
-    title: 'The same session id under another user or app is another session.',
+    title: 'Sessions of the same id under another user or app are different sessions.',
     async check({ service, expect }) {
       const keys = [
         { appName: 'a', userId: 'b/c', sessionId: 'd' },
@@ -57,7 +57,7 @@ export const sessionNameRules: readonly SessionRule[] = [
   },
   {
     id: 'session.odd-names',
-    title: 'Names are data: any well-formed text without NUL up to 256 bytes names what it says and nothing else.',
+    title: 'Any well-formed text of up to 256 bytes without NUL is a name, and different texts are different names.',
     async check({ service, expect }) {
       for (const name of ODD_NAMES) {
         const session = await service.createSession({ appName: name, userId: name, sessionId: name, state: { name } });
@@ -79,7 +79,8 @@ export const sessionNameRules: readonly SessionRule[] = [
   },
   {
     id: 'session.bad-names-refused',
-    title: 'An empty, over-long, NUL-holding or malformed name is refused, and the error names the field.',
+    title:
+      'A name that is empty, longer than 256 bytes, malformed or contains NUL is InvalidRequestError with the name of the field.',
     async check({ service, expect }) {
       for (const [what, bad] of Object.entries(BAD_NAMES)) {
         for (const field of ['appName', 'userId', 'sessionId'] as const) {

@@ -6,7 +6,7 @@ import { appendAll, idsOf, KEY, OTHER_KEY, readSession, sampleEvent, stateEvent 
 export const sessionRules: readonly SessionRule[] = [
   {
     id: 'session.new-is-empty',
-    title: 'A new session has its key, no events, and the time of its creation.',
+    title: 'A new session has its key, no events, and its creation as its last update.',
     async check({ service, platform, expect }) {
       const session = await service.createSession(KEY);
       const { id, appName, userId, events, lastSeq, lastUpdateTime, state } = session;
@@ -28,7 +28,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.id-made-up',
-    title: 'A session created without an id gets one of its own.',
+    title: 'A session that is created without an id gets a new one.',
     async check({ service, expect }) {
       const { appName, userId } = KEY;
       const one = await service.createSession({ appName, userId });
@@ -41,7 +41,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.existing-id-refused',
-    title: 'Creating a session whose id is taken fails and changes nothing, in no scope.',
+    title: 'Creating a session whose id is in use is SessionAlreadyExistsError and changes no state in any scope.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { kept: 1, 'app:kept': 1, 'user:kept': 1 } });
@@ -54,7 +54,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.one-creator-wins',
-    title: 'Of several who create the same session at once, one succeeds.',
+    title: 'Of concurrent creations of one session, one succeeds.',
     async check({ service, expect }) {
       const results = await Promise.allSettled(
         [1, 2, 3, 4].map((by) => service.createSession({ ...KEY, state: { by } })),
@@ -71,7 +71,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.missing-is-undefined',
-    title: 'Reading a session that does not exist gives undefined.',
+    title: 'getSession returns undefined for a session that does not exist.',
     async check({ service, expect }) {
       expect.same('the session', await service.getSession(KEY), undefined);
       await service.createSession(KEY);
@@ -80,7 +80,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.get-or-create',
-    title: 'getOrCreateSession makes a session once, and gives everybody that one.',
+    title: 'getOrCreateSession creates a session once and returns it to every caller.',
     async check({ service, expect }) {
       const made = await Promise.all([1, 2, 3].map((by) => service.getOrCreateSession({ ...KEY, state: { by } })));
       const again = await service.getOrCreateSession({ ...KEY, state: { by: 4 } });
@@ -89,7 +89,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.own-copy',
-    title: 'What getSession returns is the caller’s own: changing it changes nothing stored.',
+    title: 'Changing the result of getSession does not change the stored session.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { list: [1], 'app:list': [1], 'user:deep': { inner: [1] } };
@@ -111,7 +111,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.created-own-copy',
-    title: 'What createSession takes and returns is the caller’s own.',
+    title: 'Changing the arguments or the result of createSession does not change the stored session.',
     async check(subject) {
       const { service, expect } = subject;
       const list = [1];
@@ -124,7 +124,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.delete-removes-all',
-    title: 'Deleting a session removes its events, state, lease and ledger: made anew, it is new.',
+    title: 'Deleting a session removes its events, state, lease and ledger: a new session of the same key is empty.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { own: 1 } });
@@ -159,7 +159,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.delete-touches-no-other',
-    title: 'Deleting a session leaves every other one as it was.',
+    title: 'Deleting a session does not change any other session.',
     async check(subject) {
       const { service, expect } = subject;
       const others = [OTHER_KEY, { ...KEY, userId: 'somebody' }, { ...KEY, appName: 'another app' }];
@@ -175,7 +175,7 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.delete-missing-is-no-op',
-    title: 'Deleting a session that does not exist is no error, also the second time.',
+    title: 'Deleting a session that does not exist is a no-op.',
     async check({ service, expect }) {
       await expect.fulfils('deleting what never was', service.deleteSession(KEY));
       await service.createSession(KEY);
@@ -185,7 +185,8 @@ export const sessionRules: readonly SessionRule[] = [
   },
   {
     id: 'session.incarnation',
-    title: 'A session made anew is told from the deleted one: appending to the old one fails.',
+    title:
+      'Appending through a session object of a deleted session is SessionNotFoundError, also after a session of the same key was created.',
     async check(subject) {
       const { service, expect } = subject;
       const old = await service.createSession(KEY);

@@ -17,7 +17,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 export const sizeRules: readonly SessionRule[] = [
   {
     id: 'size.state',
-    title: 'A state value of a megabyte is stored like any other, in every scope.',
+    title: 'A state value of 1 MB is stored in every scope.',
     async check(subject) {
       const { service, expect } = subject;
       for (const [what, text] of Object.entries(TEXTS)) {
@@ -36,7 +36,7 @@ export const sizeRules: readonly SessionRule[] = [
   },
   {
     id: 'size.events',
-    title: 'An event with a megabyte of text is stored like any other.',
+    title: 'An event with 1 MB of text is stored.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -54,7 +54,7 @@ export const sizeRules: readonly SessionRule[] = [
   },
   {
     id: 'size.tool-responses',
-    title: 'A tool’s response of a megabyte is recorded like any other.',
+    title: 'A tool response of 1 MB is recorded.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const lease = await service.acquireLease(KEY);
@@ -68,7 +68,7 @@ export const sizeRules: readonly SessionRule[] = [
   },
   {
     id: 'size.limit-reached',
-    title: 'What is exactly as large as the back end’s limit is stored.',
+    title: 'A value of exactly the back end’s maximum size is stored.',
     async check(subject) {
       const { service, maxBytes, expect } = subject;
       if (maxBytes === undefined) return;
@@ -93,7 +93,7 @@ export const sizeRules: readonly SessionRule[] = [
   },
   {
     id: 'size.limit-passed',
-    title: 'What is larger than the back end’s limit is SizeLimitError, and nothing is changed.',
+    title: 'A value that is larger than the back end’s maximum is SizeLimitError, and nothing is changed.',
     async check(subject) {
       const { service, maxBytes, expect } = subject;
       if (maxBytes === undefined) return;

@@ -59,7 +59,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   {
     id: 'state.odd-keys',
     title:
-      'Any well-formed key without NUL up to 256 bytes is data, in every scope, __proto__ and constructor included.',
+      'Any well-formed text of up to 256 bytes without NUL is a state key in every scope, including __proto__ and constructor.',
     async check(subject) {
       const { service, expect } = subject;
       const expected = new Map(
@@ -86,7 +86,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.inherits-nothing',
-    title: 'A key that was never set is undefined, also constructor and __proto__.',
+    title: 'A key that was never set is undefined, including constructor and __proto__.',
     async check(subject) {
       const { service, expect } = subject;
       const created = await service.createSession(KEY);
@@ -102,7 +102,8 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.bad-keys-refused',
-    title: 'An empty, over-long, NUL-holding or malformed key is refused, and nothing is stored.',
+    title:
+      'A key that is empty, longer than 256 bytes, malformed or contains NUL is StateKeyError, and nothing is stored.',
     async check(subject) {
       for (const [what, key] of Object.entries(BAD_KEYS)) {
         await refuses(subject, what, { good: 1, [key]: 1 }, StateKeyError);
@@ -116,7 +117,7 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.bad-values-refused',
-    title: 'A value that is not JSON is refused, and nothing is stored.',
+    title: 'A value that is not JSON is StateValueError, and nothing is stored.',
     async check(subject) {
       for (const [what, value] of Object.entries(BAD_VALUES)) {
         await refuses(subject, what, { good: 1, bad: value }, StateValueError);
@@ -126,7 +127,8 @@ export const stateKeyRules: readonly SessionRule[] = [
   },
   {
     id: 'state.values-kept',
-    title: 'JSON values come back as they were: nested, empty, unicode, escapes, numbers to the last digit; -0 is 0.',
+    title:
+      'JSON values of state are read back unchanged: nested, empty, Unicode, escapes, all digits of numbers; -0 becomes 0.',
     async check(subject) {
       const { service, expect } = subject;
       const state = {

@@ -10,7 +10,7 @@ export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.create-splits-scopes',
     title:
-      'Initial state is split by prefix: the app’s is seen by all, the user’s by that user, the rest by the session.',
+      'Initial state is split by prefix: app: keys are in all sessions of the app, user: keys in those of the user, the others in the session.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
@@ -29,7 +29,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.append-splits-scopes',
-    title: 'A delta is split by prefix, and every session sees the scopes it belongs to.',
+    title: 'stateDelta is split by prefix, and every session has the keys of its scopes.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -49,7 +49,7 @@ export const stateRules: readonly SessionRule[] = [
   {
     id: 'state.app-seen-by-all',
     title:
-      'The app’s state is seen by every user at once: by sessions old and new, when it is set and when it is removed.',
+      'A change of the app’s state is in the sessions of every user at once, when a key is set and when it is removed.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -65,7 +65,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.prefixes-kept-apart',
-    title: 'The same key in three scopes is three keys, written with their prefixes.',
+    title: 'The same key in three scopes is three keys, each with its prefix.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { key: 'session', 'user:key': 'user', 'app:key': 'app' };
@@ -76,7 +76,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.temp-not-stored',
-    title: 'A temp: key of a delta is stored nowhere, neither in the state nor in the event.',
+    title: 'A temp: key of stateDelta is stored neither in the state nor in the event.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -95,8 +95,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.temp-shown-live',
-    title:
-      'A temp: key shows in the session object it was appended with, also after later appends, until it is removed.',
+    title: 'A temp: key stays in the session object of its append, also after later appends, until it is removed.',
     async check({ service, expect }) {
       const session = await service.createSession(KEY);
       await service.appendEvent({ session, event: stateEvent('one', { 'temp:scratch': 1 }) });
@@ -109,7 +108,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.temp-dropped-on-create',
-    title: 'A temp: key of the initial state is dropped.',
+    title: 'A temp: key of the initial state is not stored.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { 'temp:scratch': 1, kept: 1 } });
@@ -119,7 +118,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.null-is-a-value',
-    title: 'Null is a value like any other and removes nothing.',
+    title: 'A key with the value null is stored and not removed.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession({ ...KEY, state: { first: null, 'app:first': null } });
@@ -131,7 +130,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.remove',
-    title: 'removedState removes keys, each in its scope and in no other.',
+    title: 'removedState removes each key in its scope and in no other.',
     async check(subject) {
       const { service, expect } = subject;
       const state = { key: 1, 'user:key': 1, 'app:key': 1, other: 1, 'user:other': 1, 'app:other': 1 };
@@ -148,7 +147,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.remove-wins',
-    title: 'A key that one event sets and removes is removed; removing one that is not there is no error.',
+    title: 'A key that one event sets and removes is removed, and removing an absent key is a no-op.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -162,7 +161,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.repeated',
-    title: 'repeatedState is stored in its event and not applied again, and what else the event changes is.',
+    title: 'The keys of repeatedState are stored in their event and not applied again; the other keys are applied.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -193,7 +192,8 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.shared-by-sessions',
-    title: 'Two sessions that write different keys of one user keep both; to one key the later write wins.',
+    title:
+      'Writes of two sessions to different keys of one user are both kept, and of two writes to one key the later one is kept.',
     async check(subject) {
       const { service, expect } = subject;
       const one = await service.createSession(KEY);
@@ -210,7 +210,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.stored-with-event',
-    title: 'State and event are stored together: a refused append leaves neither behind, in no scope.',
+    title: 'A refused append stores neither its event nor its state in any scope.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -226,7 +226,7 @@ export const stateRules: readonly SessionRule[] = [
   },
   {
     id: 'state.delta-own-copy',
-    title: 'A value in a delta is copied when it is appended: changing it later changes no state.',
+    title: 'Changing a value of stateDelta after the append does not change the state.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);

@@ -26,7 +26,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   {
     id: 'transfer.lossless',
     title:
-      'A session that was exported here and imported there reads the same: state, events, order, times, tool calls.',
+      'A session that is exported from one back end and imported into another has the same state, events, order, times and tool calls.',
     async check({ service: { source, target }, platform, expect }) {
       await writeRichSession({ service: source, platform }, KEY);
       platform.advance(100_000);
@@ -40,7 +40,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   },
   {
     id: 'transfer.there-and-back',
-    title: 'The export from there is the export from here, and so is that of the session when it is back.',
+    title: 'The export of a transferred session equals the original export, in both directions.',
     async check({ service: { source, target }, platform, expect }) {
       await writeRichSession({ service: source, platform }, KEY);
       const first = comparable(await exportAll(source, KEY));
@@ -53,7 +53,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   },
   {
     id: 'transfer.as-lines',
-    title: 'A session that goes as lines of text, cut anywhere, is the same.',
+    title: 'A session that is transferred as lines of text, in chunks of any size, is the same.',
     async check({ service: { source, target }, platform, expect }) {
       await writeRichSession({ service: source, platform }, KEY);
       const lines: string[] = [];
@@ -69,7 +69,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   },
   {
     id: 'transfer.same-windows',
-    title: 'Windows show the same events there as here.',
+    title: 'A window selects the same events in both back ends.',
     async check({ service: { source, target }, platform, expect }) {
       await writeRichSession({ service: source, platform }, KEY);
       await target.importSession({ records: source.exportSession(KEY) });
@@ -82,7 +82,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
   },
   {
     id: 'transfer.large',
-    title: 'Long sessions and values of a megabyte arrive whole.',
+    title: 'Long sessions and values of 1 MB are transferred completely.',
     async check({ service: { source, target }, expect }) {
       const text = `x${'名前✅é🎈'.repeat(69_905)}`;
       const state = { plain: 'x'.repeat(MEGABYTE), 'user:text': text, 'app:text': text };

@@ -7,7 +7,8 @@ import { gives, withTimes } from './window-samples.ts';
 export const windowRules: readonly SessionRule[] = [
   {
     id: 'window.num-recent',
-    title: 'numRecentEvents gives the newest so many, in append order, and all when there are fewer; 0 gives none.',
+    title:
+      'numRecentEvents returns that many of the newest events in append order, or all if there are fewer; 0 returns none.',
     async check(subject) {
       await withTimes(subject, [1, 2, 3, 4, 5]);
       await gives(subject, { numRecentEvents: 2 }, [4, 5]);
@@ -18,7 +19,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.after-timestamp',
-    title: 'afterTimestamp gives the events at or after a time.',
+    title: 'afterTimestamp returns the events at or after a time.',
     async check(subject) {
       await withTimes(subject, [1, 2.5, 2.75, 4]);
       await gives(subject, { afterTimestamp: 2.5 }, [2, 3, 4]);
@@ -30,7 +31,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.equal-timestamps',
-    title: 'Events of one time keep the order in which they were appended.',
+    title: 'Events of the same time are in append order.',
     async check(subject) {
       await withTimes(subject, [1, 2, 2, 2, 2, 3]);
       await gives(subject, {}, [1, 2, 3, 4, 5, 6]);
@@ -40,7 +41,8 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.unordered-timestamps',
-    title: 'Events whose times are out of order stay in append order, and none at or after the time is left out.',
+    title:
+      'Events whose times are out of order stay in append order, and afterTimestamp returns all of them at or after the time.',
     async check(subject) {
       await withTimes(subject, [5, 1, 4, 9, 2, 6, 3, 7]);
       await gives(subject, {}, [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -53,7 +55,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.after-seq',
-    title: 'afterSeq gives the events with a higher sequence number.',
+    title: 'afterSeq returns the events with a higher sequence number.',
     async check(subject) {
       await withTimes(subject, [3, 2, 1, 3, 2]);
       await gives(subject, { afterSeq: 0 }, [1, 2, 3, 4, 5]);
@@ -64,7 +66,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.before-seq',
-    title: 'beforeSeq gives the events with a lower sequence number.',
+    title: 'beforeSeq returns the events with a lower sequence number.',
     async check(subject) {
       await withTimes(subject, [3, 2, 1, 3, 2]);
       await gives(subject, { beforeSeq: 0 }, []);
@@ -78,7 +80,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.large-numbers',
-    title: 'Numbers far beyond the session’s events are numbers like any other.',
+    title: 'Sequence numbers and limits beyond the session’s events are accepted.',
     async check(subject) {
       await withTimes(subject, [1, 2, 3]);
       for (const large of [2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
@@ -92,7 +94,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.combined',
-    title: 'Conditions combine: events meet all of them, and of these the newest are given.',
+    title: 'A window with several conditions returns the newest of the events that meet all of them.',
     async check(subject) {
       await withTimes(subject, [1, 2, 3, 4, 5, 6]);
       await gives(subject, { afterTimestamp: 3, numRecentEvents: 2 }, [5, 6]);
@@ -106,7 +108,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.rest-is-whole',
-    title: 'A window narrows the events only: state, lastSeq and lastUpdateTime are the session’s.',
+    title: 'A window does not change state, lastSeq and lastUpdateTime of the session.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await withTimes(subject, [1, 2, 3]);
@@ -125,7 +127,7 @@ export const windowRules: readonly SessionRule[] = [
   },
   {
     id: 'window.bad-values-refused',
-    title: 'A window of values that make no sense is refused.',
+    title: 'A window with invalid values is InvalidRequestError.',
     async check({ service, expect }) {
       await service.createSession(KEY);
       const bad: readonly GetSessionConfig[] = [

@@ -9,8 +9,8 @@ import { isRecord, stateScopeOf } from '@eventloom/core/internal';
 import { brokenService, type Mutant } from './mutant.ts';
 
 export const importFaultMutants: readonly Mutant[] = [
-  mends('import.cut-off-refused', 'does without an end', (records) => (endOf(records) ? records : withEnd(records))),
-  brokenService('import.cut-off-refused', 'stores what it has before it looks for the end', (service) => ({
+  mends('import.truncated-refused', 'does without an end', (records) => (endOf(records) ? records : withEnd(records))),
+  brokenService('import.truncated-refused', 'stores what it has before it looks for the end', (service) => ({
     async importSession(request) {
       const [header] = await collect(request);
       if (header?.type === 'session') await service.createSession({ ...header, sessionId: 'ghost' });
