@@ -17,14 +17,15 @@ const bundles = [
   // The aim is 66 kB. Above it: the JSON Schema library (3.7 kB), code in replies (1.4 kB), and media, client tools, toolsets and instrumentation,
   // and the records and ends of runs, requests that are sent again, and retries while a storage is away;
   // errors that say what to write, and the names that were probably meant (2.9 kB); answers and request ids that are sent again to any
-  // process, agents as tools that keep what they stored, a bounded wait for a session, and calls of live runs that end (2.9 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 81_500 },
+  // process, agents as tools that keep what they stored, a bounded wait for a session, and calls of live runs that end (2.9 kB);
+  // schemas of zod 3, zod/mini and zod before 4.2 as JSON Schema (2.5 kB), and what was added to runs and errors at the same time.
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 85_500 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and told of by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 121_000 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 125_500 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 204_000 },
+  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 208_500 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -9,10 +9,10 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/artifacts': ['.', './fs', './r2', './durable-object', './conformance'],
   '@eventloom/memory': ['.', './sqlite', './conformance'],
   '@eventloom/credentials': ['.', './sqlite', './conformance'],
-  '@eventloom/tools': ['.'],
+  '@eventloom/tools': ['.', './built-in'],
   '@eventloom/multi-agent': ['.'],
   '@eventloom/graph': ['.'],
-  '@eventloom/llm-agent': ['.', './internal'],
+  '@eventloom/llm-agent': ['.', './internal', './built-in'],
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/runner': ['.'],
@@ -21,7 +21,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],
   '@eventloom/adk': ['.'],
-  eventloom: ['.', './adk'],
+  eventloom: ['.', './adk', './tools'],
 };
 
 /** Export keys that are not pinned, and pinned ones that are gone. */

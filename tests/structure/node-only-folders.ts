@@ -8,4 +8,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/testing/src/fake-gemini',
   'packages/quickjs/src/node',
   'packages/adk/src/node',
+  'packages/tools/src/node',
 ];

@@ -10,6 +10,7 @@ import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { channel, node, StateGraph } from '@eventloom/graph';
 import { LiveRequestQueue } from '@eventloom/live';
 import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
+import { loadWebPage, VertexAiSearchTool } from '@eventloom/tools/built-in';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
 import { QuickJsThreadCodeExecutor } from '@eventloom/quickjs/node';
@@ -92,6 +93,7 @@ const CASES: Readonly<Record<string, Case>> = {
   LlmAgent: ['agents', 'subAgents', (options: object) => new LlmAgent({ ...named, ...options })],
   LlmEventSummarizer: ['template', 'promptTemplate', (options) => new LlmEventSummarizer(options)],
   LoadMemoryTool: ['limits', 'limit', (options) => new LoadMemoryTool(options)],
+  loadWebPage: ['timeout', 'timeoutMs', (options) => loadWebPage('https://a.example/', options)],
   LongRunningFunctionTool: [
     'excute',
     'execute',
@@ -131,6 +133,11 @@ const CASES: Readonly<Record<string, Case>> = {
   SqliteMemoryService: ['filename', 'path', (options) => new SqliteMemoryService(options)],
   SqliteSessionService: ['filename', 'path', (options) => new SqliteSessionService(options)],
   StateGraph: ['channel', 'channels', (options: object) => new StateGraph({ name: 'g', ...options })],
+  VertexAiSearchTool: [
+    'dataStoreIds',
+    'dataStoreId',
+    (options: object) => new VertexAiSearchTool({ dataStoreId: 'd', ...options }),
+  ],
   testContext: ['states', 'state', (options) => testContext(options)],
 };
 

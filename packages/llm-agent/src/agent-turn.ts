@@ -11,7 +11,7 @@ import {
 } from '@eventloom/core';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
-import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
+import { AgentTool, transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
 
 /** An agent's turn: the agent, its model and its context, shared by all steps of the turn. A step is one model call with its tool calls. */
 export interface AgentTurn {
@@ -76,6 +76,8 @@ export interface StaticRequest {
   readonly tools: readonly BaseTool[] | undefined;
   /** Instruction and tools together; undefined if a part of the request may change from step to step. */
   readonly whole: WholeRequest | undefined;
+  /** True if an agent that this one calls as a tool passes its sources on. */
+  readonly isGrounded: boolean;
 }
 
 export interface StaticTransfer {
@@ -108,7 +110,8 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticReque
   const tools = plainTools(agent);
   const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema;
   const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
-  return { rootAgent, globalInstruction, instruction, transfer, tools, whole };
+  const isGrounded = agent.tools.some((tool) => tool instanceof AgentTool && tool.propagateGroundingMetadata);
+  return { rootAgent, globalInstruction, instruction, transfer, tools, whole, isGrounded };
 }
 
 /** Returns the joined instruction texts; undefined if one of them is a function or has a placeholder. */

@@ -3,6 +3,7 @@ import {
   type Event,
   type EventActions,
   type FunctionCall,
+  type InvocationContext,
   isTransfer,
   type LlmRequest,
   type LlmResponse,
@@ -23,6 +24,7 @@ import {
   startOperation,
   isRecord,
 } from '@eventloom/core/internal';
+import { GROUNDING_METADATA_KEY } from '@eventloom/multi-agent';
 import type { AgentTurn } from './agent-turn.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 import { isDeeperThan } from '@eventloom/core/wire';
@@ -161,7 +163,7 @@ export class ModelCall {
 
   /** Creates the event of a whole response, in which each call to run has an id. */
   whole(response: LlmResponse, actions: EventActions = this.actions): Event {
-    const { agent, context } = this.#turn;
+    const { agent, context, parts } = this.#turn;
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
     event.actions = actions;
@@ -174,6 +176,10 @@ export class ModelCall {
       for (const { id = '', name = '' } of this.calls)
         if (getOwn(this.request.toolsDict, name)?.isLongRunning) (longRunning ??= []).push(id);
       if (longRunning) event.longRunningToolIds = longRunning;
+    }
+    if (parts.isGrounded && this.calls.length === 0) {
+      const grounding = event.groundingMetadata ?? toolGrounding(context);
+      if (grounding) event.groundingMetadata = grounding;
     }
     if (this.#responseId !== undefined) event.responseId = this.#responseId;
     const nowMs = context.platform.now();
@@ -221,6 +227,12 @@ export class ModelCall {
     }
     return named;
   }
+}
+
+/** Returns the sources that an agent found that was called as a tool in this run; undefined if there are none. */
+function toolGrounding({ session }: InvocationContext): Event['groundingMetadata'] {
+  const metadata = session.state[GROUNDING_METADATA_KEY];
+  return isRecord(metadata) ? metadata : undefined;
 }
 
 /** Returns true for a reply that the model did not complete: its finish reason is not STOP, and it has no error code. */

@@ -14,6 +14,8 @@ export class AgentAnswer {
   readonly #agentName: string;
   readonly #actions: EventActions;
   #last: Event | undefined;
+  /** Sources of the last answer that had some. */
+  groundingMetadata: Event['groundingMetadata'];
 
   /** @param actions actions of the tool's response, which the artifacts are added to */
   constructor(agentName: string, actions: EventActions) {
@@ -27,6 +29,7 @@ export class AgentAnswer {
     for (const [name, version] of Object.entries(event.actions.artifactDelta))
       setOwn(this.#actions.artifactDelta, name, version);
     if (isFinalResponse(event)) this.#last = event;
+    this.groundingMetadata = event.groundingMetadata ?? this.groundingMetadata;
   }
 
   /**

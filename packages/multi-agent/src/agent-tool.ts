@@ -41,6 +41,11 @@ export interface AgentToolConfig {
    */
   readonly streamInner?: boolean;
   /**
+   * True passes the sources of the agent's answer on: its `groundingMetadata` is in the next answers of the calling agent, and in
+   * the state under GROUNDING_METADATA_KEY until the end of the run. Default false.
+   */
+  readonly propagateGroundingMetadata?: boolean;
+  /**
    * True asks a person before each call; a function decides for each call by its arguments. The agent runs after the person agreed. If
    * the person says no, it does not run, and the calling model is told so. Default false.
    */
@@ -51,8 +56,12 @@ const OPTIONS: OptionNames<AgentToolConfig> = {
   agent: true,
   skipSummarization: true,
   streamInner: true,
+  propagateGroundingMetadata: true,
   requireConfirmation: true,
 };
+/** The state key of sources that an agent found that was called as a tool: see `AgentToolConfig.propagateGroundingMetadata`. */
+export const GROUNDING_METADATA_KEY = 'temp:_adk_grounding_metadata';
+
 const REQUEST = 'request';
 const REQUEST_SCHEMA: SchemaLike = {
   type: 'object',
@@ -88,6 +97,7 @@ export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
   readonly skipSummarization: boolean;
   readonly streamInner: boolean;
+  readonly propagateGroundingMetadata: boolean;
   readonly #parameters: ValueSchema;
   readonly #takesText: boolean;
   readonly #requireConfirmation: ConfirmationRule<unknown>;
@@ -113,6 +123,7 @@ export class AgentTool extends BaseTool {
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;
     this.streamInner = config.streamInner ?? false;
+    this.propagateGroundingMetadata = config.propagateGroundingMetadata ?? false;
     this.#requireConfirmation = requireConfirmation;
     this.#takesText = agent.inputSchema === undefined;
     // `BaseAgent.inputSchema` is unknown; the constructor of ValueSchema checks it.
@@ -170,6 +181,8 @@ export class AgentTool extends BaseTool {
     await stream?.end();
     if (toolContext.isPaused) return undefined;
     if (this.skipSummarization) actions.skipSummarization = true;
+    if (this.propagateGroundingMetadata && answer.groundingMetadata !== undefined)
+      toolContext.state.set(GROUNDING_METADATA_KEY, answer.groundingMetadata);
     return answer.result();
   }
 

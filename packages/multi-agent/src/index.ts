@@ -1,7 +1,7 @@
 // Agents that work together: workflow agents, hand-overs between agents, and agents as tools.
 
 export type { AgentToolConfig } from './agent-tool.ts';
-export { AgentTool } from './agent-tool.ts';
+export { AgentTool, GROUNDING_METADATA_KEY } from './agent-tool.ts';
 export { exitLoop, exitLoop as EXIT_LOOP, LoopAgent } from './loop-agent.ts';
 export type { LoopAgentConfig } from './loop-agent.ts';
 export type { ParallelAgentConfig } from './parallel-agent.ts';

@@ -51,9 +51,15 @@ function serviceError(error: unknown, status: number, { model, exchange, nowMs, 
 function remedyFor(status: number, reason: string): string | undefined {
   if ((status === 400 && /\bAPI key\b/i.test(reason)) || status === 401 || status === 403)
     return 'check the apiKey that Gemini, geminiModels or InMemoryRunner got (https://aistudio.google.com/apikey), or on Vertex AI the project and its permissions';
+  if (status === 400 && COMBINED.test(reason))
+    return 'give the search to an agent of its own: new GoogleSearchAgentTool(createGoogleSearchAgent(model))';
   if (status === 404) return 'check the name of the model';
   return undefined;
 }
+
+/** Matches refusals of tools of the service beside functions, which models before Gemini 3 do not take together. */
+const COMBINED =
+  /Function Calling cannot be combined|Tool use with function calling is unsupported|only when they are all search tools/i;
 
 function connectionError(error: unknown, { model, exchange, redact }: FailedCall): ModelError {
   const text = messageOf(error);

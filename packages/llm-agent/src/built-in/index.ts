@@ -1,0 +1,2 @@
+// Google Search in an agent of its own
+export { createGoogleSearchAgent, GoogleSearchAgentTool } from './google-search-agent-tool.ts';

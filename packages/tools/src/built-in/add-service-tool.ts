@@ -1,0 +1,39 @@
+import { ConfigurationError, type LlmRequest } from '@eventloom/core';
+
+/**
+ * Adds a tool that the model's service runs to a request.
+ * @param owner the tool, for error messages
+ * @param minimum oldest major version of Gemini with the tool. Default 1; Gemini 1 takes such a tool alone.
+ * @throws ConfigurationError for a model that is not Gemini or is too old, and beside other tools with Gemini 1
+ */
+export function addServiceTool(request: LlmRequest, owner: string, tool: object, minimum = 1): void {
+  const { model = '' } = request;
+  if (model === '') return;
+  const version = geminiVersion(model);
+  const tools = request.config.tools ?? [];
+  if (version === undefined)
+    throw new ConfigurationError(
+      `${owner}: Google's service runs this tool, and the model "${model}" is none of its models; write model: 'gemini-flash-latest', or remove the tool`,
+    );
+  if (version < minimum)
+    throw new ConfigurationError(
+      `${owner}: needs Gemini ${minimum} or newer, and the model is "${model}"; write model: 'gemini-flash-latest'`,
+    );
+  if (version === 1 && tools.length > 0)
+    throw new ConfigurationError(
+      `${owner}: the model "${model}" takes this tool only alone; give it to an agent of its own, and that agent to this one as new AgentTool({ agent })`,
+    );
+  request.config.tools = [...tools, tool];
+}
+
+/**
+ * Returns the major version of a Gemini model by its name; undefined for another model. The newest is assumed for a name without a
+ * version (`gemini-flash-latest`) and for a tuned model at an endpoint (`projects/…/endpoints/1`).
+ */
+export function geminiVersion(model: string): number | undefined {
+  if (/(^|\/)endpoints\/[^/]+$/.test(model)) return Infinity;
+  const name = model.slice(model.lastIndexOf('/') + 1);
+  if (!name.startsWith('gemini-')) return undefined;
+  const version = /^gemini-(\d{1,3})(?=[.-]|$)/.exec(name)?.[1];
+  return version === undefined ? Infinity : Number(version);
+}

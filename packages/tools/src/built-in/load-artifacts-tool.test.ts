@@ -1,0 +1,102 @@
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { type Content, createLlmRequest, encodeBase64, type Part, ToolContext } from '@eventloom/core';
+import { testContext } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { LOAD_ARTIFACTS } from './load-artifacts-tool.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** Sends a request that ends with a call for these artifacts through the tool. */
+async function requestWith(artifacts: Record<string, Part>, names?: readonly string[]) {
+  const artifactService = new InMemoryArtifactService();
+  for (const [filename, artifact] of Object.entries(artifacts))
+    await artifactService.saveArtifact({ ...KEY, filename, artifact });
+  const toolContext = new ToolContext({ invocationContext: testContext({ artifactService }), functionCallId: 'c1' });
+  const llmRequest = createLlmRequest();
+  const answer = { functionResponse: { name: 'load_artifacts', response: { artifact_names: names } } };
+  const other = { functionResponse: { name: 'other', response: { artifact_names: ['a.txt'] } } };
+  llmRequest.contents = names ? [{ role: 'user', parts: [other, answer] }] : [];
+  await LOAD_ARTIFACTS.processLlmRequest({ toolContext, llmRequest });
+  return llmRequest;
+}
+
+/** The parts that the tool added. */
+function added({ contents }: { contents: Content[] }): Part[] | undefined {
+  return contents[1]?.parts;
+}
+
+function file(mimeType: string, data = 'hello'): Part {
+  return { inlineData: { mimeType, data: encodeBase64(new TextEncoder().encode(data)) } };
+}
+
+test('tells the model the names, and offers the function', async () => {
+  const request = await requestWith({ 'a.txt': { text: 'A' }, 'user:b.txt': { text: 'B' } });
+  expect(request.config.systemInstruction).toContain('You have a list of artifacts: ["a.txt","user:b.txt"]');
+  expect(Object.keys(request.toolsDict)).toEqual(['load_artifacts']);
+  expect(request.contents).toEqual([]);
+});
+
+test('adds the contents of the artifacts that the last response names', async () => {
+  const request = await requestWith({ 'a.txt': { text: 'A' }, 'b.png': file('image/png') }, [
+    'b.png',
+    'a.txt',
+    'b.png',
+  ]);
+  expect(added(request)).toEqual([
+    { text: 'Artifact b.png is:' },
+    file('image/png'),
+    { text: 'Artifact a.txt is:' },
+    { text: 'A' },
+  ]);
+});
+
+test.each([
+  ['text/csv; charset=utf-8', { text: 'hello' }],
+  ['application/json', { text: 'hello' }],
+  ['image/svg+xml', file('image/svg+xml')],
+  ['application/pdf', file('application/pdf')],
+  [
+    'application/zip',
+    { text: '[Binary artifact: f, type: application/zip, size: 0.0 KB. Content cannot be displayed inline.]' },
+  ],
+])('%s is sent in a form that models read', async (mimeType, part) => {
+  expect(added(await requestWith({ f: file(mimeType) }, ['f']))?.[1]).toEqual(part);
+});
+
+test("finds the user's artifact by its name without the prefix", async () => {
+  expect(added(await requestWith({ 'user:b.txt': { text: 'B' } }, ['b.txt']))?.[1]).toEqual({ text: 'B' });
+});
+
+test.each(['missing', 'user:missing', '', '\u0000'])('tells the model that there is no artifact %j', async (name) => {
+  expect(added(await requestWith({ 'a.txt': { text: 'A' } }, [name]))).toEqual([
+    { text: `There is no artifact ${name}.` },
+  ]);
+});
+
+test('only offers the function without an artifact service', async () => {
+  const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
+  const llmRequest = createLlmRequest();
+  await LOAD_ARTIFACTS.processLlmRequest({ toolContext, llmRequest });
+  expect(llmRequest.config.systemInstruction).toBeUndefined();
+  expect(Object.keys(llmRequest.toolsDict)).toEqual(['load_artifacts']);
+});
+
+test('a call is answered with the names', () => {
+  const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
+  expect(LOAD_ARTIFACTS.runAsync({ args: { artifact_names: ['a'] }, toolContext })).toEqual({
+    artifact_names: ['a'],
+    status:
+      'artifact contents temporarily inserted and removed. to access these artifacts, call load_artifacts tool again.',
+  });
+});
+
+test.each([
+  [{ artifact_names: 'a' }, 'artifact_names: must be a list of names'],
+  [{ artifact_names: [1] }, 'artifact_names: must be a list of names'],
+  [{ artifact_names: Array.from({ length: 21 }, String) }, 'artifact_names: at most 20 at once'],
+])('arguments that are not valid are answered with what is wrong', (args, issue) => {
+  const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
+  expect(LOAD_ARTIFACTS.runAsync({ args, toolContext })).toEqual({
+    error: `the arguments of load_artifacts are not valid: ${issue}`,
+  });
+});

@@ -1,0 +1,85 @@
+import { BaseTool, type ToolProcessLlmRequest } from '@eventloom/core';
+import { addServiceTool, geminiVersion } from './add-service-tool.ts';
+
+/**
+ * A tool that Google's service runs while it answers: it adds its entry to the request's tools, and no function of this process is
+ * called.
+ */
+export abstract class ServiceTool extends BaseTool {
+  /** Resolves to undefined: the service runs the tool. */
+  override runAsync(): Promise<unknown> {
+    return Promise.resolve();
+  }
+
+  abstract override processLlmRequest(request: ToolProcessLlmRequest): Promise<void> | void;
+}
+
+/**
+ * Google Search. The answer's sources are in the event's `groundingMetadata`.
+ *
+ * Models before Gemini 3 refuse it beside function tools and beside transfer to other agents: use `GoogleSearchAgentTool` there.
+ *
+ * @throws ConfigurationError in the run for a model that is not Gemini, and beside other tools with Gemini 1
+ */
+export class GoogleSearchTool extends ServiceTool {
+  constructor() {
+    super({ name: 'google_search', description: 'Searches the web with Google.' });
+  }
+
+  override processLlmRequest({ llmRequest }: ToolProcessLlmRequest): void {
+    const isFirst = geminiVersion(llmRequest.model ?? '') === 1;
+    addServiceTool(llmRequest, 'GOOGLE_SEARCH', isFirst ? { googleSearchRetrieval: {} } : { googleSearch: {} });
+  }
+}
+
+/**
+ * The contents of web pages whose addresses are in the conversation, read by Google's service. The pages that it read are in the
+ * event's `urlContextMetadata`.
+ * @throws ConfigurationError in the run for a model before Gemini 2, and for one that is not Gemini
+ */
+export class UrlContextTool extends ServiceTool {
+  constructor() {
+    super({ name: 'url_context', description: 'Reads the web pages that the conversation names.' });
+  }
+
+  override processLlmRequest({ llmRequest }: ToolProcessLlmRequest): void {
+    addServiceTool(llmRequest, 'URL_CONTEXT', { urlContext: {} }, 2);
+  }
+}
+
+/**
+ * Places and routes from Google Maps.
+ * @throws ConfigurationError in the run for a model before Gemini 2, and for one that is not Gemini
+ */
+export class GoogleMapsGroundingTool extends ServiceTool {
+  constructor() {
+    super({ name: 'google_maps', description: 'Looks up places in Google Maps.' });
+  }
+
+  override processLlmRequest({ llmRequest }: ToolProcessLlmRequest): void {
+    addServiceTool(llmRequest, 'GOOGLE_MAPS_GROUNDING', { googleMaps: {} }, 2);
+  }
+}
+
+/**
+ * Web search for enterprises, on Vertex AI only.
+ * @throws ConfigurationError in the run for a model that is not Gemini, and beside other tools with Gemini 1
+ */
+export class EnterpriseWebSearchTool extends ServiceTool {
+  constructor() {
+    super({ name: 'enterprise_web_search', description: 'Searches the web, with the controls of Vertex AI.' });
+  }
+
+  override processLlmRequest({ llmRequest }: ToolProcessLlmRequest): void {
+    addServiceTool(llmRequest, 'ENTERPRISE_WEB_SEARCH', { enterpriseWebSearch: {} });
+  }
+}
+
+/** A `GoogleSearchTool`. Any number of agents can share it. */
+export const GOOGLE_SEARCH: GoogleSearchTool = /* @__PURE__ */ new GoogleSearchTool();
+/** A `UrlContextTool`. Any number of agents can share it. */
+export const URL_CONTEXT: UrlContextTool = /* @__PURE__ */ new UrlContextTool();
+/** A `GoogleMapsGroundingTool`. Any number of agents can share it. */
+export const GOOGLE_MAPS_GROUNDING: GoogleMapsGroundingTool = /* @__PURE__ */ new GoogleMapsGroundingTool();
+/** An `EnterpriseWebSearchTool`. Any number of agents can share it. */
+export const ENTERPRISE_WEB_SEARCH: EnterpriseWebSearchTool = /* @__PURE__ */ new EnterpriseWebSearchTool();

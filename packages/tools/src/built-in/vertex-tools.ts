@@ -1,0 +1,158 @@
+import { ConfigurationError, type ReadonlyContext, type ToolProcessLlmRequest } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { addServiceTool, geminiVersion } from './add-service-tool.ts';
+import { ServiceTool } from './search-tools.ts';
+
+/** A data store of a search engine. */
+export interface VertexAISearchDataStoreSpec {
+  /** `projects/P/locations/L/collections/C/dataStores/D` */
+  readonly dataStore?: string;
+  /** Filter of this store. */
+  readonly filter?: string;
+}
+
+/** The search as the service takes it. */
+export interface VertexAISearchConfig {
+  readonly datastore?: string | undefined;
+  readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
+  readonly engine?: string | undefined;
+  readonly filter?: string | undefined;
+  readonly maxResults?: number | undefined;
+}
+
+/** Options of `VertexAiSearchTool`: either `dataStoreId` or `searchEngineId`. */
+export interface VertexAiSearchToolParams {
+  /** `projects/P/locations/L/collections/C/dataStores/D` */
+  readonly dataStoreId?: string | undefined;
+  /** `projects/P/locations/L/collections/C/engines/E` */
+  readonly searchEngineId?: string | undefined;
+  /** Data stores of the engine to search. Default: all. Only with `searchEngineId`. */
+  readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
+  /** Filter expression of Vertex AI Search. Default: none. */
+  readonly filter?: string | undefined;
+  /** Maximum number of results, 1 to 10. Default: that of the service. */
+  readonly maxResults?: number | undefined;
+  /** True offers the tool beside others also to Gemini 1, which may refuse them. Default false. */
+  readonly bypassMultiToolsLimit?: boolean | undefined;
+}
+
+const OPTIONS: OptionNames<VertexAiSearchToolParams> = {
+  dataStoreId: true,
+  searchEngineId: true,
+  dataStoreSpecs: true,
+  filter: true,
+  maxResults: true,
+  bypassMultiToolsLimit: true,
+};
+const STORE = 'projects/P/locations/L/collections/default_collection/dataStores/D';
+
+/**
+ * Vertex AI Search over a data store or a search engine, on Vertex AI only. The service searches while the model answers.
+ *
+ * @example
+ * const handbook = new VertexAiSearchTool({ dataStoreId: 'projects/p/locations/global/collections/default_collection/dataStores/handbook' });
+ */
+export class VertexAiSearchTool extends ServiceTool {
+  readonly dataStoreId: string | undefined;
+  readonly searchEngineId: string | undefined;
+  readonly dataStoreSpecs: readonly VertexAISearchDataStoreSpec[] | undefined;
+  readonly filter: string | undefined;
+  readonly maxResults: number | undefined;
+  readonly bypassMultiToolsLimit: boolean;
+
+  /** @throws ConfigurationError for both or neither of a data store and an engine, specs without an engine, and an unknown option */
+  constructor(params: VertexAiSearchToolParams) {
+    checkKnown('VertexAiSearchTool', OPTIONS, params, { dataStore: 'did you mean "dataStoreId"?' });
+    const { dataStoreId, searchEngineId, dataStoreSpecs, filter, maxResults, bypassMultiToolsLimit = false } = params;
+    if ((dataStoreId === undefined) === (searchEngineId === undefined))
+      throw new ConfigurationError(
+        `VertexAiSearchTool: needs either dataStoreId or searchEngineId; write dataStoreId: '${STORE}'`,
+      );
+    if (dataStoreSpecs !== undefined && searchEngineId === undefined)
+      throw new ConfigurationError(
+        'VertexAiSearchTool: dataStoreSpecs choose stores of an engine; write searchEngineId in place of dataStoreId',
+      );
+    if (maxResults !== undefined && (!Number.isInteger(maxResults) || maxResults < 1))
+      throw new ConfigurationError(
+        `VertexAiSearchTool: maxResults must be a positive integer, is ${String(maxResults)}`,
+      );
+    super({ name: 'vertex_ai_search', description: 'Searches documents with Vertex AI Search.' });
+    this.dataStoreId = dataStoreId;
+    this.searchEngineId = searchEngineId;
+    this.dataStoreSpecs = dataStoreSpecs;
+    this.filter = filter;
+    this.maxResults = maxResults;
+    this.bypassMultiToolsLimit = bypassMultiToolsLimit;
+  }
+
+  /** Returns the search of one request. A subclass may override it, for example to filter by the session's state. */
+  protected buildVertexAiSearchConfig(_context: ReadonlyContext): VertexAISearchConfig | Promise<VertexAISearchConfig> {
+    return {
+      datastore: this.dataStoreId,
+      dataStoreSpecs: this.dataStoreSpecs,
+      engine: this.searchEngineId,
+      filter: this.filter,
+      maxResults: this.maxResults,
+    };
+  }
+
+  override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
+    if (!llmRequest.model) return;
+    const search = await this.buildVertexAiSearchConfig(toolContext);
+    const vertexAiSearch = Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));
+    const tool = { retrieval: { vertexAiSearch } };
+    if (this.bypassMultiToolsLimit && geminiVersion(llmRequest.model) === 1)
+      llmRequest.config.tools = [...(llmRequest.config.tools ?? []), tool];
+    else addServiceTool(llmRequest, 'VertexAiSearchTool', tool);
+  }
+}
+
+/** The structure of a `VertexRagStore` of @google/genai. */
+export interface VertexRagStore {
+  /** Corpora: `projects/P/locations/L/ragCorpora/C`. The service takes one. */
+  readonly ragResources?: readonly { readonly ragCorpus?: string; readonly ragFileIds?: readonly string[] }[];
+  readonly ragCorpora?: readonly string[];
+  readonly ragRetrievalConfig?: object;
+  /** Maximum number of passages. */
+  readonly similarityTopK?: number;
+  /** Passages at a greater distance are left out. */
+  readonly vectorDistanceThreshold?: number;
+  readonly storeContext?: boolean;
+}
+
+const STORE_OPTIONS: OptionNames<VertexRagStore> = {
+  ragResources: true,
+  ragCorpora: true,
+  ragRetrievalConfig: true,
+  similarityTopK: true,
+  vectorDistanceThreshold: true,
+  storeContext: true,
+};
+
+/**
+ * Passages of a corpus of the Vertex AI RAG engine, on Vertex AI only. The service retrieves them while the model answers.
+ *
+ * @example
+ * const manuals = new VertexRagRetrievalTool({
+ *   ragResources: [{ ragCorpus: 'projects/p/locations/us-central1/ragCorpora/1' }],
+ *   similarityTopK: 5,
+ * });
+ */
+export class VertexRagRetrievalTool extends ServiceTool {
+  readonly #store: VertexRagStore;
+
+  /** @throws ConfigurationError without a corpus, and for an unknown option */
+  constructor(store: VertexRagStore) {
+    checkKnown('VertexRagRetrievalTool', STORE_OPTIONS, store);
+    if (!store.ragResources?.length && !store.ragCorpora?.length)
+      throw new ConfigurationError(
+        "VertexRagRetrievalTool: needs a corpus; write ragResources: [{ ragCorpus: 'projects/P/locations/L/ragCorpora/C' }]",
+      );
+    super({ name: 'vertex_rag_retrieval', description: 'Retrieves passages from a corpus of Vertex AI.' });
+    this.#store = store;
+  }
+
+  override processLlmRequest({ llmRequest }: ToolProcessLlmRequest): void {
+    addServiceTool(llmRequest, 'VertexRagRetrievalTool', { retrieval: { vertexRagStore: this.#store } });
+  }
+}

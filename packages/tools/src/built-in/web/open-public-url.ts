@@ -1,0 +1,20 @@
+import { checkPublicUrl } from '../public-address.ts';
+
+/**
+ * Requests a page from a host of the public internet, without following redirects. Runtimes with this version (Workers, browsers)
+ * cannot resolve names themselves; they reach no internal network by a name, or only by the rules of the browser.
+ */
+export async function openPublicUrl(url: string, signal: AbortSignal): Promise<Response> {
+  return fetch(checkPublicUrl(url), {
+    redirect: 'manual',
+    headers: { accept: 'text/html, text/*;q=0.9, */*;q=0.1' },
+    signal,
+  });
+}
+
+/** Rejects for a URL whose host is not public. Names are not resolved. @throws AddressRefusedError */
+export function checkPublicHost(url: string): Promise<void> {
+  return Promise.resolve(url)
+    .then(checkPublicUrl)
+    .then(() => undefined);
+}

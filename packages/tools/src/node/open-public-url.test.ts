@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadWebPage } from '../built-in/load-web-page.ts';
+import { isPublicAddress } from '../built-in/public-address.ts';
+import { AddressRefusedError } from '../errors.ts';
+import { openPublicUrl, PublicClient, type Resolve } from './open-public-url.ts';
+
+const { signal } = new AbortController();
+let visits: string[];
+let server: ReturnType<typeof createServer>;
+let url: string;
+
+beforeEach(async () => {
+  visits = [];
+  server = createServer((request, response) => {
+    visits.push(request.url ?? '');
+    if (request.url === '/gone') response.writeHead(204).end();
+    else if (request.url === '/away') response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+    else response.setHeader('content-type', 'text/plain').end('hello');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://pages.example.com:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+/** Resolves every name to these addresses, and records the names. */
+function resolver(...addresses: string[]) {
+  const names: string[] = [];
+  const resolve: Resolve = async (name) => {
+    names.push(name);
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  };
+  return { names, resolve };
+}
+
+/** A client that takes this machine for the internet. */
+const open = new PublicClient(resolver('127.0.0.1').resolve, () => true);
+
+test('connects to the address that was checked, and resolves the name once', async () => {
+  const { names, resolve } = resolver('127.0.0.1');
+  const client = new PublicClient(resolve, () => true);
+  const response = await client.open(`${url}/a?b`, signal);
+  expect([response.status, await response.text(), names, visits]).toEqual([
+    200,
+    'hello',
+    ['pages.example.com'],
+    ['/a?b'],
+  ]);
+});
+
+test.each([[['127.0.0.1']], [['::1']], [['93.184.215.14', '10.0.0.1']], [['::ffff:127.0.0.1']], [[]]])(
+  'refuses a name that resolves to %j, without a connection',
+  async (addresses) => {
+    const client = new PublicClient(resolver(...addresses).resolve, isPublicAddress);
+    await expect(client.open(url, signal)).rejects.toThrow(
+      new AddressRefusedError('the host pages.example.com is not public'),
+    );
+    await expect(client.check(url)).rejects.toThrow(AddressRefusedError);
+    expect(visits).toEqual([]);
+  },
+);
+
+test('refuses an address without resolving anything', async () => {
+  const { names, resolve } = resolver('127.0.0.1');
+  await expect(new PublicClient(resolve).open(url.replace('pages.example.com', '127.0.0.1'), signal)).rejects.toThrow(
+    'the host 127.0.0.1 is not public',
+  );
+  expect(names).toEqual([]);
+});
+
+test('refuses this machine by its own name', async () => {
+  await expect(openPublicUrl(url.replace('pages.example.com', 'localhost'), signal)).rejects.toThrow(
+    AddressRefusedError,
+  );
+  expect(visits).toEqual([]);
+});
+
+test('an answer without a body has none', async () => {
+  const response = await open.open(`${url}/gone`, signal);
+  expect([response.status, response.body]).toEqual([204, null]);
+});
+
+test('a redirect to an internal address is refused', async () => {
+  const text = await loadWebPage(`${url}/away`, {
+    open: (page, abort) => (page.startsWith(url) ? open.open(page, abort) : openPublicUrl(page, abort)),
+  });
+  expect(text).toBe(`Failed to fetch url: ${url}/away (the host 169.254.169.254 is not public)`);
+});
+
+test('an abort ends the request', async () => {
+  const controller = new AbortController();
+  controller.abort();
+  await expect(open.open(url, controller.signal)).rejects.toThrow('aborted');
+  expect(visits).toEqual([]);
+});
