@@ -29,7 +29,7 @@ function createProgram() {
   return { run, refuse };
 }
 
-test('an example prints its transcript, and what it asked a person is answered by a later process', async () => {
+test('an example prints its transcript, and a later process answers its request', async () => {
   const { run } = createProgram();
   const asked = await run('human-approval');
   expect(asked).toMatch(/^you +Give Ann/m);
@@ -38,14 +38,14 @@ test('an example prints its transcript, and what it asked a person is answered b
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
 }, 20_000);
 
-test('an example leaves what another one asked as it is', async () => {
+test('an example does not touch requests of another one', async () => {
   const { run } = createProgram();
   await run('human-approval');
   await run('draft-critique-revise');
   expect(await run('human-approval', 'approve')).toMatch(/^cashier +state refunded = /m);
 }, 20_000);
 
-test('a call is played without a key over the real client, and leaves a file to hear', async () => {
+test('a live example runs without a key over the real client and writes an audio file', async () => {
   const { run } = createProgram();
   expect(await run('voice-agent')).toMatch(/^museum +Yes, on Sunday.*\n.*answer\.wav/m);
 }, 20_000);
@@ -55,7 +55,7 @@ test.each(globSync('*/agent.ts', { cwd: import.meta.dirname }))('%s is an agent 
   expect(rootAgent).toBeInstanceOf(BaseAgent);
 });
 
-test('without a name it lists the examples', async () => {
+test('without a name the examples are listed', async () => {
   expect(await createProgram().run()).toMatch(/\n {2}coordinator\n/);
 });
 

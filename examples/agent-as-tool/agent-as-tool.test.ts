@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('the editor calls the checker twice at once, shows it at work, and answers the user', async () => {
+test('the editor calls the checker twice concurrently, streams its events, and answers the user', async () => {
   const { stage, model } = await playOffline(story);
   const inner = stage.events.filter(({ author }) => author === 'fact_checker');
   expect(new Set(inner.map(({ branch }) => branch)).size).toBe(2);

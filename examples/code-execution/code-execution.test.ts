@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test("the model's code is run, and the model answers from what it printed", async () => {
+test("the model's code is run, and the model answers from its output", async () => {
   const { stage, model } = await playOffline(story);
   const parts = stage.events.flatMap(({ content, partial }) => (partial === true ? [] : (content?.parts ?? [])));
   const [code, result, answer] = parts;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('a specialist takes over, keeps the conversation, and hands it on when the subject changes', async () => {
+test('a specialist keeps the conversation until the subject changes', async () => {
   const { stage, model } = await playOffline(story);
   const transfers = stage.events.flatMap(({ author, actions: { transferToAgent } }) =>
     transferToAgent === undefined ? [] : [`${author} → ${transferToAgent}`],

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('the writer hears the critic, and the loop ends when the critic calls exit_loop', async () => {
+test('the writer gets the critique, and the loop ends when the critic calls exit_loop', async () => {
   const { stage, model } = await playOffline(story);
   const done = stage.events.filter(({ partial }) => partial !== true);
   expect(done.map(({ author }) => author)).toEqual(['writer', 'critic', 'writer', 'critic', 'critic']);
@@ -15,7 +15,7 @@ test('the writer hears the critic, and the loop ends when the critic calls exit_
   expect(done[2]?.content?.parts).toEqual([{ text: state['slogan'] }]);
 });
 
-test('a critic who is never content is heard three times', async () => {
+test('a critic that never approves runs three times', async () => {
   const replies = { writer: ['one', 'two', 'three'], critic: ['no', 'no', 'no'] };
   const { stage } = await playOffline({ ...story, replies });
   expect(stage.events.filter(({ partial }) => partial !== true)).toHaveLength(6);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('the desk answers by itself what it knows, and has the clerk answer the rest', async () => {
+test('the desk answers known questions itself and runs the clerk for others', async () => {
   const { stage, model } = await playOffline(story);
   const done = stage.events.filter(({ partial }) => partial !== true);
   expect(done.map(({ author, content }) => [author, contentText(content)])).toEqual([

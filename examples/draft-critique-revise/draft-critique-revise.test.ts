@@ -51,13 +51,13 @@ test('the critic sends a draft back, and the editor is asked about the next one'
   });
 });
 
-test('approved by a later process it is published, and nothing is written again', async () => {
+test('approved by a later process, the draft is published and not written again', async () => {
   const { said, asked } = await playParts([], ['approve']);
   expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday.');
   expect(asked).toBe(2);
 });
 
-test('what the editor wishes goes to the writer, and the editor is asked again', async () => {
+test("the editor's wishes go to the writer, and the editor is asked again", async () => {
   const { said, hints, session } = await playParts([], ['revise', 'Mention the party.'], ['approve']);
   expect(said).toContain('writer: Our library opens on Monday. (Mention the party.)');
   expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday. (Mention the party.)');

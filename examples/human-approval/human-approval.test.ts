@@ -26,24 +26,24 @@ async function playParts(replies: typeof story.replies, ...parts: readonly strin
   return played ?? expect.unreachable();
 }
 
-test('a large refund waits for a person, and nothing is paid before', async () => {
+test('a large refund waits for approval, and nothing is paid before', async () => {
   const { events, state } = await playParts(story.replies, []);
   expect(openQuestions(events)).toMatchObject([{ args: { originalFunctionCall: { name: 'refund' } } }]);
   expect(state).toEqual({});
 });
 
-test('approved by a later process it is paid', async () => {
+test('approved by a later process, it is paid', async () => {
   const { events, state } = await playParts(story.replies, [], ['approve']);
   expect([openQuestions(events), state]).toEqual([[], { refunded: { customer: 'Ann', euros: 120 } }]);
 });
 
-test('rejected by a later process it is not', async () => {
+test('rejected by a later process, it is not paid', async () => {
   const { events, state } = await playParts(story.replies, [], ['reject']);
   expect([openQuestions(events), state]).toEqual([[], {}]);
   expect(events.at(-1)?.content?.parts).toEqual([{ text: 'I did not pay anything back.' }]);
 });
 
-test('an answer that nobody waits for is told so', async () => {
+test('an answer without a request is refused', async () => {
   expect(
     (await playParts(story.replies, [], ['approve'], ['approve'])).events.filter(({ author }) => author === 'user'),
   ).toHaveLength(2);
@@ -58,7 +58,7 @@ test.each([[['aprove']], [['approve', 'please']]])('%j is no answer, and the que
   expect(openQuestions((await stage.session())?.events ?? [])).toHaveLength(1);
 });
 
-test('a small refund is paid at once', async () => {
+test('a small refund is paid immediately', async () => {
   const call = { calls: [{ name: 'refund', args: { customer: 'Ben', euros: 50 } }] };
   const { state } = await playParts({ cashier: [call, 'Done.'] }, []);
   expect(state).toEqual({ refunded: { customer: 'Ben', euros: 50 } });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('what was said in one session is found in the next one', async () => {
+test('text of one session is found in the next one', async () => {
   const { stage, model } = await playOffline(story);
   const [found] = stage.events.flatMap(getFunctionResponses);
   expect(found?.response?.['memories']).toContainEqual(

@@ -4,7 +4,7 @@ import { playOffline } from '../stage/play-offline.ts';
 import { documents } from './agent.ts';
 import { story } from './story.ts';
 
-test('each document is read, with progress, and one answer is made of what was found', async () => {
+test('each document is read with progress, and one answer joins the findings', async () => {
   const { stage, model } = await playOffline(story);
   expect(model.requestsOf('reader')).toHaveLength(documents.length);
   const progress = stage.events.flatMap(({ nodeEvent }) =>

@@ -5,7 +5,7 @@ import { story } from './story.ts';
 
 const SCOUTS = ['trains', 'hotels', 'weather'];
 
-test('three agents look something up apart from each other, and a fourth joins what they found', async () => {
+test('three agents work separately, and a fourth joins their results', async () => {
   const { stage, model } = await playOffline(story);
   const done = stage.events.filter(({ partial }) => partial !== true);
   for (const name of SCOUTS) {
@@ -22,7 +22,7 @@ test('three agents look something up apart from each other, and a fourth joins w
   expect(contentText(done.at(-1)?.content)).not.toBe('');
 });
 
-test('none of them waits for another to begin', async () => {
+test('all three start before one ends', async () => {
   const allAsked = Promise.withResolvers<void>();
   let asked = 0;
   const first = async (): Promise<string> => {

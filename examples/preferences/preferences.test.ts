@@ -10,7 +10,7 @@ import { rootAgent } from './agent.ts';
 import { copy, lastWords, undo } from './sessions.ts';
 import { story } from './story.ts';
 
-test('what a user likes is known in another session, and what was said in the first one is not', async () => {
+test('user state is known in another session, and session state is not', async () => {
   const { stage, model } = await playOffline(story);
   const [, , elsewhere] = model.requestsOf('waiter');
   expect(elsewhere?.config.systemInstruction).toContain('The user likes: mushrooms. Last talked about: .');
@@ -18,7 +18,7 @@ test('what a user likes is known in another session, and what was said in the fi
   expect((await stage.session('at noon'))?.state).toEqual({ 'app:told': 1, lastTopic: 'mushrooms' });
 });
 
-test('what is removed is told in the event that carries it, and what is temporary in none', async () => {
+test("removed keys are in the event's actions, and temp: state is in no event", async () => {
   const { stage } = await playOffline(story);
   const events = [
     ...((await stage.session('at noon'))?.events ?? []),
@@ -32,7 +32,7 @@ test('what is removed is told in the event that carries it, and what is temporar
   expect(events.flatMap(({ actions }) => actions.removedState ?? [])).toEqual(['user:likes']);
 });
 
-test('the last message can be undone, and a session be copied to another back end', async () => {
+test('the last message can be rewound, and a session copied to another back end', async () => {
   const sessionService = new InMemorySessionService();
   const call = { calls: [{ name: 'remember', args: { what: 'fish' } }] };
   const model = new ScriptedModel(['Soup.', call, 'Noted.']);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('three agents work one after the other, each on what the ones before it left in state', async () => {
+test("three agents run in sequence and read each other's results from state", async () => {
   const { stage, model } = await playOffline(story);
   const done = stage.events.filter(({ partial }) => partial !== true);
   const { state } = (await stage.session()) ?? expect.unreachable();

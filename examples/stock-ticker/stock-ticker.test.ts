@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playLiveOffline } from '../stage/play-live-offline.ts';
 import { story } from './story.ts';
 
-test('the model is told prices while the talk goes on, until it stops the tool', async () => {
+test('the model gets prices during the conversation until it stops the tool', async () => {
   const { stage, connections } = await playLiveOffline(story);
   const heard = (connections[0]?.received ?? []).map((message) => JSON.stringify(message));
   const at = (words: string): number => heard.findIndex((message) => message.includes(words));

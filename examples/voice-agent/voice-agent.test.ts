@@ -21,7 +21,7 @@ function createFolder(): string {
   return folder;
 }
 
-test('the question of a file is heard as it is, and the file of the answer lasts as long as what was said', async () => {
+test('the audio file of the question is sent, and the answer is saved as a WAV of its length', async () => {
   const folder = createFolder();
   const path = join(folder, 'spoken.wav');
   writeWav(path, QUESTION);
@@ -37,7 +37,7 @@ test('the question of a file is heard as it is, and the file of the answer lasts
   expect(stage.events.flatMap(getFunctionResponses)).toMatchObject([{ response: { open: '10:00 to 18:00' } }]);
 });
 
-test('what was cut off is not heard', async () => {
+test('interrupted audio is not played', async () => {
   const folder = createFolder();
   const [began] = spokenTurn('Yes');
   const cutOff = { serverContent: { interrupted: true } };
@@ -46,7 +46,7 @@ test('what was cut off is not heard', async () => {
   expect(readWav(join(folder, 'answer.wav')).samples).toHaveLength(5 * 4800);
 });
 
-test('a microphone that fails ends the call', async () => {
+test('a microphone that fails ends the live run', async () => {
   const pieces = async function* () {
     yield 'AAAA';
     throw new TypeError('unplugged');
@@ -58,7 +58,7 @@ test('a microphone that fails ends the call', async () => {
   await expect(playLiveOffline({ ...story, connections: [[]], tell })).rejects.toThrow('unplugged');
 });
 
-test('the transcript has both sides', async () => {
+test('the transcript has both speakers', async () => {
   const lines: string[] = [];
   await playLiveOffline(story, { folder: createFolder(), print: (line) => lines.push(line) });
   expect(lines.map((line) => line.replace(/ +/g, ' '))).toEqual([
@@ -70,7 +70,7 @@ test('the transcript has both sides', async () => {
   ]);
 });
 
-test('the events of a call come in order, and what is whole is stored', async () => {
+test('the events of a live run come in order, and whole ones are stored', async () => {
   const [first, second] = spokenTurn('Yes, on Sunday.');
   const steps = [
     { heard: /activityEnd/ },

@@ -13,7 +13,7 @@ function createFolder(): string {
   return folder;
 }
 
-test('the second agent goes on in the same call when the first is done, and knows what it noted', async () => {
+test('the second agent continues on the same queue after the first, and knows its notes', async () => {
   const { stage, connections } = await playLiveOffline(story, { folder: createFolder() });
   const calls = stage.events.flatMap((event) => getFunctionCalls(event).map(({ name }) => `${event.author}: ${name}`));
   expect(calls).toEqual(['intake: note_fault', 'intake: task_completed', 'planner: task_completed']);
@@ -22,7 +22,7 @@ test('the second agent goes on in the same call when the first is done, and know
   expect(JSON.stringify(connections[1]?.received)).toContain('Where is it?');
 });
 
-test('what each agent said is saved as a WAV that lasts as long', async () => {
+test('the audio of each agent is saved as a WAV of its length', async () => {
   const folder = createFolder();
   await playLiveOffline(story, { folder });
   // A tenth of a second a word.
@@ -30,7 +30,7 @@ test('what each agent said is saved as a WAV that lasts as long', async () => {
   expect(readWav(join(folder, 'planner.wav'))).toMatchObject({ sampleRate: 24_000, samples: { length: 11 * 4800 } });
 });
 
-test('the transcript has all that each agent said and did', async () => {
+test('the transcript has the text and calls of each agent', async () => {
   const lines: string[] = [];
   await playLiveOffline(story, { folder: createFolder(), print: (line) => lines.push(line.trimEnd()) });
   await expect(`${lines.slice(0, -1).join('\n')}\n`).toMatchFileSnapshot('transcript.txt');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { playOffline } from '../stage/play-offline.ts';
 import { story } from './story.ts';
 
-test('the thread reports its progress while it counts, and its count is the result', async () => {
+test('the thread reports progress, and its count is the result', async () => {
   const { stage } = await playOffline(story);
   const responses = stage.events.flatMap((event) =>
     getFunctionResponses(event).map(({ response }) => [event.partial === true, response]),
@@ -17,7 +17,7 @@ test('the thread reports its progress while it counts, and its count is the resu
   ]);
 });
 
-test('an error on the thread is told to the model', async () => {
+test('an error on the thread goes to the model', async () => {
   const call = { calls: [{ name: 'count_primes', args: { limit: 1 } }] };
   const { stage } = await playOffline({ ...story, replies: { mathematician: [call, 'I cannot.'] } });
   expect(stage.events.flatMap(getFunctionResponses)).toMatchObject([

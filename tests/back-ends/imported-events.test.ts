@@ -101,7 +101,7 @@ async function tryEach(service: BaseSessionService, copies: BaseSessionService):
   return taken;
 }
 
-test('an imported event is refused, or read, run on and exported without fault, on every back end', async () => {
+test('every back end refuses an imported event, or reads, continues and exports it without a fault', async () => {
   const platform = fixedPlatform();
   const memory = new InMemorySessionService({ platform });
   const taken = await tryEach(memory, new InMemorySessionService({ platform }));

@@ -132,7 +132,7 @@ describe('a run on PostgreSQL', () => {
     await run.expectWhole();
   });
 
-  test('whose beginning was stored and not answered does not wait for its own lease', async () => {
+  test('whose begin was stored but not acknowledged does not wait for its own lease', async () => {
     const run = new DisturbedRun(service(), () => undefined);
     const lost = proxy.loseAnswerTo('"text":"go"');
     const beganMs = performance.now();
@@ -142,7 +142,7 @@ describe('a run on PostgreSQL', () => {
     expect(performance.now() - beganMs).toBeLessThan(5000);
   });
 
-  test('that the server is gone for longer than its lease has no end, and continues when it is resumed', async () => {
+  test('continues when it is resumed after an outage longer than its lease', async () => {
     const run = new DisturbedRun(service(), () => proxy.stop(), 1500);
     const error: unknown = await run.start().catch((thrown: unknown) => thrown);
     expect(StorageError.isInstance(error)).toBe(true);
@@ -168,7 +168,7 @@ describe('a run on SQLite', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test.each([1000, 6000])('goes on when another process keeps the file locked for %d ms', async (ms) => {
+  test.each([1000, 6000])('continues after another process locked the file for %d ms', async (ms) => {
     const sessions = new SqliteSessionService({ path });
     const stranger = new DatabaseSync(path);
     const run = new DisturbedRun(sessions, () => {
@@ -189,7 +189,7 @@ describe('a run on SQLite', () => {
     expect(() => Array.from({ length: 100 }, () => filler.run())).toThrow('full');
   }
 
-  test('goes on when its disk was full for a while', async () => {
+  test('continues after the disk was full for a while', async () => {
     const database = new DatabaseSync(path);
     const sessions = new SqliteSessionService({ database });
     const run = new DisturbedRun(sessions, () => {
@@ -201,7 +201,7 @@ describe('a run on SQLite', () => {
     database.close();
   });
 
-  test('whose disk stays full ends with a StorageError, and nothing says that it failed', async () => {
+  test('ends with a StorageError if the disk stays full, and no failure is stored', async () => {
     const database = new DatabaseSync(path);
     const sessions = new SqliteSessionService({ database });
     const run = new DisturbedRun(sessions, () => fill(database), 1500);

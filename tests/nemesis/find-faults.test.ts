@@ -57,7 +57,7 @@ function liveFaultsOf(stored: readonly Event[]): string[] {
 
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
-test('finds nothing after a run whose client was told all of it, was cut off, or was told that it continues', () => {
+test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', () => {
   expect(faultsOf(STORED, answerOf({ kind: 'completed' }))).toEqual([]);
   expect(faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL]))).toEqual([]);
   expect(faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);

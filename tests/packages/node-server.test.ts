@@ -36,7 +36,7 @@ function tokenOf(name: string): string {
   return [...parts, createHmac('sha256', SECRET).update(parts.join('.')).digest('base64url')].join('.');
 }
 
-describe('the folder that build:server makes', { timeout: 60_000 }, () => {
+describe('the folder that build:server writes', { timeout: 60_000 }, () => {
   const place = mkdtempSync(join(tmpdir(), 'eventloom-server-'));
   const folder = join(place, 'app');
   const data = join(place, 'data');
@@ -129,12 +129,12 @@ describe('the folder that build:server makes', { timeout: 60_000 }, () => {
     expect([...installed.keys()]).not.toContain('vitest');
   });
 
-  test('has nothing that names the clone', async () => {
+  test('has no path of the clone', async () => {
     const { stdout } = await run('sh', ['-c', `grep -rlF '${repository}' . || true`], { cwd: folder });
     expect(stdout).toBe('');
   });
 
-  test('has a Dockerfile with a user, a health check, and no shell between the server and SIGTERM', () => {
+  test('has a Dockerfile with a user, a health check, and the server as process 1', () => {
     expect(statements.map(({ instruction }) => instruction)).toEqual([
       'FROM',
       'ENV',
@@ -154,11 +154,11 @@ describe('the folder that build:server makes', { timeout: 60_000 }, () => {
     for (const file of ['main.js', 'health.js']) expect(existsSync(join(folder, file))).toBe(true);
   });
 
-  test('refuses to let everybody in unless it is told to', async () => {
+  test('refuses to start without authentication unless --allow-unauthenticated is given', async () => {
     await expect(start([])).rejects.toThrow(/asks? nobody|nobody is asked/);
   });
 
-  test('serves a turn, answers the health check, keeps its data for its user only, and drains at SIGTERM', async () => {
+  test('serves a turn, answers the health check, writes private files, and drains at SIGTERM', async () => {
     const server = await start(['--allow-unauthenticated']);
     const [, command = ''] = statement('HEALTHCHECK').split('CMD ');
     const [node = '', ...check] = JSON.parse(command) as string[];
@@ -174,7 +174,7 @@ describe('the folder that build:server makes', { timeout: 60_000 }, () => {
     expect(stdout).toBe('');
   });
 
-  test('serves agents from a folder of their own, which import the packages of the server', async () => {
+  test('serves agents from their own folder, which import the packages of the server', async () => {
     const agents = join(place, 'agents');
     mkdirSync(join(agents, 'coder'), { recursive: true });
     writeFileSync(
@@ -196,7 +196,7 @@ describe('the folder that build:server makes', { timeout: 60_000 }, () => {
     expect(await server.ended).toBe(0);
   });
 
-  test('asks users for a token when it is given a secret', async () => {
+  test('requires a token if a secret is set', async () => {
     const options = ['--jwt-issuer', 'login', '--jwt-audience', 'agents'];
     const server = await start(options, { EVENTLOOM_JWT_SECRET: SECRET });
     const session = '/apps/demo/users/ann/sessions/token';

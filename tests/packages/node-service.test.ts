@@ -45,7 +45,7 @@ describe('an empty project on Node that installs every package from its tarball'
     await npm('install');
   });
 
-  test('loads for `import "eventloom"` no file that the import does not need, and few files', async () => {
+  test('loads for `import "eventloom"` only the files that it needs', async () => {
     const { stdout } = await run('node', ['loaded-files.mjs'], { cwd: project });
     const files = stdout
       .trim()
@@ -186,7 +186,7 @@ describe('an empty project on Node that installs every package from its tarball'
   });
 
   // Last, because it changes what is installed.
-  test('takes schemas of an installed zod 3', async () => {
+  test('accepts schemas of an installed zod 3', async () => {
     await npm('install', 'zod@3.25.76');
     const program = `
       import { FunctionTool } from 'eventloom';

@@ -17,7 +17,7 @@ test('there are packages', () => {
 });
 
 describe.for(packages)('the tarball of $name', (manifest) => {
-  test('holds the build and the licence, no sources and no tests', async () => {
+  test('has the build and the licence, and no sources and tests', async () => {
     const { stdout } = await run('tar', ['-tzf', tarballPath(manifest)]);
     const files = stdout
       .trim()
@@ -28,7 +28,7 @@ describe.for(packages)('the tarball of $name', (manifest) => {
     expect(files.filter((file) => file.includes('.test'))).toEqual([]);
   });
 
-  test('asks for versions, not for a workspace', async () => {
+  test('depends on versions, not on the workspace', async () => {
     const { stdout } = await run('tar', ['-xzOf', tarballPath(manifest), 'package/package.json']);
     expect(stdout).not.toContain('workspace:');
     expect(stdout).not.toContain('./src/');

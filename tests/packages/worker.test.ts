@@ -30,7 +30,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     expect(kibibytes * 1.024).toBeLessThanOrEqual(most);
   });
 
-  test('answers under wrangler dev; when that is killed in mid-run it knows what was said, and takes the next run at once', async () => {
+  test('answers under wrangler dev; killed in mid-run and restarted, it has the message and accepts the next run', async () => {
     const session = '/apps/app/users/ann/sessions/s';
     const say = (text: string): object => {
       const newMessage = { role: 'user', parts: [{ text }] };
@@ -59,7 +59,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
-  test('holds a call under wrangler dev: speech goes up and comes down, and what was said is there when the call is over', async () => {
+  test('serves a live run under wrangler dev, and stores its transcriptions', async () => {
     const server = await startDevServer(project, 'src/keyless-worker.ts');
     const { origin } = server;
     try {
@@ -88,7 +88,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
-  test('answers through raw sockets what a server of one process answers', async () => {
+  test('answers raw sockets like a server on node', async () => {
     const server = await startDevServer(project, 'src/keyless-worker.ts');
     const sessions = '/apps/app/users/raw/sessions';
     const ask = async (line: string, host = 'localhost', body = '') => {
@@ -114,7 +114,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
-  test('goes on by itself with the runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
+  test('continues runs in which wrangler dev was killed: in a tool, between commits, in a stream', async () => {
     const watcher = await startWatcher();
     const names = ['tool', 'commits', 'stream'];
     const session = (name: string): string => `/apps/shop/users/ann/sessions/${name}`;
@@ -160,7 +160,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
   });
 
-  test('gives up a run in which wrangler dev is killed again and again, and says so in an event', async () => {
+  test('gives up a run in which wrangler dev is killed again and again, with an error event', async () => {
     const watcher = await startWatcher();
     const vars = { WATCHER: watcher.origin };
     const session = '/apps/shop/users/bob/sessions/poison';

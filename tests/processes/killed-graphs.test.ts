@@ -77,7 +77,7 @@ function doneBy({
   });
 }
 
-test('kill -9 after each commit of a graph: it goes on in another process, to the same end, and runs nothing again that was done', async () => {
+test('kill -9 after each commit of a graph: another process completes it with the same result and repeats no completed node', async () => {
   const whole = await runKilledAt(0);
   expect(whole.commits).toBeGreaterThan(30);
   expect(whole.ran.toSorted()).toEqual(['agree', 'leaf 1', 'leaf 2', 'note', 'pay', 'round 0', 'round 1']);

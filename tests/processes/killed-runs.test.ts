@@ -65,7 +65,7 @@ test('kill -9 after each commit of a run with idempotent tools: resumed, it has 
   }
 }, 120_000);
 
-test('kill -9 after each commit of a run with tools that are not idempotent: none runs twice, what was cut off is reported', async () => {
+test('kill -9 after each commit of a run with tools that are not idempotent: none runs twice, and an interrupted one is reported', async () => {
   const { commits, ran: all } = await runKilledAt(0, false);
   let interrupted = 0;
   for (let commit = 1; commit <= commits; commit++) {
@@ -85,7 +85,7 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
   expect(interrupted).toBeGreaterThan(3);
 }, 120_000);
 
-test('kill -9 after each commit up to the answers of the tools, in a run that cannot be resumed: the next message is answered', async () => {
+test('kill -9 after each commit of a run that is not resumable: the next message is answered', async () => {
   const { userId, sessionId } = KEY;
   let cutOff = 0;
   for (let commit = 1; commit <= 7; commit++) {
@@ -147,7 +147,7 @@ function toldByBranch(events: readonly Event[]): Record<string, string[]> {
   return byBranch;
 }
 
-test('kill -9 after each commit of a run with parallel agents, an agent tool and a confirmation: it comes to the same end', async () => {
+test('kill -9 after each commit of a run with parallel agents, an AgentTool and a confirmation: resumed, it has the same result', async () => {
   const whole = await askKilledAt(0);
   expect(whole.commits).toBeGreaterThan(25);
   expect(whole.ran.toSorted()).toEqual(['dig', 'look', 'pay']);

@@ -33,7 +33,7 @@ async function untilDisconnected(): Promise<void> {
   while ((await pool.query(connected)).rows.length > 0);
 }
 
-test('kill -9 in a stream of 10,000 appends leaves every acknowledged event, in order, with its state, and nothing else', async () => {
+test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged events, in order and with their state', async () => {
   const events = 10_000;
   const kills = 6;
   let stored = 0;
@@ -65,7 +65,7 @@ test('kill -9 in a stream of 10,000 appends leaves every acknowledged event, in 
   expect(stored).toBe(events);
 }, 120_000);
 
-test('two processes that do whole turns in the same 50 sessions lose none, double none and are never interleaved', async () => {
+test('two processes with turns in the same 50 sessions lose, repeat and interleave nothing', async () => {
   const [sessions, turns] = [50, 300];
   for (let number = 0; number < sessions; number++) {
     await service.createSession({ appName: 'app', userId: `user ${number % 3}`, sessionId: `session ${number}` });
@@ -93,7 +93,7 @@ test('two processes that do whole turns in the same 50 sessions lose none, doubl
   expect(marks).toEqual(new Set(seen));
 }, 120_000);
 
-test('several processes that begin at once on an empty database all work', async () => {
+test('several processes can start concurrently on an empty database', async () => {
   const names = Array.from({ length: 5 }, (_, index) => `session ${index}`);
   const fixtures = names.map((name) => startFixture('beginning-process', [database.url, name]));
   await Promise.all(fixtures.map((fixture) => fixture.untilLine(1)));
@@ -103,7 +103,7 @@ test('several processes that begin at once on an empty database all work', async
   expect(sessions.map(({ id }) => id).toSorted()).toEqual(names);
 }, 60_000);
 
-test('the lease of a process that crashed runs out, another one goes on, and the old lease writes nothing', async () => {
+test('the lease of a crashed process expires, another process continues, and the old lease writes nothing', async () => {
   const fixture = startFixture('holding-process', [database.url, '1000']);
   await fixture.untilLine(1);
   fixture.process.kill('SIGKILL');

@@ -74,7 +74,7 @@ const CALL = ['functionCall', 'functionResponse'];
 const WHOLE = [...CALL, ...CALL, 'all done'];
 const errorsOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
 
-describe('a server that is killed in the middle of a run, and started again', () => {
+describe('a server that is killed in mid-run and started again', () => {
   test.each([
     ['in a tool', 'tool', 'work', ['prepare', 'work', 'work', 'streams']],
     ['in a stream', 'stream', 'streams', ['prepare', 'work', 'streams', 'streams']],
@@ -92,7 +92,7 @@ describe('a server that is killed in the middle of a run, and started again', ()
     await second.end('SIGTERM');
   });
 
-  test('gives up a run that kills its process at each attempt, and says so', async () => {
+  test('gives up a run that kills its process at each attempt, with an error event', async () => {
     const first = await startServer('die');
     await first.begin('go').catch(() => undefined);
     await first.ended;
@@ -107,7 +107,7 @@ describe('a server that is killed in the middle of a run, and started again', ()
     expect(await response.text()).toContain('"all done"');
   });
 
-  test('closes the run where it is to', async () => {
+  test('closes the run with onUnfinishedRuns close', async () => {
     const first = await startServer('tool');
     await first.begin('go');
     await untilRan('work');
@@ -118,7 +118,7 @@ describe('a server that is killed in the middle of a run, and started again', ()
     expect(ran()).toEqual(['prepare', 'work']);
   });
 
-  test('leaves a run that waits for an answer, which goes on with it', async () => {
+  test('leaves a run that waits for an answer, which resumes it', async () => {
     const first = await startServer('no');
     const { path, response } = await first.begin('wait');
     await response.text();
@@ -133,7 +133,7 @@ describe('a server that is killed in the middle of a run, and started again', ()
   });
 });
 
-test('a server that is ended in the middle of a run leaves it, and the next one goes on at once', async () => {
+test('a server that is stopped in mid-run leaves the run, and the next one continues it immediately', async () => {
   const first = await startServer('tool');
   const { path } = await first.begin('go');
   await untilRan('work');
@@ -143,7 +143,7 @@ test('a server that is ended in the middle of a run leaves it, and the next one 
   expect(ran()).toEqual(['prepare', 'work', 'work', 'streams']);
 });
 
-test('of two servers that are left one goes on with the run of a third, and it is followed through either', async () => {
+test('one of two remaining servers continues the run of a third, and both can be followed', async () => {
   const database = await createTestDatabase();
   try {
     const sessions = database.url;

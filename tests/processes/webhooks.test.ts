@@ -79,7 +79,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (backEnd) => {
   });
   afterEach(() => drop());
 
-  test('the end of a run is told by the process that continues it after the first one is killed', async () => {
+  test('the webhook of a run is sent by the process that continues it after a kill', async () => {
     const first = await startServer(sessions, 'tool');
     const invocationId = await first.begin();
     await vi.waitUntil(() => hasRun('work'), SOON);
@@ -94,7 +94,7 @@ describe.each(['SQLite', 'PostgreSQL'])('on %s', (backEnd) => {
     ]);
   });
 
-  test('a message that was not taken before its process is killed is sent again by the next one', async () => {
+  test('a webhook that was refused before a kill is sent again by the next process', async () => {
     status = 503;
     const first = await startServer(sessions, 'no');
     await first.begin();

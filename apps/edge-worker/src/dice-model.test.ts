@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createAgent } from './agent.ts';
 import { DiceModel } from './dice-model.ts';
 
-test('the model that needs no key rolls the die in every turn, not only in the first', async () => {
+test('the model without a key rolls the die in every turn', async () => {
   const sessionService = new InMemorySessionService();
   const runner = new Runner({ appName: 'dice', agent: createAgent(new DiceModel()), sessionService });
   const { id: sessionId } = await sessionService.createSession({ appName: 'dice', userId: 'ann' });

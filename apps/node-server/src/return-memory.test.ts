@@ -25,7 +25,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('memory is given back when the server was idle for two looks, once', () => {
+test('memory is returned once after two idle checks', () => {
   returnMemory(server, 10);
   take(LOADED);
   server.runsInFlight = 1;
@@ -37,7 +37,7 @@ test('memory is given back when the server was idle for two looks, once', () => 
   expect(collect).toHaveBeenCalledExactlyOnceWith({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 });
 
-test('nothing is done where little was taken, and where the collector is not exposed', () => {
+test('nothing happens if little memory is used or gc is not exposed', () => {
   returnMemory(server, 10);
   vi.advanceTimersByTime(100);
   vi.stubGlobal('gc', undefined);

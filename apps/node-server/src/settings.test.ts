@@ -8,7 +8,7 @@ function settingsOf(args: readonly string[], environment: Readonly<Record<string
 }
 
 describe('settings', () => {
-  test('keep everything in one folder below the working folder', () => {
+  test('put all data into one folder below the working folder', () => {
     expect(settingsOf([])).toEqual({
       port: 8000,
       host: '127.0.0.1',
@@ -30,7 +30,7 @@ describe('settings', () => {
     });
   });
 
-  test('take places of their own', () => {
+  test('may name a place for each kind of data', () => {
     const { sessions, artifacts } = settingsOf([
       '--sessions',
       'sqlite:a b.db',
@@ -56,21 +56,21 @@ describe('settings', () => {
     },
   );
 
-  test('keep memories as long as sessions, unless they have a place of their own', () => {
+  test('keep memories as long as sessions, unless they have their own place', () => {
     expect(settingsOf(['--sessions', 'memory:']).memory).toEqual({ kind: 'memory' });
     expect(settingsOf(['--memory', 'memory:']).memory).toEqual({ kind: 'memory' });
     const { memory } = settingsOf(['--sessions', 'memory:', '--memory', 'sqlite:m.db']);
     expect(memory).toEqual({ kind: 'sqlite', file: '/srv/app/m.db' });
   });
 
-  test('keep credentials as long as sessions, unless they have a place of their own', () => {
+  test('keep credentials as long as sessions, unless they have their own place', () => {
     expect(settingsOf(['--sessions', 'memory:']).credentials).toEqual({ kind: 'memory' });
     expect(settingsOf(['--credentials', 'memory:']).credentials).toEqual({ kind: 'memory' });
     const { credentials } = settingsOf(['--sessions', 'memory:', '--credentials', 'sqlite:c.db']);
     expect(credentials).toEqual({ kind: 'sqlite', file: '/srv/app/c.db', keys: undefined });
   });
 
-  test('take the key of credentials, and former ones behind it, and quote none that they refuse', () => {
+  test('read the credential key and former ones, and never quote an invalid one', () => {
     const [key, former] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const text = [key, former].map((bytes) => Buffer.from(bytes).toString('base64')).join(', ');
     expect(settingsOf([], { EVENTLOOM_CREDENTIALS_KEY: text }).credentials).toMatchObject({ keys: [key, former] });
@@ -90,16 +90,16 @@ describe('settings', () => {
     expect(settingsOf(['--request-ttl', text])).toMatchObject({ requestTtlMs });
   });
 
-  test('say whether runs can be resumed, and what becomes of those that were left', () => {
+  test('contain resumable and onUnfinishedRuns', () => {
     const { resumable, unfinishedRuns } = settingsOf(['--resumable', '--unfinished-runs', 'close']);
     expect([resumable, unfinishedRuns]).toEqual([true, 'close']);
   });
 
-  test('take the port from the command line before the environment', () => {
+  test('prefer the port of the command line over the environment', () => {
     expect([settingsOf([], { PORT: '1' }).port, settingsOf(['--port', '2'], { PORT: '1' }).port]).toEqual([1, 2]);
   });
 
-  test('name the model of the demo agent', () => {
+  test('contain the model of the demo agent', () => {
     expect(settingsOf(['--model', 'gemini-pro'], { GEMINI_API_KEY: 'a' })).toMatchObject({ demoModel: 'gemini-pro' });
     expect(() => settingsOf(['--model', 'gemini-pro', '--agents', 'a'], { GEMINI_API_KEY: 'a' })).toThrow(
       '--model gemini-pro: is for the demo agent',
@@ -115,7 +115,7 @@ describe('settings', () => {
     },
   );
 
-  test('take any name of the key, and nothing for an empty one', () => {
+  test('accept each variable of the API key, and ignore an empty one', () => {
     expect(settingsOf([], { GOOGLE_GENAI_API_KEY: 'c' }).gemini?.apiKey).toBe('c');
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
       apiKey: 'b',
@@ -152,11 +152,11 @@ describe('settings', () => {
   });
 });
 
-describe('tokens of users', () => {
+describe('authentication', () => {
   const names = ['--jwt-issuer', 'login', '--jwt-audience', 'agents'];
   const secret = { EVENTLOOM_JWT_SECRET: 'hidden' };
 
-  test('are checked with a secret or a key set, and not asked for without', () => {
+  test('uses a secret or a key set, and is off without either', () => {
     expect(settingsOf([]).tokens).toBeUndefined();
     expect(settingsOf(names, secret).tokens).toMatchObject({ secret: 'hidden', issuer: 'login', audience: 'agents' });
     const jwksUrl = 'https://login.example/keys';
@@ -177,7 +177,7 @@ describe('tokens of users', () => {
   });
 });
 
-test('the time for runs at the end is read as every other time is', () => {
+test('the options --drain and --unready are durations', () => {
   expect(settingsOf(['--drain', '2m']).drainMs).toBe(120_000);
   expect(settingsOf(['--unready', '5s']).unreadyMs).toBe(5_000);
   expect(() => settingsOf(['--drain', '2 minutes'])).toThrow('--drain 2 minutes: must be a number of seconds');

@@ -28,7 +28,7 @@ test.each(['plain', "it's", 'a (copy)', 'a b', '$(id)', 'a;b', '`id`', 'a*[b]!',
 
 const sessionService = new InMemorySessionService();
 
-test('agents that name a model are warned of wherever they are in the tree, once an app', () => {
+test('a missing API key is reported once per app for model names anywhere in the tree', () => {
   const writer = new LlmAgent({ name: 'writer', model: 'gemini-a' });
   const reader = new LlmAgent({ name: 'reader', model: 'gemini-a' });
   const agent = new SequentialAgent({ name: 'pipeline', subAgents: [writer, reader] });
@@ -37,12 +37,12 @@ test('agents that name a model are warned of wherever they are in the tree, once
   expect(warning).toContain('app (gemini-a);');
 });
 
-test('agents with models of their own are not warned of', () => {
+test('agents with model objects need no key', () => {
   const agent = new LlmAgent({ name: 'own', model: new ScriptedModel([]) });
   expect(missingKeyWarning([new Runner({ appName: 'app', agent, sessionService })])).toBeUndefined();
 });
 
-test('of an error that was foreseen one line is printed, with its reason once', () => {
+test('a coded error is printed in one line with its cause', () => {
   expect(failureText(new ConfigurationError('no key is set'))).toBe('CONFIGURATION: no key is set');
   const cause = new TypeError('fetch failed');
   expect(failureText(new ModelError('no connection: fetch failed', { cause, errorCode: 'UNAVAILABLE' }))).toBe(
@@ -53,7 +53,7 @@ test('of an error that was foreseen one line is printed, with its reason once', 
   );
 });
 
-test('of an error of an agent, and of one that nobody foresaw, it is printed where it was thrown', () => {
+test('an error of an agent and an unexpected error are printed with their stack', () => {
   const cause = new TypeError('x is undefined');
   const text = failureText(new AgentError('agent "a" failed', { cause }));
   expect(text).toMatch(

@@ -33,18 +33,18 @@ function withAbort(): { signal: AbortSignal; abort: () => void } {
   return { signal: controller.signal, abort: () => controller.abort(new ShuttingDownError('it ends')) };
 }
 
-test('where nothing was left nothing is said', async () => {
+test('without unfinished runs nothing is logged', async () => {
   expect(await leftRuns([await createRunner()], 'resume')).toEqual([]);
 });
 
-test('what a server left goes on at once, and what is held when nobody holds it any more', async () => {
+test('unfinished runs continue immediately, and those of busy sessions later', async () => {
   expect(await leftRuns([await createRunner('left', 'held', 'left')], 'resume')).toEqual([
     'app: 2 runs that a server left go on',
     'app: 1 run held for 15 s more goes on then, if the server is gone',
   ]);
 });
 
-test('it is said when they are closed, and nothing is when they are left', async () => {
+test('closed unfinished runs are logged, and those left open are not', async () => {
   const runner = await createRunner('left');
   expect(await leftRuns([runner], 'close')).toEqual(['app: 1 run that a server left is closed']);
   expect(await leftRuns([runner], 'leave')).toEqual([]);

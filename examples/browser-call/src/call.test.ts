@@ -37,7 +37,7 @@ function sizesHeard(model: ScriptedLiveModel): number[] {
   return sent.flatMap((one) => ('blob' in one ? [Buffer.from(one.blob.data ?? '', 'base64').length] : []));
 }
 
-test('a page sends what it hears and plays what it is told', async () => {
+test("a page sends microphone audio and plays the model's", async () => {
   const { model, server: listening } = await start();
   const played: number[] = [];
   const recorder: { onmessage?: (event: { data: unknown }) => void } = {};

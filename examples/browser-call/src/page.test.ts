@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.shutDown());
 
-test('the page and the script that it loads are served where the agent is', async () => {
+test('the page and its script are served beside the agent', async () => {
   const page = await fetch(server.url);
   expect(page.headers.get('content-type')).toContain('text/html');
   expect(await page.text()).toContain("from './call.js'");
@@ -22,7 +22,7 @@ test('the page and the script that it loads are served where the agent is', asyn
   expect(text).not.toContain('address: string');
 });
 
-test('without a key a parrot answers: it says as long as it heard', async () => {
+test('without a key the model repeats as much audio as it gets', async () => {
   const socket = new WebSocket(
     `ws://localhost:${server.port}/run_live?app_name=phone&user_id=me&session_id=first&audio=binary`,
   );

@@ -26,7 +26,7 @@ async function ask(text: string, sessionId = 'first'): Promise<{ texts: string[]
   return { texts, calls };
 }
 
-test('the page and its script are served where the agent is', async () => {
+test('the page and its script are served beside the agent', async () => {
   server = await serveChat({ model: new EchoModel(), port: 0 });
   const page = await fetch(`${server.url}/chat`);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -36,7 +36,7 @@ test('the page and its script are served where the agent is', async () => {
   expect(script).not.toContain('interface ChatRequest');
 });
 
-test('the reply arrives piece by piece, then as a whole', async () => {
+test('the reply arrives in chunks and then whole', async () => {
   server = await serveChat({ model: new EchoModel(), port: 0 });
   browse();
   expect(await ask('good day')).toEqual({
@@ -45,7 +45,7 @@ test('the reply arrives piece by piece, then as a whole', async () => {
   });
 });
 
-test('a connection that is lost in the middle of the reply is made again, and the model is asked once', async () => {
+test('a connection lost in mid-reply is opened again, and the model is called once', async () => {
   const model = new ScriptedModel([{ chunks: ['One ', 'two ', 'three.'] }]);
   server = await serveChat({ model, port: 0 });
   let cut = false;
@@ -93,7 +93,7 @@ test('a run whose process ended is followed until another process has resumed it
   expect(await asking).toEqual({ texts: ['Here I am.'], calls: [] });
 });
 
-test('a failure of the model is reported with its message, and is not tried again', async () => {
+test('an error of the model is shown with its message and not retried', async () => {
   const model = new ScriptedModel([new ModelError('out of quota', { errorCode: '429' })]);
   server = await serveChat({ model, port: 0 });
   browse();
@@ -101,7 +101,7 @@ test('a failure of the model is reported with its message, and is not tried agai
   expect(model.requests).toHaveLength(1);
 });
 
-test('the route of our own lists the conversations of the user', async () => {
+test("the custom route lists the user's conversations", async () => {
   server = await serveChat({ model: new EchoModel(), port: 0 });
   browse();
   await ask('good day', 'a');

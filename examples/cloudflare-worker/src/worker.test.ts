@@ -11,14 +11,14 @@ const env = {
   JWT_SECRET: 'a secret that is long enough for HS256',
 };
 
-test('the Worker says that it answers, and hands nobody to an object who does not say who they are', async () => {
+test('the Worker answers /livez, and refuses requests without a token', async () => {
   const ask = (path: string) => worker.fetch(new Request(`https://my-agents.example${path}`), env);
   expect((await ask('/health')).status).toBe(200);
   expect((await ask('/list-apps')).status).toBe(401);
   expect((await ask('/apps/helper/users/ann/sessions')).status).toBe(401);
 });
 
-test('the token that the example prints is believed', async () => {
+test('the token that the example prints is accepted', async () => {
   const options = { env: { ...process.env, JWT_SECRET: env.JWT_SECRET }, encoding: 'utf8' } as const;
   const token = execFileSync(process.execPath, [join(import.meta.dirname, '../token.ts'), 'bob'], options).trim();
   const ask = (path: string) =>

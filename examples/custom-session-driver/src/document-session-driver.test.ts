@@ -14,16 +14,16 @@ const makeInMemory = async ({ platform }: { readonly platform: Platform }) => ({
   service: new InMemorySessionService({ platform }),
 });
 
-describe('sessions in documents keep the contract', () => {
+describe('the document session driver keeps the contract', () => {
   for (const { id, title, run } of sessionServiceConformance(makeService)) test(`${id}: ${title}`, run, 30_000);
 });
 
-describe('sessions go from memory to documents and back without loss', () => {
+describe('sessions are copied from memory to documents and back without loss', () => {
   const cases = sessionTransferConformance(makeInMemory, makeService);
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run, 30_000);
 });
 
-test('two processes over one store have one writer at a time, and lose nothing', async () => {
+test('two processes on one store write one after the other and lose nothing', async () => {
   const store = new InMemoryDocumentStore();
   const one = new DriverSessionService(new DocumentSessionDriver(store));
   const other = new DriverSessionService(new DocumentSessionDriver(store));

@@ -36,7 +36,7 @@ async function startChatService(status: number, text: string) {
   };
 }
 
-test('a model of another service is told the conversation, and what it says is the answer', async () => {
+test('a model of another service gets the conversation, and its reply is the answer', async () => {
   const { asked, model } = await startChatService(200, 'Hello, Ann.');
   const events = await ask(makeRunner(model), 'I am Ann.');
   expect(events.map(({ author, content }) => [author, content?.parts])).toEqual([
@@ -47,12 +47,12 @@ test('a model of another service is told the conversation, and what it says is t
   ]);
 });
 
-test('a failure of that service is the failure of the run', async () => {
+test('an error of that service fails the run', async () => {
   const { model } = await startChatService(500, 'out of order');
   await expect(ask(makeRunner(model), 'Hi')).rejects.toThrow('out of order');
 });
 
-test('Gemini is told to search', async () => {
+test('the request to Gemini has the search tool', async () => {
   const server = await FakeGeminiServer.start([jsonReply(wireResponse('Found.'))]);
   onTestFinished(() => server.close());
   const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [GOOGLE_SEARCH] });

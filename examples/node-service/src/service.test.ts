@@ -44,7 +44,7 @@ async function eventsOf(stream: AsyncIterable<Event>): Promise<Event[]> {
 const saidIn = (events: readonly Event[]) =>
   events.flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
 
-test('a callback answers in the place of a model that is not asked, and its state is stored with the answer', async () => {
+test('a callback replaces a model call, and its state is stored with the answer', async () => {
   const { runner, model } = makeRunner([]);
   const events = await runner.run({ userId: 'ann', sessionId: 's', newMessage: say('My card is 4111 1111 1111 1111') });
   expect(saidIn(events)).toEqual(['Please send no card numbers here.']);
@@ -52,7 +52,7 @@ test('a callback answers in the place of a model that is not asked, and its stat
   expect(model.requests).toEqual([]);
 });
 
-test('a callback answers in the place of a tool that is not run', async () => {
+test('a callback replaces a tool call', async () => {
   const call = { calls: [{ name: 'book_table', args: { people: 30, time: '20:00' } }] };
   const { runner } = makeRunner([call, 'Please call us.']);
   const events = await runner.run({ userId: 'ann', sessionId: 's', newMessage: say('A table for 30 at eight.') });
@@ -71,7 +71,7 @@ test('a plugin sees every model call of a run, and its end', async () => {
   expect(lines).toEqual(['ann: 25 tokens', 'ann: 0 tokens, failed: no model']);
 });
 
-test('a conversation that grew long goes on with a summary in the place of its beginning', async () => {
+test('a long conversation continues with a summary of its beginning', async () => {
   const answer: ScriptedStep = ({ contents }) =>
     JSON.stringify(contents).includes('Sum it up')
       ? 'Ann counted.'
@@ -88,7 +88,7 @@ test('a conversation that grew long goes on with a summary in the place of its b
   expect(['Ann counted.', 'Turn 0?', 'Turn 8?'].map((text) => last.includes(text))).toEqual([true, false, true]);
 });
 
-test('a login that is not believed is refused, and a user reaches nothing of another', async () => {
+test('an invalid token is refused, and a user reaches no data of another', async () => {
   const { runner } = makeRunner(['Hello.']);
   const server = await serveAgents(runner, SECRET, 0);
   onTestFinished(() => server.shutDown());
@@ -99,7 +99,7 @@ test('a login that is not believed is refused, and a user reaches nothing of ano
   expect(saidIn(events)).toEqual(['Hello.']);
 });
 
-test('a guest gets fewer model calls than others, and no request can say otherwise', async () => {
+test('a guest has fewer model calls, and no request can change that', async () => {
   const calls = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
   const { runner, model } = makeRunner(Array.from({ length: 9 }, () => calls));
   const server = await serveAgents(runner, SECRET, 0);
@@ -113,7 +113,7 @@ test('a guest gets fewer model calls than others, and no request can say otherwi
   expect(model.calls).toBe(5);
 });
 
-test("a protocol of one's own streams lines, reads on behind each, and asks who the user is", async () => {
+test('a custom protocol streams lines, continues after a reconnect, and authenticates the user', async () => {
   const { runner } = makeRunner([{ chunks: ['one ', 'two'] }, 'whole']);
   const server = await serveAgents(runner, SECRET, 0);
   onTestFinished(() => server.shutDown());
@@ -131,7 +131,7 @@ test("a protocol of one's own streams lines, reads on behind each, and asks who 
   expect(await (await send('ann')).text()).toContain('data: "whole"\n\n');
 });
 
-test('a client whose connection is lost goes on where it was, and sees every event once', async () => {
+test('a client that reconnects sees every event once', async () => {
   const gate = new Gate();
   const { runner } = makeRunner([{ chunks: ['one ', gate, 'two ', 'three'] }]);
   const server = createServer({ runners: [runner], limits: { heartbeatMs: 60_000 } });
@@ -155,7 +155,7 @@ test('a client whose connection is lost goes on where it was, and sees every eve
   expect(connections).toBe(3);
 });
 
-test('a message whose answer is lost is sent again, and run once', async () => {
+test('a message whose answer was lost is sent again and runs once', async () => {
   const { runner, model } = makeRunner(['Hello.', 'never']);
   const listening = await serve(createServer({ runners: [runner] }), { port: 0 });
   onTestFinished(() => listening.shutDown());
@@ -174,7 +174,7 @@ test('a message whose answer is lost is sent again, and run once', async () => {
   expect([asked, model.requests.length]).toEqual([['POST', 'POST', undefined], 1]);
 });
 
-test('a run that its server stops is followed in the next one, and every event is seen once', async () => {
+test('a run stopped by its server is followed on the next one, with every event once', async () => {
   const gate = new Gate();
   const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
   const { runner } = makeRunner([call, { gate, text: 'never' }, 'Booked.']);
@@ -190,7 +190,7 @@ test('a run that its server stops is followed in the next one, and every event i
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
 }, 20_000);
 
-test('a run that fails after its first event is told so', async () => {
+test('the client gets the error of a run that fails after its first event', async () => {
   const call = { calls: [{ name: 'book_table', args: { people: 2, time: '20:00' } }] };
   const { runner } = makeRunner([call, new TypeError('no model')]);
   const listening = await serve(createServer({ runners: [runner], onError: () => undefined }), { port: 0 });
@@ -200,7 +200,7 @@ test('a run that fails after its first event is told so', async () => {
   );
 });
 
-test('a run is read through another process than the one that hosts it', async () => {
+test('a run is followed through another process than its own', async () => {
   const database = await createTestDatabase();
   const model = new ScriptedModel(['Hello.']);
   const [one, other] = [createSharedServer(database.url, model), createSharedServer(database.url, model)];

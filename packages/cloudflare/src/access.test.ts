@@ -44,7 +44,7 @@ const asNamed = () => (request: Request) => {
 };
 const as = (authorization: string, init: RequestInit = {}): RequestInit => ({ ...init, headers: { authorization } });
 
-test('without a hook a Worker under a name of its own answers its probes only, unless it is open to everybody', async () => {
+test('without authenticate a deployed Worker answers only probes, unless allowUnauthenticated is set', async () => {
   const closed = createWorker();
   for (const path of ['/health', '/livez', '/readyz']) expect((await closed.ask(path)).status).toBe(200);
   for (const path of ['/list-apps', '/openapi.json', '/health/', '/x', SESSIONS]) {
@@ -56,7 +56,7 @@ test('without a hook a Worker under a name of its own answers its probes only, u
   expect((await createWorker({ allowUnauthenticated: true }).ask(SESSIONS)).text).toBe('handed on');
 });
 
-test('a token opens the object of its user and no other one', async () => {
+test('a token gives access to the object of its user only', async () => {
   const authenticate = () => jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
   const { ask, users } = createWorker({ authenticate });
   const token = new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).setSubject('ann').setExpirationTime('1h');
@@ -94,7 +94,7 @@ test.each<[string, string, RequestInit, number, string]>([
   expect(users).toEqual([]);
 });
 
-test('names up to their limit are handed on, each to an object of its own', async () => {
+test('user ids up to the maximum length each have their own object', async () => {
   const { ask, users } = createWorker({ allowUnauthenticated: true });
   const long = 'ä'.repeat(128);
   await ask(`/apps/app/users/${long}/sessions`);
@@ -103,7 +103,7 @@ test('names up to their limit are handed on, each to an object of its own', asyn
   expect(users).toEqual([JSON.stringify(['app', long]), JSON.stringify(['shop', long]), '["shop","ann"]']);
 });
 
-test('what a client says of who it is stays with the client', async () => {
+test('identity headers of the client are not forwarded', async () => {
   const forwarded: (string | null)[] = [];
   const { bindings } = countedObjects(({ headers }) => {
     forwarded.push(headers.get('eventloom-forwarded'), headers.get('origin'));
@@ -131,7 +131,7 @@ test.each([SESSIONS, `${SESSIONS}/s/runs/e-1`, '/list-apps'])(
   },
 );
 
-test('pages of an origin that is named are told of every answer, refusals of the Worker included', async () => {
+test('CORS headers are on every answer for an allowed origin, refusals included', async () => {
   const origin = 'https://app.example';
   const { ask } = createWorker({ origins: [origin], authenticate: asNamed });
   const headers = { origin, authorization: 'ann' };

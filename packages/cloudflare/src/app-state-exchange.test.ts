@@ -6,7 +6,7 @@ const PENDING = { ...CHANGE, seq: 1, writtenMs: 5 };
 const EXCHANGE = { sender: 'ann', knownVersion: 0, pending: [PENDING, { ...PENDING, value: null }] };
 const ANSWER = { changes: [CHANGE, { ...CHANGE, value: null }], version: 2, hasMore: false };
 
-test('an exchange and its answer are known for what they are', () => {
+test('an exchange and its answer are recognised', () => {
   expect([isAppStateExchange(EXCHANGE), isAppStateAnswer(ANSWER)]).toEqual([true, true]);
 });
 

@@ -35,7 +35,7 @@ test('a change that cannot be delivered is retried at growing intervals, and rep
   expect(await seenIn(app)).toEqual({ 'app:a': 1 });
 });
 
-test('objects of which none gets through ask again at different times', async () => {
+test('objects whose deliveries fail retry at different times', async () => {
   await asUser(newApp(), 'ann', async ({ way, platform, again, write }) => {
     way.way = down;
     await write({ 'app:a': 1 });
@@ -49,7 +49,7 @@ test('objects of which none gets through ask again at different times', async ()
   });
 });
 
-test('an object that lost its memory asks no sooner than before: what waits says since when it failed', async () => {
+test('an evicted object keeps its retry delay, because the waiting change has the time of its failure', async () => {
   await asUser(newApp(), 'ann', async ({ sync, way, platform, again, write }) => {
     way.way = down;
     await write({ 'app:a': 1 });
@@ -62,7 +62,7 @@ test('an object that lost its memory asks no sooner than before: what waits says
   });
 });
 
-test('an answer that is none counts as a failure: what was to be delivered waits', async () => {
+test('an invalid answer counts as a failure, and the delivery waits', async () => {
   await asUser(newApp(), 'ann', async ({ sync, way, reported, write }) => {
     way.way = () => Promise.resolve(Response.json({ changes: [{ key: 'a', value: 1 }], version: 1, hasMore: false }));
     await write({ 'app:a': 1 });
@@ -72,12 +72,12 @@ test('an answer that is none counts as a failure: what was to be delivered waits
   });
 });
 
-test('the object of an app refuses what is no exchange', async () => {
+test('the app object refuses an invalid exchange', async () => {
   const refusal = await send(newApp(), { sender: 'a', pending: [{ seq: 1, writtenMs: Number.NaN, value: '1' }] });
   expect([refusal.status, await refusal.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });
 
-test('a delivery whose answer was lost counts once, also when the object lost its memory meanwhile', async () => {
+test('a delivery whose answer was lost counts once, even if the object was evicted', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, way, again, write, state }) => {
     way.way = async (fetch, request) => {
@@ -99,7 +99,7 @@ test('a delivery whose answer was lost counts once, also when the object lost it
   expect(await seenIn(app)).toEqual({ 'app:a': 'new' });
 });
 
-test('what is more than one delivery or one answer arrives whole', async () => {
+test('changes larger than one delivery or one answer arrive completely', async () => {
   const app = newApp();
   const small = Object.fromEntries(Array.from({ length: 1201 }, (_, at) => [`app:k${at}`, at]));
   const large = Object.fromEntries(Array.from({ length: 4 }, (_, at) => [`app:l${at}`, `${at}`.repeat(600_000)]));
@@ -113,7 +113,7 @@ test('what is more than one delivery or one answer arrives whole', async () => {
   expect(await seenIn(app)).toEqual({ ...small, ...large });
 });
 
-test('one request waits a second for an object that does not answer, and those that come later do not', async () => {
+test('one request waits a second for an object that does not answer, and later requests do not wait', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, way, platform, reported, write }) => {
     way.way = hangs;
@@ -134,7 +134,7 @@ test('one request waits a second for an object that does not answer, and those t
   });
 });
 
-test('removals are delivered, also of a key that the copy does not have', async () => {
+test('removals are delivered, even of keys that the copy lacks', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, write }) => {
     await write({ 'app:a': 1, 'app:b': 2, 'app:c': 3 });
@@ -154,7 +154,7 @@ test('removals are delivered, also of a key that the copy does not have', async 
   });
 });
 
-test('of two writes the later one counts, though it is delivered first, and both writers see it', async () => {
+test('of two writes the later one wins even if it is delivered first, and both writers see it', async () => {
   const app = newApp();
   await asUser(app, 'ann', async ({ sync, write, state }) => {
     // More than one delivery, with the key in the last one: by then the newer value has passed by.
@@ -171,7 +171,7 @@ test('of two writes the later one counts, though it is delivered first, and both
   expect((await seenIn(app))['app:motto']).toBe('newer');
 });
 
-test('a writer whose clock is ahead does not keep others from writing', async () => {
+test('a writer whose clock is fast does not block others', async () => {
   const app = newApp();
   const pending = [{ seq: 1, writtenMs: Date.now() + 1_000_000, value: '"ahead"' }];
   await (await send(app, { sender: 'a', pending })).text();
@@ -182,7 +182,7 @@ test('a writer whose clock is ahead does not keep others from writing', async ()
   expect(await seenIn(app)).toEqual({ 'app:a': 'now' });
 });
 
-test('of two writes at the same time the same one counts, whichever is delivered first', async () => {
+test('of two simultaneous writes the same one wins in any order of delivery', async () => {
   const writtenMs = Date.now() - 1000;
   const ofUsers = ['ann', 'bob'].map((sender) => ({ sender, pending: [{ seq: 1, writtenMs, value: `"${sender}"` }] }));
   for (const deliveries of [ofUsers, ofUsers.toReversed()]) {
@@ -192,7 +192,7 @@ test('of two writes at the same time the same one counts, whichever is delivered
   }
 });
 
-test('of two writes of one user at the same time the later one counts', async () => {
+test('of two simultaneous writes of one user the later one wins', async () => {
   const writtenMs = Date.now() - 1000;
   const app = newApp();
   for (const [seq, value] of [[1, '"first"'] as const, [2, '"second"'] as const]) {

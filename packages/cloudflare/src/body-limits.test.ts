@@ -32,7 +32,7 @@ function createWorker(perUser: number, total: number) {
   return { send, gate, users };
 }
 
-test('the bodies of one user that wait for its object are bounded, and others are taken', async () => {
+test('bodies of one user that wait for the object are limited, and other users are not affected', async () => {
   const { send, gate, users } = createWorker(1, 3);
   const first = send('ann');
   await gate.reached;
@@ -44,7 +44,7 @@ test('the bodies of one user that wait for its object are bounded, and others ar
   expect(users).toEqual(['ann', 'bob', 'ann'].map((userId) => JSON.stringify(['app', userId])));
 });
 
-test('the bodies of all users together are bounded', async () => {
+test('bodies of all users together are limited', async () => {
   const { send, gate } = createWorker(1, 1);
   const first = send('ann');
   await gate.reached;

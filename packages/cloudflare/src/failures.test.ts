@@ -29,7 +29,7 @@ test.each([AppStateUnreachableError, UserObjectError])(
   },
 );
 
-test('an object that dies under a request is an answer that says so, and is reported', async () => {
+test('a request whose object dies gets a coded answer, and the failure is reported', async () => {
   const failure = new TypeError('Durable Object reset because its code was updated.');
   const { response, reported } = await answerTo(failure);
   expect([response.status, response.headers.get('content-type')]).toEqual([503, 'application/json']);
@@ -38,19 +38,19 @@ test('an object that dies under a request is an answer that says so, and is repo
   expect(reported).toMatchObject([{ code: 'USER_OBJECT', cause: failure }]);
 });
 
-test('who asked for what would be done twice is not told to ask again', async () => {
+test('a request that is not idempotent gets no advice to repeat it', async () => {
   const { response } = await answerTo(new TypeError('Durable Object reset because its code was updated.'), 'POST');
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, null]);
 });
 
-test('who asked an overloaded object is not told to come again', async () => {
+test('a request to an overloaded object gets no Retry-After', async () => {
   const { response } = await answerTo(
     Object.assign(new TypeError('overloaded'), { overloaded: true, retryable: true }),
   );
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, null]);
 });
 
-test('what cannot work is an answer, and is reported once; that the Worker lives can be asked all the same', async () => {
+test('an invalid configuration is answered and reported once, and /livez still answers', async () => {
   const reported: unknown[] = [];
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['app'],

@@ -36,7 +36,7 @@ describe.each([
   const ofRun = [6, CHARS, 6];
   const inBucket = async (): Promise<number> => (await env.ARTIFACTS.list({ prefix: prefix() })).objects.length;
 
-  test('are streamed, read on, listed, exported and deleted like any other', { timeout: 30_000 }, async () => {
+  test('large events are streamed, followed, listed, exported and deleted', { timeout: 30_000 }, async () => {
     await (await ask(session, { method: 'POST', body: '{}' })).text();
     const answer = await say('/run');
     expect(lengthsOf((await answer.json()) as Event[])).toEqual(ofRun);

@@ -9,7 +9,7 @@ import { LargeValueSweep } from './large-value-sweep.ts';
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 const newObject = () => env.EVENTLOOM_USERS.getByName(crypto.randomUUID());
 
-test('what is loose is due in five seconds, and what cannot be deleted later and later, told once', () =>
+test('unreferenced values are due after five seconds, and failed deletes are retried with growing delays and reported once', () =>
   runInDurableObject(newObject(), async (_instance, { storage }) => {
     const platform = new ManualPlatform();
     const bucket = { ...failing(), isAway: true };
@@ -51,7 +51,7 @@ function failing() {
   };
 }
 
-test('an object has an alarm before it writes a large value, which deletes the value if the object dies before its commit', () =>
+test('an object sets an alarm before it writes a large value, which deletes it if the object dies before the commit', () =>
   runInDurableObject(newObject(), async (_instance, { id, storage }) => {
     const alarms: (number | null)[] = [];
     const put = async (key: string, value: string) => {

@@ -34,7 +34,7 @@ async function storedTexts(): Promise<(string | undefined)[]> {
   return ((await response.json()) as { events: Event[] }).events.map(({ content }) => content?.parts?.[0]?.text);
 }
 
-test('an alarm keeps an object that holds a call, and none one whose call is over', async () => {
+test('an alarm keeps an object alive during a live run, and not afterwards', async () => {
   speakWith(['Hello', { turnComplete: true }]);
   const client = await call();
   await client.until(({ turnComplete }) => turnComplete);
@@ -48,7 +48,7 @@ test('an alarm keeps an object that holds a call, and none one whose call is ove
   expect(await storedTexts()).toEqual(['Hello', undefined]);
 });
 
-test('a call whose object dies is interrupted, and a new call continues with the stored events', async () => {
+test('a live run whose object dies is interrupted, and a new one continues with the stored events', async () => {
   speakWith([{ heard: 'content' }, 'Hello', { turnComplete: true }, 'and', new Gate()]);
   const client = await call();
   client.say('Hi');
@@ -65,7 +65,7 @@ test('a call whose object dies is interrupted, and a new call continues with the
   expect(await storedTexts()).toEqual(['Hi', 'Hello', undefined, undefined, 'Where were we?']);
 });
 
-test('a token among the protocols opens a call with the object of its user, and no other one', async () => {
+test('a token among the WebSocket protocols opens a live run in the object of its user only', async () => {
   const authenticate = () => jwtAuthenticate({ secret: SECRET, issuer: 'issuer', audience: 'agents' });
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['voice'],
@@ -89,7 +89,7 @@ test('a token among the protocols opens a call with the object of its user, and 
   expect(await (await ask(query, {})).end()).toMatchObject({ told: 'UNAUTHENTICATED', code: 1008 });
 });
 
-test('without a hook a Worker under a name of its own refuses, and reaches no object', async () => {
+test('without authenticate a deployed Worker refuses live runs and reaches no object', async () => {
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['voice'],
     live: liveEndpoint(),
@@ -102,7 +102,7 @@ test('without a hook a Worker under a name of its own refuses, and reaches no ob
   expect(await client.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
 });
 
-test('a rate limit is asked for each call', async () => {
+test('rateLimit is called for each live run', async () => {
   const keys: string[] = [];
   const limited = {
     ...env,
@@ -121,7 +121,7 @@ test('a rate limit is asked for each call', async () => {
   expect(keys).toEqual([`user:${user}`]);
 });
 
-test('a Worker without the endpoint answers a request for a WebSocket as any other, with 404', async () => {
+test('a Worker without liveEndpoint answers a WebSocket request with 404', async () => {
   const { handler } = createCloudflareServer<CloudflareBindings>({ appNames: ['voice'], runners });
   const request = new Request(`http://localhost/run_live?${query}`, { headers: { upgrade: 'websocket' } });
   const response = await handler.fetch(request, env);

@@ -8,7 +8,7 @@ beforeEach(() => {
   return () => Object.assign(work, { haltAt: undefined, onUnfinishedRuns: 'resume', onHalt: () => undefined });
 });
 
-test('who waits for a run when its object dies is answered that it did, and can ask again', async () => {
+test('a request whose object dies while it waits for a run gets a retryable error', async () => {
   const user = `user-${crypto.randomUUID()}`;
   const session = `http://localhost/apps/shop/users/${user}/sessions/s`;
   const post = (url: string, body: object): Promise<Response> =>

@@ -17,7 +17,7 @@ beforeEach(() => {
   waiting.gate = Promise.withResolvers<void>();
 });
 
-test('app state that cannot be delivered is delivered at the alarm, by an object that knows nothing else of it', async () => {
+test('undelivered app state is delivered at the alarm by an object without other memory of it', async () => {
   await open(user);
   const word = crypto.randomUUID();
   await runInDurableObject(objectOf(user), async (_instance, { id, storage }) => {
@@ -34,7 +34,7 @@ test('app state that cannot be delivered is delivered at the alarm, by an object
   expect((await stateOf(other))['app:motto']).toBe(word);
 });
 
-test('users are apart, and app state that one writes is seen by the other, once it is delivered', async () => {
+test('users are separate, and app state of one is seen by another once it is delivered', async () => {
   const other = `${user}-other`;
   await open(user);
   await open(other);
@@ -48,7 +48,7 @@ test('users are apart, and app state that one writes is seen by the other, once 
   expect(seen['user:word']).toBeUndefined();
 });
 
-test('a change of app state that is delivered twice counts once, and an old one never over a newer one', async () => {
+test('an app state change delivered twice counts once, and an old one never replaces a newer one', async () => {
   const app = env.EVENTLOOM_APPS.getByName(crypto.randomUUID());
   const exchange = async (sender: string, knownVersion: number, pending: object[]) => {
     const body = JSON.stringify({ sender, knownVersion, pending });

@@ -32,17 +32,17 @@ async function listen(options: Pick<ServerOptions, 'authenticate'> = {}): Promis
   return { fetch: (request) => fetch(request), origin: listening.url };
 }
 
-test('a server of one process answers every route of the protocol', async () => {
+test('a server on node answers every route of the protocol', async () => {
   await expect(await protocolTranscript(await listen())).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
 });
 
-test('so does one that asks who a request comes from', async () => {
+test('a server on node with authenticate answers every route of the protocol', async () => {
   const asked = await listen({ authenticate: protocolAuthenticate });
   const transcript = await protocolTranscript({ ...asked, headers: { authorization: 'ann' } });
   await expect(transcript).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
 });
 
-test('it refuses others', async () => {
+test('a server on node refuses invalid requests', async () => {
   const asked = await listen({ authenticate: protocolAuthenticate });
   await expect(await refusalsTranscript(asked)).toMatchFileSnapshot('./fixtures/refusals.snap.txt');
 });

@@ -16,16 +16,16 @@ const open = { fetch, origin: 'http://localhost' };
 const guarded = { fetch, origin: 'https://guarded.example' };
 afterEach(reset);
 
-test('the Worker answers every route with the bytes that a server of one process answers', async () => {
+test('the Worker answers every route with the same bytes as a server on node', async () => {
   await expect(await protocolTranscript(open)).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
 });
 
-test('so does one that asks who a request comes from', async () => {
+test('a Worker with authenticate answers with the same bytes as a server on node', async () => {
   const transcript = await protocolTranscript({ ...guarded, headers: { authorization: 'ann' } });
   await expect(transcript).toMatchFileSnapshot('./fixtures/protocol.snap.txt');
 });
 
-test('it refuses others with the bytes of a server of one process', async () => {
+test('the Worker refuses invalid requests with the same bytes as a server on node', async () => {
   await expect(await refusalsTranscript(guarded)).toMatchFileSnapshot('./fixtures/refusals.snap.txt');
 });
 

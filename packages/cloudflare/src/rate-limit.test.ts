@@ -49,7 +49,7 @@ const authenticate = () => (request: Request) => {
 };
 const ann = { authorization: 'ann' };
 
-test('who is known is limited by name, and what is refused reaches no object', async () => {
+test('an authenticated user is limited by id, and refused requests reach no object', async () => {
   const { ask, keys, users } = createWorker({ authenticate });
   const foreign = '/apps/app/users/bob/sessions';
   const answers = [
@@ -69,21 +69,21 @@ test('who is known is limited by name, and what is refused reaches no object', a
   expect(users).toEqual([]);
 });
 
-test('who is not known is limited by address', async () => {
+test('an unauthenticated request is limited by address', async () => {
   const { ask, keys } = createWorker({ authenticate });
   for (const path of [SESSIONS, '/list-apps', '/openapi.json']) expect((await ask(path)).status).toBe(429);
   expect((await ask('/run', RUN, '192.0.2.2')).status).toBe(429);
   expect(keys).toEqual([...Array<string>(3).fill('address:192.0.2.1'), 'address:192.0.2.2']);
 });
 
-test('where nobody is asked, everybody is limited by address', async () => {
+test('without authenticate every request is limited by address', async () => {
   const { ask, keys } = createWorker({ allowUnauthenticated: true });
   expect((await ask(SESSIONS)).status).toBe(429);
   expect((await ask('/run', RUN, '192.0.2.2')).status).toBe(429);
   expect(keys).toEqual(['address:192.0.2.1', 'address:192.0.2.2']);
 });
 
-test('what the limit allows is answered as it would be without one', async () => {
+test('an allowed request is answered as without a limit', async () => {
   const { ask, users } = createWorker({ authenticate }, () => Promise.resolve({ success: true }));
   expect((await ask(SESSIONS)).status).toBe(401);
   expect((await ask(SESSIONS, { headers: ann })).status).toBe(200);
@@ -96,7 +96,7 @@ test('probes are not limited', async () => {
   expect(keys).toEqual([]);
 });
 
-test('a limit that fails limits nobody, and is reported', async () => {
+test('a limit that fails allows the request and is reported', async () => {
   const failure = new TypeError('no limiter');
   const { ask, users, reported } = createWorker({ authenticate }, () => Promise.reject(failure));
   expect((await ask(SESSIONS, { headers: ann })).status).toBe(200);

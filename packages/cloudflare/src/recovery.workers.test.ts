@@ -87,7 +87,7 @@ beforeEach(() => {
  * references. It can only die, as by `abort`; between runs, and behind them, it is evicted.
  */
 describe('a resumable run whose object dies', () => {
-  test.each(WORK_STEPS)('goes on by itself at the alarm, when it had come to "%s"', async (step) => {
+  test.each(WORK_STEPS)('continues at the alarm, halted in "%s"', async (step) => {
     await beginAndHalt(step);
     await abortAllDurableObjects();
     await wakeByAlarm();
@@ -100,7 +100,7 @@ describe('a resumable run whose object dies', () => {
     expect(times('look')).toBe(step === 'look' ? 2 : 1);
   });
 
-  test('goes on at a request as well: its reader is not told that it is lost', async () => {
+  test('continues at a request, and its reader gets no error', async () => {
     const run = await beginAndHalt('stream');
     await abortAllDurableObjects();
     Object.assign(work, { haltAt: undefined });
@@ -128,7 +128,7 @@ describe('a resumable run whose object dies', () => {
     },
   );
 
-  test('is read on from any number of any attempt while the last one goes on', async () => {
+  test('can be followed from any event number of any attempt while the last one runs', async () => {
     const run = await beginAndHalt('stream');
     const first = await seenOf(run);
     await abortAllDurableObjects();
@@ -159,7 +159,7 @@ describe('a resumable run whose object dies', () => {
     expect((await readOn(run, 0)).events.every(isStored)).toBe(true);
   });
 
-  test('is closed by itself at the alarm, when that is what the server is told', async () => {
+  test('is closed at the alarm with onUnfinishedRuns close', async () => {
     await beginAndHalt('stream');
     work.onUnfinishedRuns = 'close';
     await abortAllDurableObjects();
@@ -169,7 +169,7 @@ describe('a resumable run whose object dies', () => {
     expect(times('answer')).toBe(1);
   });
 
-  test('stays open with onUnfinishedRuns: leave, and its session is free at once', async () => {
+  test('stays open with onUnfinishedRuns leave, and its session is unlocked', async () => {
     const run = await beginAndHalt('stream');
     work.onUnfinishedRuns = 'leave';
     await abortAllDurableObjects();
@@ -210,7 +210,7 @@ describe('a resumable run whose object dies', () => {
     },
   );
 
-  test('is given up as well when it takes the object with it while that wakes up', async () => {
+  test('is given up if it halts the object while it wakes up', async () => {
     await beginAndHalt('answer');
     work.onHalt = () => objects.dieNow();
     await abortAllDurableObjects();

@@ -4,7 +4,7 @@ import { checkAppNames } from './user-object.ts';
 
 const made = (...appNames: readonly string[]) => appNames.map((appName) => ({ appName }));
 
-test('the apps that are made are those that are named, in any order', () => {
+test('createApps must return exactly the named apps, in any order', () => {
   expect(() => checkAppNames(['app', 'shop'], made('shop', 'app'))).not.toThrow();
 });
 

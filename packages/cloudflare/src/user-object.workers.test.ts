@@ -27,7 +27,7 @@ beforeEach(() => {
   voice.runConfig = undefined;
 });
 
-test('a run is read to its end after the object lost its memory: a stored event stands for its chunks', async () => {
+test('a run can be followed to its end after an eviction: a stored event replaces its chunks', async () => {
   await open(user);
   const response = await tell('hello');
   const whole = await response.text();
@@ -40,7 +40,7 @@ test('a run is read to its end after the object lost its memory: a stored event 
   expect((await askAnew(run, { 'last-event-id': '2' })).status).toBe(400);
 });
 
-test('a protocol is answered by the object of the user that its request names, and a common route by the Worker', async () => {
+test("a protocol route with a user is answered by that user's object, and one without by the Worker", async () => {
   await open(user);
   expect(await (await ask('/card')).text()).toBe('card');
   const answer = await ask(`/note?user=${user}`, { method: 'POST', body: 'hello' });
@@ -59,7 +59,7 @@ test.each(['/run', '/run_sse'])('an object leaves no timer after %s, so that it 
   expect(session.events).toHaveLength(2);
 });
 
-test('the hook runConfig decides about runs in the object, with the request that the Worker handed on', async () => {
+test('the runConfig hook runs in the object with the forwarded request', async () => {
   await open(user);
   voice.runConfig = ({ headers }, given, appName) => ({
     customMetadata: { tenant: headers.get('x-tenant'), given, appName },
@@ -78,7 +78,7 @@ test('the hook runConfig decides about runs in the object, with the request that
   expect(session.events).toHaveLength(2);
 });
 
-test('a run goes on when its client leaves', async () => {
+test('a run continues when its client leaves', async () => {
   await open(user);
   const response = await tell('wait');
   await response.body?.cancel();
@@ -87,7 +87,7 @@ test('a run goes on when its client leaves', async () => {
   expect(await followed.text()).toContain('id: 1\ndata: ');
 });
 
-test('what is committed can be read after the object died in mid-run, and that the run was closed', async () => {
+test('after a halt in mid-run the committed events and the outcome can be read', async () => {
   await open(user);
   const response = await tell('pause');
   const reader = response.body?.getReader();
@@ -106,7 +106,7 @@ test('what is committed can be read after the object died in mid-run, and that t
   expect(await (await ask(run, { headers: { 'last-event-id': last } })).text()).toBe(`${end}\n\n${failure}\n\n`);
 });
 
-test('a session is free at once when the object died that ran it', async () => {
+test('a session is free immediately after the object that ran it died', async () => {
   await open(user);
   const response = await tell('wait');
   await abortAllDurableObjects();
@@ -115,7 +115,7 @@ test('a session is free at once when the object died that ran it', async () => {
   expect([next.status, ((await next.json()) as object[]).length]).toEqual([200, 1]);
 });
 
-test('an alarm rings while a run goes on, and is set again', async () => {
+test('an alarm fires while a run continues, and is set again', async () => {
   await open(user);
   const response = await tell('wait');
   expect(await runDurableObjectAlarm(objectOf(user))).toBe(true);
@@ -124,7 +124,7 @@ test('an alarm rings while a run goes on, and is set again', async () => {
   expect(await response.text()).toContain('id: 1\n');
 });
 
-test('an object takes on as many runs as an object does, also when that limit is given as undefined', async () => {
+test('the default limit of runs applies if the option is undefined', async () => {
   const sessions = Array.from({ length: 100 }, (_, index) => `s${index}`);
   await Promise.all([open(user), ...sessions.map((sessionId) => open(user, sessionId))]);
   const runs = sessions.map((sessionId) => tell('wait', user, sessionId));
@@ -135,7 +135,7 @@ test('an object takes on as many runs as an object does, also when that limit is
   expect(texts.filter((text) => text.includes('one two three'))).toHaveLength(100);
 });
 
-test('the runs of a session that is deleted are forgotten', async () => {
+test('runs of a deleted session are forgotten', async () => {
   await open(user);
   const response = await tell('hello');
   await response.text();
@@ -145,7 +145,7 @@ test('the runs of a session that is deleted are forgotten', async () => {
   expect((await askAnew(run)).status).toBe(404);
 });
 
-test('artifacts lie in the bucket where there is one', async () => {
+test('artifacts are stored in the bucket if there is one', async () => {
   user = `${BUCKET_USER}-${user}`;
   await open(user);
   await (await tell('file content', user, 's', '/run')).text();
@@ -155,7 +155,7 @@ test('artifacts lie in the bucket where there is one', async () => {
   expect(await (await ask(`${sessionOf(user)}/artifacts/note.txt`)).json()).toEqual({ text: 'content' });
 });
 
-test('runs of one session follow each other, and those of another session do not wait', async () => {
+test('runs of one session run in order, and those of other sessions concurrently', async () => {
   await open(user);
   await open(user, 'other');
   const first = await tell('wait');
@@ -169,7 +169,7 @@ test('runs of one session follow each other, and those of another session do not
   expect(order).toEqual([true, true, false, false]);
 });
 
-test('a run that failed with a message of 3 MB says so with as much of it as fits into an answer', async () => {
+test('an error message of 3 MB is truncated in the answer', async () => {
   await open(user);
   const response = await tell('fail 3000000');
   const whole = await response.text();
@@ -183,7 +183,7 @@ test('a run that failed with a message of 3 MB says so with as much of it as fit
   expect(again.length).toBeLessThan(100_000);
 });
 
-test('an object whose storage fails once while it starts answers the next request', () =>
+test('an object whose storage fails once at its start answers the next request', () =>
   runInDurableObject(env.EVENTLOOM_USERS.getByName(crypto.randomUUID()), async (_instance, state) => {
     let isAway = true;
     const storage = new Proxy(state.storage, {

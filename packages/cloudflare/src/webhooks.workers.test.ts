@@ -63,13 +63,13 @@ const toldOf = (invocationId: string, id: unknown = expect.stringMatching(/^msg_
   },
 });
 
-test('the end of a run is told by its object', async () => {
+test('the object of a run sends its webhook', async () => {
   const invocationId = await begin();
   await received(1);
   expect(messages).toEqual([toldOf(invocationId)]);
 });
 
-test('the end of a run whose object dies is told by the object that continues it at the alarm', async () => {
+test('the webhook of a run whose object died is sent by the object that continues it at the alarm', async () => {
   Object.assign(work, { haltAt: 'work' });
   const invocationId = await begin();
   await vi.waitUntil(() => work.isHalted);
@@ -80,7 +80,7 @@ test('the end of a run whose object dies is told by the object that continues it
   expect(messages).toEqual([toldOf(invocationId)]);
 });
 
-test('a message that was not taken is sent again at an alarm of the next object, under the same id', async () => {
+test('a webhook that was refused is sent again at an alarm of the next object with the same id', async () => {
   statuses = [503];
   const invocationId = await begin();
   await received(1);

@@ -23,7 +23,7 @@ test('a run config has the live options of the ADK by their names', () => {
   expectTypeOf(config).toExtend<RunConfig>();
 });
 
-test('a queue is sent to, and a live run started, as in the ADK', () => {
+test("LiveRequestQueue and runLive have the ADK's signatures", () => {
   type Sends = 'sendContent' | 'sendRealtime' | 'sendActivityStart' | 'sendActivityEnd' | 'close';
   expectTypeOf<Sends>().toExtend<keyof LiveRequestQueue>();
   expectTypeOf<LiveRequestQueue>().toExtend<AsyncIterable<LiveRequest>>();

@@ -50,7 +50,7 @@ test('a server ends when the process that started it is killed', async () => {
   await untilGone(new URL(url));
 });
 
-test('every test database is empty at first and sorts text as people do', async () => {
+test('every test database is empty and sorts text by locale', async () => {
   const one = await createTestDatabase();
   const other = await createTestDatabase();
   try {
@@ -63,7 +63,7 @@ test('every test database is empty at first and sorts text as people do', async 
   }
 });
 
-test('a server that is restarted loses its connections and keeps what was stored; one that is frozen answers when it goes on', async () => {
+test('a restarted server loses its connections and keeps its data; a frozen one answers when it continues', async () => {
   const postgres = await startPostgres();
   try {
     const client = new Client({ connectionString: postgres.url });

@@ -19,7 +19,7 @@ function show(...events: readonly Event[]): string {
 const say = (text: string, more: EventParams = {}): Event =>
   createEvent({ author: 'a', content: { parts: [{ text }] }, ...more });
 
-test('the event that merges chunks is not shown again', () => {
+test('the event that merges printed chunks is not printed', () => {
   const events = [
     say('one ', { partial: true, responseId: 'r' }),
     say('two', { partial: true, responseId: 'r' }),
@@ -28,13 +28,13 @@ test('the event that merges chunks is not shown again', () => {
   expect(show(...events, say('three'))).toBe('a  one two\na  three\n');
 });
 
-test('a second reply has a line of its own', () => {
+test('a second reply starts a new line', () => {
   expect(
     show(say('one', { partial: true, responseId: 'r' }), say('two', { author: 'b', partial: true, responseId: 's' })),
   ).toBe('a  one\nb  two');
 });
 
-test('calls, responses, state, artifacts and errors are shown', () => {
+test('calls, responses, state, artifacts and errors are printed', () => {
   const event = createEvent({
     author: 'a',
     content: {
@@ -49,7 +49,7 @@ test('calls, responses, state, artifacts and errors are shown', () => {
   );
 });
 
-test('nothing that is shown moves the cursor, writes the clipboard or colours what comes after it', () => {
+test('control characters in printed text are removed', () => {
   const trick = '\u001B]52;c;cm0gLXJm\u0007\u009B2J\r\u007Fx';
   const shown = show(
     say(trick, { partial: true, responseId: 'r', author: trick }),

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { parseCommandLine } from './parse-command-line.ts';
 
 describe('the command line', () => {
-  test('starts a server when it says nothing', () => {
+  test('starts a server without arguments', () => {
     expect(parseCommandLine([])).toMatchObject({
       command: 'start',
       question: '',
@@ -13,18 +13,18 @@ describe('the command line', () => {
     });
   });
 
-  test('takes options before and after the question', () => {
+  test('accepts options before and after the question', () => {
     const line = parseCommandLine(['ask', '--json', 'how', 'are', 'you?', '--session=s']);
     expect(line).toMatchObject({ command: 'ask', question: 'how are you?', json: true, session: 's' });
   });
 
-  test('takes an option that can be repeated', () => {
+  test('accepts repeated options', () => {
     expect(parseCommandLine(['--resumable', '--resumable'])).toMatchObject({ resumable: true });
     const { origins } = parseCommandLine(['--origin', 'http://a.example', '--origin', 'http://b.example']);
     expect(origins).toEqual(['http://a.example', 'http://b.example']);
   });
 
-  test('takes the separator that pnpm hands on', () => {
+  test('ignores the separator that pnpm passes on', () => {
     expect(parseCommandLine(['--', '--port', '1'])).toMatchObject({ command: 'start', port: '1' });
     expect(parseCommandLine(['ask', '--', 'hi', '--json'])).toMatchObject({ question: 'hi', json: true });
   });

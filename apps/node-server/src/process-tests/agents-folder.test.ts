@@ -48,7 +48,7 @@ async function ask(url: string, appName: string): Promise<Response> {
 }
 
 describe('a folder of agents', { timeout: 30_000 }, () => {
-  test('is served, each under the name of its folder, and a broken one is named and keeps nobody', async () => {
+  test('is served, each agent under the name of its folder, and a broken one is logged and skipped', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, {
       'agents/good/agent.ts': ECHO,
@@ -71,7 +71,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     );
   });
 
-  test('is served when an agent ends the process while it is loaded, which is named', async () => {
+  test('is served if an agent calls process.exit while it is loaded, which is logged', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, {
       'agents/good/agent.ts': ECHO,
@@ -107,7 +107,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/^eventloom: shutting down after an error that nothing caught: Error: nobody caught this\n/);
   });
 
-  test('is not served when an agent throws while it is loaded, where nothing catches it', async () => {
+  test('is not served if an agent throws an uncaught error while it is loaded', async () => {
     using folder = temporaryFolder();
     const fault = `setImmediate(() => { throw new Error('nobody caught this'); }); await new Promise(() => undefined);`;
     writeAgents(folder.path, { 'agents/faulty/agent.ts': `${ECHO} ${fault}` });
@@ -116,7 +116,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('nobody caught this')]);
   });
 
-  test('says how TypeScript must be written when an agent expects a compiler', async () => {
+  test('reports TypeScript syntax that needs a compiler', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, {
       'agents/enum/agent.ts': 'enum A { B } export const rootAgent = A.B;',
@@ -133,7 +133,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/agent missing .*Cannot find module(?!.*under its own name)/);
   });
 
-  test('says what is missing when an agent names a Gemini model and there is no key', async () => {
+  test('reports a missing key if an agent names a Gemini model', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, { 'agents/plain/agent.js': BY_DEFAULT });
     await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
@@ -146,7 +146,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     ]);
   });
 
-  test('can be asked in the terminal', async () => {
+  test('can be used with ask', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, { 'agents/good/agent.ts': ECHO });
     const { stdout } = await runProgram(['ask', 'hi', '--agents', 'agents', '--app', 'good'], { folder: folder.path });

@@ -22,7 +22,7 @@ describe('ask', { timeout: 30_000 }, () => {
     ]);
   });
 
-  test('prints nothing but lines of JSON when asked to', async () => {
+  test('prints only lines of JSON with --json', async () => {
     using folder = temporaryFolder();
     const { code, stdout } = await runProgram(['ask', '--json', QUESTION], { folder: folder.path });
     const events = stdout
@@ -35,7 +35,7 @@ describe('ask', { timeout: 30_000 }, () => {
     expect(events.at(-1)?.content?.parts?.[0]?.text).toContain('57.8');
   });
 
-  test('goes on with a session, and shows changes of state and artifacts', async () => {
+  test('continues a session, and prints changes of state and artifacts', async () => {
     using folder = temporaryFolder();
     const options = ['--session', 's', '--user', 'ann'];
     const first = await runProgram(['ask', 'note that I like tea; save a file a.txt with "x"', ...options], {
@@ -47,7 +47,7 @@ describe('ask', { timeout: 30_000 }, () => {
     expect(second.stdout).toContain('Your notes: I like tea.');
   });
 
-  test('does not make a session that no path of the server names', async () => {
+  test('refuses a session id that no server path can have', async () => {
     using folder = temporaryFolder();
     for (const [option, id] of [
       ['--session', '../x'],
@@ -58,13 +58,13 @@ describe('ask', { timeout: 30_000 }, () => {
     }
   });
 
-  test('does not offer to go on with what is not kept', async () => {
+  test('suggests no next command if nothing is stored', async () => {
     using folder = temporaryFolder();
     const { code, stdout } = await runProgram(['ask', '--sessions', 'memory:', 'hello'], { folder: folder.path });
     expect([code, stdout]).toEqual([0, expect.not.stringContaining('--session')]);
   });
 
-  test('without a question says how it is used', async () => {
+  test('prints its usage without a question', async () => {
     using folder = temporaryFolder();
     expect(await runProgram(['ask'], { folder: folder.path })).toMatchObject({
       code: 2,
@@ -73,7 +73,7 @@ describe('ask', { timeout: 30_000 }, () => {
     });
   });
 
-  test('that fails prints the reason once', async () => {
+  test('prints the reason of a failure once', async () => {
     using folder = temporaryFolder();
     mkdirSync(join(folder.path, 'agents/helper'), { recursive: true });
     writeFileSync(
@@ -85,13 +85,13 @@ describe('ask', { timeout: 30_000 }, () => {
     expect(stdout).toMatch(/^helper {2}! CONFIGURATION: model "gemini-x": no key is set; set GEMINI_API_KEY [^\n]*\n$/);
   });
 
-  test('of an app that does not exist names the one that may be meant', async () => {
+  test('suggests the nearest app name for an unknown one', async () => {
     using folder = temporaryFolder();
     const result = await runProgram(['ask', 'hi', '--app', 'dmeo'], { folder: folder.path });
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining('did you mean demo?') });
   });
 
-  test('ends cleanly at Ctrl-C', async () => {
+  test('exits cleanly at Ctrl-C', async () => {
     using folder = temporaryFolder();
     const result = await interruptProgram(['ask', 'hello'], { folder: folder.path }, 'demo  I am');
     expect([result.code, result.stderr]).toEqual([

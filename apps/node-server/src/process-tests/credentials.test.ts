@@ -81,7 +81,7 @@ function makeAgents(folder: string): void {
   writeFileSync(join(folder, 'agents/reader/agent.js'), READER);
 }
 
-test('a credential outlives the processes that asked for it and took it, both killed, and is readable nowhere', async () => {
+test('a credential outlives the killed processes that requested and saved it, and is stored encrypted', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   let id: string | undefined;
@@ -119,7 +119,7 @@ test('a credential outlives the processes that asked for it and took it, both ki
   expect(told.join()).not.toContain(key);
 });
 
-test('a key from the environment leaves no file of it, and without it what it sealed is asked for again', async () => {
+test('a key from the environment is not written to disk, and without it credentials are requested again', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   writeFileSync(join(folder.path, 'readable'), '');
@@ -153,7 +153,7 @@ async function makeOlder(folder: string, sessionId: string, copy: string): Promi
   service.close();
 }
 
-test('a question that was asked too long ago is over', async () => {
+test('an expired credential request is refused', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   writeFileSync(join(folder.path, 'readable'), '');

@@ -18,7 +18,7 @@ function reach(gemini: FakeGeminiServer): Record<string, string> {
   return { GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: gemini.url };
 }
 
-test('with a key the demo asks Gemini, whose calls go through', { timeout: 30_000 }, async () => {
+test('with a key the demo agent calls Gemini and its tools', { timeout: 30_000 }, async () => {
   await using gemini = await FakeGeminiServer.start([CALLS, ANSWER]);
   using folder = temporaryFolder();
   const { code, stdout, stderr } = await runProgram(['ask', 'Weather in Rome?', '--json'], {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { runProgram, startServer, temporaryFolder } from './program.ts';
 
 describe('sessions in a database', { timeout: 30_000 }, () => {
-  test('are gone on with by another process, and the program ends when it is done', async () => {
+  test('are continued by another process, and the program exits when it is done', async () => {
     using folder = temporaryFolder();
     const database = await createTestDatabase();
     const options = ['--sessions', database.url, '--session', 's', '--user', 'ann'];
@@ -19,7 +19,7 @@ describe('sessions in a database', { timeout: 30_000 }, () => {
     await database.drop();
   });
 
-  test('that cannot be reached end the program with one line that names no password', async () => {
+  test('that cannot be reached end the program with one line without the password', async () => {
     using folder = temporaryFolder();
     const url = 'postgres://ada:secret@127.0.0.1:1/agents';
     const result = await runProgram(['start', '--port', '0', '--sessions', url], { folder: folder.path });

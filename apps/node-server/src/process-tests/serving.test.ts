@@ -25,8 +25,8 @@ function hasCurl(): boolean {
   }
 }
 
-describe('a server that is started with nothing', { timeout: 30_000 }, () => {
-  test('says in one line where it is', async () => {
+describe('a server started without options', { timeout: 30_000 }, () => {
+  test('prints its address in one line', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     expect(server.readyLine).toMatch(/^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+ — try: curl .*$/);
@@ -34,7 +34,7 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
     expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyLine}\n`, stderr: '' });
   });
 
-  test.skipIf(!hasCurl())('says a curl line that works when it is pasted, twice too', async () => {
+  test.skipIf(!hasCurl())('prints a curl command that works when it is pasted, more than once', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     const curl = server.readyLine.split('try: ')[1] ?? '';
@@ -45,7 +45,7 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
     }
   });
 
-  test('calls its tools for real: weather, arithmetic, a note in state and a file among the artifacts', async () => {
+  test('runs its demo tools: weather, arithmetic, a note in state and an artifact', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     await fetch(`${server.url}${SESSION}`, { method: 'POST' });
@@ -63,7 +63,7 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
     expect(Buffer.from(part.inlineData.data, 'base64').toString()).toBe('eggs');
   });
 
-  test('has what was committed after it was killed', async () => {
+  test('keeps committed events after a kill', async () => {
     using folder = temporaryFolder();
     {
       await using server = await startServer([], { folder: folder.path });
@@ -77,7 +77,7 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
     expect(textsOf(session.events)).toEqual(['2 + 2', undefined, undefined, expect.stringContaining('2 + 2 is 4.')]);
   });
 
-  test('ends with 0 at SIGTERM while a run is in flight, which finishes', async () => {
+  test('exits with 0 at SIGTERM after a run in flight has finished', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     await fetch(`${server.url}${SESSION}`, { method: 'POST' });
@@ -90,7 +90,7 @@ describe('a server that is started with nothing', { timeout: 30_000 }, () => {
   });
 });
 
-test('a server that is sent SIGTERM says to new connections that it is not ready, until it accepts none', async () => {
+test('answers new connections with 503 on /readyz after SIGTERM until it stops listening', async () => {
   using folder = temporaryFolder();
   await using server = await startServer(['--unready', '2s'], { folder: folder.path });
   await fetch(`${server.url}${SESSION}`, { method: 'POST' });
@@ -116,7 +116,7 @@ test('a server that is sent SIGTERM says to new connections that it is not ready
 }, 30_000);
 
 describe('options', { timeout: 30_000 }, () => {
-  test('keep nothing on the disk when asked to', async () => {
+  test('store nothing on disk with the address memory:', async () => {
     using folder = temporaryFolder();
     const options = ['--sessions', 'memory:', '--artifacts', 'memory:'];
     await using server = await startServer(options, { folder: folder.path });
@@ -124,7 +124,7 @@ describe('options', { timeout: 30_000 }, () => {
     expect(execFileSync('ls', ['-A', folder.path], { encoding: 'utf8' })).toBe('');
   });
 
-  test('that do not exist are refused with the one that may be meant', async () => {
+  test('that do not exist are refused with the nearest one', async () => {
     using folder = temporaryFolder();
     expect(await runProgram(['--sesions', 'memory:'], { folder: folder.path })).toEqual({
       code: 2,
@@ -133,7 +133,7 @@ describe('options', { timeout: 30_000 }, () => {
     });
   });
 
-  test('do not let everybody in without saying so', async () => {
+  test('refuse to listen on all hosts without authentication', async () => {
     using folder = temporaryFolder();
     for (const host of ['0.0.0.0', '127.evil.example']) {
       const result = await runProgram(['--host', host], { folder: folder.path });
@@ -141,7 +141,7 @@ describe('options', { timeout: 30_000 }, () => {
     }
   });
 
-  test('let everybody in on another host only: on this machine the name that is called is still looked at', async () => {
+  test('with --allow-unauthenticated on another host still check the Host header on loopback', async () => {
     using folder = temporaryFolder();
     await using server = await startServer(['--allow-unauthenticated'], { folder: folder.path });
     const statusUnder = async (host: string): Promise<number | undefined> => {
@@ -154,7 +154,7 @@ describe('options', { timeout: 30_000 }, () => {
     expect([await statusUnder('localhost'), await statusUnder('rebound.example')]).toEqual([200, 403]);
   });
 
-  test('that name a file for the folder of the artifacts are refused', async () => {
+  test('refuse a file as the artifact folder', async () => {
     using folder = temporaryFolder();
     writeFileSync(join(folder.path, 'file'), '');
     const args = ['--port', '0', '--sessions', 'memory:', '--artifacts', 'file:file'];
@@ -165,7 +165,7 @@ describe('options', { timeout: 30_000 }, () => {
     });
   });
 
-  test('that name a port which is taken fail with a clear line', async () => {
+  test('report a port that is in use', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     const { port } = new URL(server.url);
@@ -176,7 +176,7 @@ describe('options', { timeout: 30_000 }, () => {
     });
   });
 
-  test('are explained', async () => {
+  test('are listed by --help', async () => {
     using folder = temporaryFolder();
     const { code, stdout } = await runProgram(['--help'], { folder: folder.path });
     expect([code, stdout]).toEqual([0, expect.stringContaining('--agents <folder>')]);

@@ -55,7 +55,7 @@ async function endInMidRun(args: readonly string[], folder: string): Promise<voi
   expect(await ended).toMatchObject({ code: 0, stderr });
 }
 
-test('a run that was under way when the program was ended goes on when it is started again', async () => {
+test('a run in flight at the end of the process continues when it is started again', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   const args = ['--agents', 'agents', '--resumable'];
@@ -71,7 +71,7 @@ test('a run that was under way when the program was ended goes on when it is sta
   expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
 });
 
-test('a second Ctrl-C does not wait for it', async () => {
+test('a second Ctrl-C exits immediately', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
@@ -82,7 +82,7 @@ test('a second Ctrl-C does not wait for it', async () => {
   await cut;
 });
 
-test('or is closed, if that is asked for', async () => {
+test('a run in flight is closed with --unfinished-runs close', async () => {
   using folder = temporaryFolder();
   makeAgents(folder.path);
   const args = ['--agents', 'agents', '--resumable'];

@@ -29,7 +29,7 @@ describe('sessions in PostgreSQL', () => {
     return rows.length;
   };
 
-  test('are there again when they are opened again, and leave no connection behind', async () => {
+  test('persist after they are closed, which leaves no connection open', async () => {
     const first = await openPostgres(database.url, warn);
     await first.service.createSession(KEY);
     await first.close();
@@ -40,7 +40,7 @@ describe('sessions in PostgreSQL', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('report an idle connection that is lost, and go on with another', async () => {
+  test('report an idle connection that is lost and continue with another', async () => {
     const open = await openPostgres(database.url, warn);
     await open.service.createSession(KEY);
     const lost = new Promise<void>((resolve) => {

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a key is made for its owner only, and is the same from then on', () => {
+test('a key file is created with mode 0600 and read again later', () => {
   const key = readKeyFile(file);
   expect(key).toHaveLength(32);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -22,7 +22,7 @@ test('a key is made for its owner only, and is the same from then on', () => {
   expect(readKeyFile(join(folder, 'another.key'))).not.toEqual(key);
 });
 
-test('a key that others may read is refused', () => {
+test('a key file that others may read is refused', () => {
   readKeyFile(file);
   for (const mode of [0o640, 0o604, 0o660]) {
     chmodSync(file, mode);
@@ -30,7 +30,7 @@ test('a key that others may read is refused', () => {
   }
 });
 
-test('what is no key is refused with its file, not quoted, and left as it is', () => {
+test('an invalid key file is refused with its path, not quoted, and not changed', () => {
   readKeyFile(file);
   writeFileSync(file, 'hunter2');
   const read = () => readKeyFile(file);

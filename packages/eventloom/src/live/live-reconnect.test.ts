@@ -41,7 +41,7 @@ test.each<[string, object]>([
   expect(second?.received).toEqual([turn(user('two'))]);
 });
 
-test('a new connection without a handle gets the history as text, and then the result of a call that still ran', async () => {
+test('a new connection without a handle gets the history, and then the result of a running call as text', async () => {
   for (const [model, said] of [
     ['gemini-2.5-flash-live', 'clientContent'],
     ['gemini-3.1-flash-live', 'realtimeInput'],
@@ -105,7 +105,7 @@ test('sends a response whose connection was lost on the next connection, which r
   expect((await stopGemini())[1]?.received).toEqual([{ toolResponse: { functionResponses } }]);
 });
 
-test('sends a spoken turn that was lost with its connection again, from the handle on', async () => {
+test('audio of a turn that was lost with its connection is sent again from the handle on', async () => {
   const model = gemini(
     await startGemini(
       [
@@ -135,7 +135,7 @@ test('sends a spoken turn that was lost with its connection again, from the hand
   ]);
 });
 
-test('sends Vertex AI again the sends that it reports as not consumed', async () => {
+test('Vertex AI gets the sends again that it reports as not consumed', async () => {
   const model = gemini(
     await startGemini(
       [...[1, 2, 3].map(() => ({ heard: 'realtimeInput' })), handle('h1', '2'), CUT],
@@ -156,7 +156,7 @@ test('sends Vertex AI again the sends that it reports as not consumed', async ()
   expect(second?.received).toEqual(['BBBB', 'CCCC'].map((data) => ({ realtimeInput: { audio: audio(data) } })));
 });
 
-test('a refused setup ends the run at once with an event and a LiveConnectionError', async () => {
+test('a refused setup ends the run with an event and a LiveConnectionError', async () => {
   const model = gemini(await startGemini({ setup: { close: 1008, reason: 'models/x is not found' } }));
   const { queue, stream, stored } = await setup({ model });
   await expect(readTurns(stream, queue)).rejects.toMatchObject({
@@ -189,7 +189,7 @@ test('connects with the history if the service no longer knows the handle', asyn
   expect(connections.map(({ setup: { sessionResumption } }) => sessionResumption)).toEqual([{}, { handle: 'old' }, {}]);
 });
 
-test('a network that is dead is tried again later and later, and then the run ends with an event and a typed error', async () => {
+test('a dead network is retried with growing delays, and then the run ends with an event and a typed error', async () => {
   const delays: number[] = [];
   const { queue, stream, stored } = await setup({ model: gemini('http://127.0.0.1:1'), delays });
   await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });

@@ -30,7 +30,7 @@ test('a turn yields chunks, the whole reply, token counts and its end, and the c
   expect([1000, 1005]).toContain(connection?.closed.code);
 });
 
-test('calls run beside the conversation, one is taken back and not answered, and the user cuts in', async () => {
+test('calls run during the conversation, a cancelled one gets no response, and the user interrupts', async () => {
   const stopped = Promise.withResolvers<void>();
   const endless = new FunctionTool({
     name: 'endless',

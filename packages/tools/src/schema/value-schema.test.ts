@@ -113,7 +113,7 @@ test('checks with the JSON Schema of a Standard JSON Schema that cannot validate
   expect(schema.check(1)).toEqual({ issues: ['value: Instance type "number" is invalid. Expected "string".'] });
 });
 
-test('what JSON Schema cannot say is a configuration error when it is asked for', async () => {
+test('a schema without a JSON Schema throws a ConfigurationError when it is needed', async () => {
   const schema = new ValueSchema(z.object({ when: z.date() }), OWNER);
   expect(() => schema.json).toThrow(ConfigurationError);
   expect(() => schema.json).toThrow('tool "f": the schema cannot be converted to JSON Schema: Date');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ExpressionError } from '../../errors.ts';
 import { calculate } from './calculate.ts';
 
-describe('arithmetic', () => {
+describe('calculate', () => {
   test.each([
     ['1 + 2 * 3', 7],
     ['(1 + 2) * 3', 9],

@@ -14,21 +14,21 @@ async function answer(text: string, stream = false, signal?: AbortSignal): Promi
 }
 
 describe('the offline demo model', () => {
-  test('says what it is when it finds nothing to do', async () => {
+  test('introduces itself if it finds nothing to do', async () => {
     const [whole] = await answer('good morning');
     expect(whole?.content?.parts?.[0]?.text).toMatch(
       /^I am the offline demo model, because no GEMINI_API_KEY is set\./,
     );
   });
 
-  test('streams what the whole response merges', async () => {
+  test('streams chunks that the whole response merges', async () => {
     const responses = await answer('good morning', true);
     const chunks = responses.slice(0, -1).map(({ content }) => content?.parts?.[0]?.text);
     expect(chunks.length).toBeGreaterThan(5);
     expect(chunks.join('')).toBe(responses.at(-1)?.content?.parts?.[0]?.text);
   });
 
-  test('calls only tools that it was given', async () => {
+  test('calls only tools of the request', async () => {
     const [whole] = await answer('weather in Rome and 1 + 1');
     expect(whole?.content?.parts).toEqual([{ functionCall: { name: 'get_weather', args: { city: 'Rome' } } }]);
   });

@@ -4,7 +4,7 @@ import { planCalls } from './plan-calls.ts';
 const plan = (text: string): string[] =>
   planCalls(text).map(({ name, args }) => [name, ...Object.values(args ?? {})].join(' '));
 
-describe('what a text seems to ask for', () => {
+describe('planCalls', () => {
   test.each([
     ['What is the weather in Rome, and what is 17% of 340?', ['get_weather Rome', 'calculate 17% of 340']],
     ['Is it raining in new york or tokyo', ['get_weather New York', 'get_weather Tokyo']],
