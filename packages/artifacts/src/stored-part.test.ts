@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toStandardBase64 } from './stored-part.ts';
 
-test('every length and every value of the last bytes comes out as btoa writes it', () => {
+test('base64 of every length and last byte equals btoa', () => {
   for (let length = 0; length < 6; length++) {
     for (let byte = 0; byte < 256; byte++) {
       const standard = btoa(String.fromCharCode(...Array.from({ length }, (_, index) => (byte + index * 85) % 256)));
@@ -13,13 +13,13 @@ test('every length and every value of the last bytes comes out as btoa writes it
   }
 });
 
-test('line breaks are taken, bits that hold no data are dropped', () => {
+test('line breaks and unused bits are ignored', () => {
   expect(toStandardBase64('AAAA\r\nAAAA\n')).toBe('AAAAAAAA');
   for (const form of ['QQ', 'QR', 'Qf', 'QQ==', 'Qf==']) expect(atob(toStandardBase64(form) ?? '')).toBe('A');
   expect(toStandardBase64('QUK')).toBe('QUI=');
 });
 
-test('what is no base64 is undefined', () => {
+test('text that is not base64 gives undefined', () => {
   for (const text of ['A', 'A=', 'AA=', 'AAA==', 'AAAA=', '=AAA', 'AA=A', 'A*AA', 'ÄÄÄÄ']) {
     expect(toStandardBase64(text)).toBeUndefined();
   }

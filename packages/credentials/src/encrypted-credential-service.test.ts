@@ -39,7 +39,7 @@ describe('EncryptedCredentialService keeps the contract', () => {
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
-test('keys that could not be imported once are imported the next time', async () => {
+test('a failed key import is repeated by the next call', async () => {
   const service = new EncryptedCredentialService({ store: new MapStore(), keys: [createEncryptionKey()] });
   const failing = vi.spyOn(crypto.subtle, 'importKey').mockRejectedValueOnce(new Error('no memory'));
   await expect(service.saveCredential({ ...KEY, credential: token('t') })).rejects.toThrow('no memory');
@@ -48,7 +48,7 @@ test('keys that could not be imported once are imported the next time', async ()
   failing.mockRestore();
 });
 
-test('what is stored says nothing, and the same credential looks different each time', async () => {
+test('stored rows reveal nothing, and equal credentials differ', async () => {
   const store = new MapStore();
   const key = createEncryptionKey();
   const service = new EncryptedCredentialService({ store, keys: [key] });
@@ -65,7 +65,7 @@ test('what is stored says nothing, and the same credential looks different each 
   expect(stored[0]?.slice(12)).not.toBe(stored[1]?.slice(12));
 });
 
-test('a row of one user is worth nothing to another user, app or name', async () => {
+test('a row copied to another user, app or name is refused', async () => {
   const store = new MapStore();
   const service = new EncryptedCredentialService({ store, keys: [createEncryptionKey()] });
   await service.saveCredential({ ...KEY, credential: token('hunter2') });
@@ -79,7 +79,7 @@ test('a row of one user is worth nothing to another user, app or name', async ()
   }
 });
 
-test('a row that was changed in any place is refused, and can be replaced', async () => {
+test('a row changed at any byte is refused and can be overwritten', async () => {
   const store = new MapStore();
   const service = new EncryptedCredentialService({ store, keys: [createEncryptionKey()] });
   await service.saveCredential({ ...KEY, credential: token('hunter2') });
@@ -97,7 +97,7 @@ test('a row that was changed in any place is refused, and can be replaced', asyn
   expect(await service.loadCredential(KEY)).toEqual(token('new'));
 });
 
-test('a new key is put first: former credentials are read, and are sealed with it when they are saved next', async () => {
+test('with a new first key, older credentials are read, and encrypted with it when saved', async () => {
   const store = new MapStore();
   const [former, next] = [createEncryptionKey(), createEncryptionKey()];
   const before = new EncryptedCredentialService({ store, keys: [former] });
@@ -111,7 +111,7 @@ test('a new key is put first: former credentials are read, and are sealed with i
   expect(await before.loadCredential(KEY)).toBeUndefined();
 });
 
-test('a key that is wiped after it was handed in stays in use', async () => {
+test('a key buffer that is wiped after the call is still used', async () => {
   const store = new MapStore();
   const key = createEncryptionKey();
   const same = Uint8Array.from(key);
@@ -128,7 +128,7 @@ test.each([[], [new Uint8Array(16)], [createEncryptionKey(), new Uint8Array(33)]
   },
 );
 
-test('a key is read from base64, in either alphabet and with a line’s end', () => {
+test('a key is read from base64 in either alphabet, with a trailing newline', () => {
   const bytes = Uint8Array.from({ length: 32 }, (_, index) => 255 - index);
   const text = '//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA=';
   expect(parseEncryptionKey(`${text}\n`)).toEqual(bytes);

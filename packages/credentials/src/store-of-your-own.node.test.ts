@@ -50,7 +50,7 @@ function ownerOf({ appName, userId, credentialKey }: CredentialKey): string {
   return JSON.stringify([appName, userId, credentialKey]);
 }
 
-describe('a store of your own, here PostgreSQL, keeps the contract', () => {
+describe('a custom store on PostgreSQL keeps the contract', () => {
   const cases = credentialServiceConformance(async () => {
     const keys = [createEncryptionKey()];
     const another = () => new EncryptedCredentialService({ store: postgresStore(pool), keys });
@@ -60,7 +60,7 @@ describe('a store of your own, here PostgreSQL, keeps the contract', () => {
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
-test('what the store throws is the cause of a StorageError', async () => {
+test('an error of the store is the cause of a StorageError', async () => {
   const nobody = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
   const service = new EncryptedCredentialService({ store: postgresStore(nobody), keys: [createEncryptionKey()] });
   const key = { appName: 'app', userId: 'user', credentialKey: 'key' };

@@ -28,7 +28,7 @@ function setUp(answers: readonly string[], { memoryService }: { readonly memoryS
   return { say, runner };
 }
 
-test('an agent that adds its session after each turn remembers what both said, once, answer of the turn included', async () => {
+test("an agent that adds its session after each turn remembers both speakers' text once", async () => {
   const memoryService = new InMemoryMemoryService();
   const { say } = setUp(['Hello Ada.', 'Owls hoot.'], { memoryService });
   await say('s', 'I am Ada.');
@@ -43,7 +43,7 @@ test('an agent that adds its session after each turn remembers what both said, o
   ]);
 });
 
-test('what a session rewinds is forgotten with the next turn', async () => {
+test('rewound events are forgotten with the next turn', async () => {
   const memoryService = new InMemoryMemoryService();
   const { say, runner } = setUp(['Noted.', 'Noted.', 'Fine.'], { memoryService });
   await say('s', 'I like owls.');

@@ -38,7 +38,7 @@ const as = (user: string): { headers: Record<string, string> } => ({ headers: { 
 const run = (userId: string): string =>
   JSON.stringify({ appName: 'app', userId, sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
 
-describe('a server that asks who they are', () => {
+describe('a server with authenticate', () => {
   test.each([
     '/list-apps',
     '/version',
@@ -86,7 +86,7 @@ describe('a server that asks who they are', () => {
     expect((await send(server, path, { method: 'POST', body: run('ann'), ...as('ann') })).status).toBe(200);
   });
 
-  test('does not let a user read a run of another through a path of their own', async () => {
+  test("does not let a user read another user's run through an own path", async () => {
     const { server, sessions } = createApp({ authenticate });
     for (const userId of ['ann', 'bob']) await sessions.createSession({ appName: 'app', userId, sessionId: 's' });
     const { headers } = await send(server, '/run', { method: 'POST', body: run('ann'), ...as('ann') });
@@ -113,20 +113,20 @@ describe('a server that asks who they are', () => {
     }
   });
 
-  test('lets them write state of their own', async () => {
+  test('lets users write their own state', async () => {
     const { server } = createApp({ authenticate });
     const body = '{"state":{"user:a":1,"b":2}}';
     const answer = await send(server, '/apps/app/users/ann/sessions', { method: 'POST', body, ...as('ann') });
     expect(answer.status).toBe(200);
   });
 
-  test.each([null, undefined])('answers nobody for whom the hook says %j', async (user) => {
+  test.each([null, undefined])('refuses requests for which the hook returns %j', async (user) => {
     const { server } = createApp({ authenticate: () => user });
     expect(await send(server, '/list-apps')).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
   });
 
   test.each([true, 'ann', {}, { userId: '' }, { userId: 5 }, { user: 'ann' }, false])(
-    'answers nobody when the hook answers %j, which is no user',
+    'refuses every request if the hook returns %j, which is not a user',
     async (user) => {
       const authenticate = (): never => user as never;
       const { server } = createApp({ authenticate, onError: () => undefined });
@@ -134,28 +134,28 @@ describe('a server that asks who they are', () => {
     },
   );
 
-  test('answers under any name', async () => {
+  test('answers under any host name', async () => {
     const { server } = createApp({ authenticate });
     expect((await send(server, '/list-apps', { host: 'agents.example', ...as('ann') })).status).toBe(200);
   });
 });
 
-describe('a server that asks nobody', () => {
+describe('a server without authenticate', () => {
   test.each(['localhost', 'localhost:8000', '127.0.0.1:8000', '127.0.0.2', '[::1]:8000', 'app.localhost'])(
-    'answers under %s',
+    'answers under the host name %s',
     async (host) => {
       expect((await send(createApp().server, '/list-apps', { host })).status).toBe(200);
     },
   );
 
   test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '192.168.0.7', '10.0.0.1:8000'])(
-    'does not answer under %s, a name that may have been made to point here',
+    'does not answer under the host name %s',
     async (host) => {
       expect(await send(createApp().server, '/list-apps', { host })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
     },
   );
 
-  test('answers under any name when it is told to', async () => {
+  test('answers under any host name with allowUnauthenticated', async () => {
     const { server } = createApp({ allowUnauthenticated: true });
     expect((await send(server, '/list-apps', { host: 'agents.example' })).status).toBe(200);
   });
@@ -169,7 +169,7 @@ describe('a server that asks nobody', () => {
   });
 
   test.each(['/list-apps', '/', '/health', '/openapi.json'])(
-    'refuses what a page of another site asks %s for without saying its origin',
+    'refuses a cross-site request for %s without an Origin',
     async (path) => {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expect(await send(createApp().server, path, { headers })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
@@ -185,7 +185,7 @@ describe('a server that asks nobody', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('answers its own pages', async () => {
+  test('answers pages of its own origin', async () => {
     const answer = await send(createApp().server, '/list-apps', { headers: { origin: 'http://localhost:8000' } });
     expect(answer.status).toBe(200);
   });
@@ -194,7 +194,7 @@ describe('a server that asks nobody', () => {
 describe('origins', () => {
   const origins = ['https://app.example'];
 
-  test('that are named may call, and read the name of the run', async () => {
+  test('that are listed may send requests and read the invocation id', async () => {
     const { server, sessions } = createApp({ origins });
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const headers = { origin: 'https://app.example' };
@@ -205,19 +205,19 @@ describe('origins', () => {
     expect(exposed).toEqual(['Eventloom-Invocation-Id', 'Eventloom-Next-Cursor', 'Retry-After']);
   });
 
-  test('that are named may ask first', async () => {
+  test('that are listed get preflight answers', async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'PATCH' };
     const answer = await send(createApp({ origins }).server, '/run', { method: 'OPTIONS', headers });
     expect([answer.status, answer.headers.get('access-control-allow-methods')]).toEqual([204, 'GET,POST,PATCH,DELETE']);
   });
 
-  test('that are named can read what went wrong', async () => {
+  test('that are listed can read errors', async () => {
     const headers = { origin: 'https://app.example' };
     const answer = await send(createApp({ origins }).server, '/apps/nope/users/u/sessions/s', { headers });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([404, 'https://app.example']);
   });
 
-  test('that are not named are refused all the same', async () => {
+  test('that are not listed are refused', async () => {
     const headers = { origin: 'https://evil.example' };
     expect((await send(createApp({ origins }).server, '/list-apps', { headers })).status).toBe(403);
   });
@@ -236,14 +236,14 @@ describe('options', () => {
     expect(() => createApp(options as Omit<ServerOptions, 'runners'>)).toThrow(ConfigurationError);
   });
 
-  test('are refused with two apps of one name', () => {
+  test('with two apps of one name are refused', () => {
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
     const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
     expect(() => createServer({ runners: [runner, runner] })).toThrow('two runners have the appName "app"');
   });
 });
 
-test('a hook that throws is a failure of the server that tells nothing of itself', async () => {
+test('a hook that throws is a server failure without its message', async () => {
   const failures: unknown[] = [];
   const failure = new TypeError('the secret is not set');
   const { server } = createApp({
@@ -258,23 +258,23 @@ test('a hook that throws is a failure of the server that tells nothing of itself
 });
 
 describe('the root', () => {
-  test('says what answers, and where it describes its routes', async () => {
+  test('names the server and the address of its OpenAPI document', async () => {
     const { text } = await send(createApp({ version: { version: '9' } }).server, '/');
     expect(JSON.parse(text)).toEqual({ name: 'eventloom', version: '9', routes: '/openapi.json' });
   });
 
-  test('does not say the version to whoever is not asked who they are', async () => {
+  test('has no version without authentication', async () => {
     const { text } = await send(createApp({ authenticate }).server, '/', { host: 'agents.example' });
     expect(JSON.parse(text)).toEqual({ name: 'eventloom', routes: '/openapi.json' });
   });
 
-  test('is left to a page that is put there', async () => {
+  test('can be replaced by an own page', async () => {
     const { server } = createApp();
     server.app.get('/', (context) => context.text('a page'));
     expect((await send(server, '/')).text).toBe('a page');
   });
 
-  test('does not answer pages and names of somebody else, nor other methods', async () => {
+  test('refuses other origins, other host names and other methods', async () => {
     const { server } = createApp();
     expect(await send(server, '/', { host: 'rebound.example' })).toMatchObject({ code: 'FORBIDDEN' });
     expect(await send(server, '/', { headers: { origin: 'https://a.example' } })).toMatchObject({ code: 'FORBIDDEN' });
@@ -282,7 +282,7 @@ describe('the root', () => {
   });
 });
 
-test('who runs an agent in a session that is not there is told how to make it', async () => {
+test('the error for a missing session says how to create it', async () => {
   const { text } = await send(createApp().server, '/run', { method: 'POST', body: run('ann') });
   expect(JSON.parse(text)).toMatchObject({
     code: 'SESSION_NOT_FOUND',

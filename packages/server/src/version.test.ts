@@ -2,6 +2,6 @@ import { expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { VERSION } from './version.ts';
 
-test('the version is the one of the manifest', () => {
+test('VERSION is the version of the manifest', () => {
   expect(VERSION).toBe(manifest.version);
 });

@@ -12,7 +12,7 @@ function compareBytes(one: string, other: string): number {
   return (bytes[at] ?? 0) - (otherBytes[at] ?? 0);
 }
 
-test('texts are in the order of their bytes', () => {
+test('compareText orders texts by their UTF-8 bytes', () => {
   const letters = [
     '',
     'a',

@@ -30,7 +30,7 @@ function slow(driver: InMemorySessionDriver): SessionDriver {
   });
 }
 
-describe('a service over a driver that answers later keeps the contract', () => {
+describe('a service over an asynchronous driver keeps the contract', () => {
   const cases = sessionServiceConformance(async ({ platform }) => ({
     service: new DriverSessionService(slow(new InMemorySessionDriver()), { platform }),
   }));
@@ -55,7 +55,7 @@ describe('DriverSessionService', () => {
     expect(() => service.appendEvent(session as never)).toThrow('write appendEvent({ session, event })');
   });
 
-  test('gives an event its id and time when it came without', async () => {
+  test('fills in a missing event id and timestamp', async () => {
     const platform = new ManualPlatform();
     const service = new InMemorySessionService({ platform });
     const session = await service.createSession({ appName: 'app', userId: 'user' });
@@ -81,7 +81,7 @@ describe('DriverSessionService', () => {
     expect(session.events).toEqual([]);
   });
 
-  test('answers what a run asks for at once when its driver does', async () => {
+  test('answers synchronously if its driver does', async () => {
     const service = new InMemorySessionService();
     const key = { appName: 'app', userId: 'user', sessionId: 'session' };
     const session = await service.createSession(key);
@@ -99,7 +99,7 @@ describe('DriverSessionService', () => {
     expect(answers[3]).toEqual([call]);
   });
 
-  test('keeps one sealed copy of an in-memory event, and gives that one to all', async () => {
+  test('shares one sealed copy of an in-memory event', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'user', sessionId: 'session' });
     const event = createEvent({ id: 'one', timestamp: 1, author: 'user' });
@@ -120,7 +120,7 @@ describe('DriverSessionService', () => {
     await expect(creating).rejects.toThrow(new InvalidRequestError(message));
   });
 
-  test('lets a thousand wait for a session, and refuses the next at once', async () => {
+  test('lets 1,000 callers wait for a session and refuses the next immediately', async () => {
     const service = new InMemorySessionService();
     const key = { appName: 'app', userId: 'user', sessionId: 'session' };
     await service.createSession(key);

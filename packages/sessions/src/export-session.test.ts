@@ -47,24 +47,24 @@ function textContent(text: string): EventParams {
   return { content: { role: 'user', parts: [{ text }] } };
 }
 
-test('light events are exported many at a time, once it is seen that they are light', async () => {
+test('small events are exported in large pages after the first one', async () => {
   const pages = await pagesOf(several(1000, LIGHT));
   expect(pages.slice(0, 5)).toEqual([8, 16, 32, 64, 64]);
   expect(pages.length).toBeLessThan(25);
 });
 
-test('heavy events are exported one at a time, whatever came before them', async () => {
+test('large events are exported one at a time', async () => {
   expect(await pagesOf(several(12, HEAVY))).toEqual([8, 1, 1, 1, 1]);
   const mixed = await pagesOf([...several(300, LIGHT), ...several(150, HEAVY)]);
   expect(Math.max(...mixed)).toBe(64);
   expect(mixed.slice(-80)).toEqual(Array.from({ length: 80 }, () => 1));
 });
 
-test('keys weigh as values do', async () => {
+test('keys count towards the size of a page', async () => {
   expect(await pagesOf(several(10, HEAVY), (text) => ({ customMetadata: { [text]: [1] } }))).toEqual([8, 1, 1]);
 });
 
-test('pages grow again once events are light', async () => {
+test('pages grow again after large events', async () => {
   const pages = await pagesOf([...several(12, HEAVY), ...several(600, LIGHT)]);
   expect(pages.slice(4, 12)).toEqual([1, 1, 2, 4, 8, 16, 32, 64]);
 });

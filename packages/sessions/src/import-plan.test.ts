@@ -13,7 +13,7 @@ async function faultOf(records: readonly unknown[]): Promise<string> {
   return failure instanceof Error ? failure.message : expect.unreachable('the import was planned');
 }
 
-describe('what is wrong with records is named by the number of the record and the field', () => {
+describe('an invalid record is named by its number and the field', () => {
   test.each<[string, unknown[]]>([
     ['records[1]: appName: ', recordsOf({ appName: '' })],
     ['records[1]: userId: ', recordsOf({ userId: 5 as never })],
@@ -50,7 +50,7 @@ describe('what is wrong with records is named by the number of the record and th
 });
 
 test.each([0, 1, 1001, 1_767_323_045_123, 1_767_323_045_123.456, NOW_MS])(
-  'the time %d ms is taken to the last digit',
+  'the time %d ms is kept exactly',
   async (ms) => {
     const { updatedAtMs } = await planImport({ records: recordsOf({ lastUpdateTime: ms / 1000 }) }, NOW_MS);
     expect(updatedAtMs).toBe(ms);

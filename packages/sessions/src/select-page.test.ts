@@ -18,7 +18,7 @@ const sessions = Array.from({ length: MANY }, (_, index) => {
   };
 });
 
-test.each([1, 2, 40, 200, 1001, 5000])('pages of %d sessions are those of the sorted list', (limit) => {
+test.each([1, 2, 40, 200, 1001, 5000])('pages of %d sessions are slices of the sorted list', (limit) => {
   for (const userId of [undefined, 'user 3']) {
     const sorted = sessions
       .filter((session) => userId === undefined || session.userId === userId)
@@ -35,7 +35,7 @@ test.each([1, 2, 40, 200, 1001, 5000])('pages of %d sessions are those of the so
   }
 });
 
-test.each([1, 40, 1001])('pages of %d open runs are those of the sorted list', (limit) => {
+test.each([1, 40, 1001])('pages of %d open runs are slices of the sorted list', (limit) => {
   const sorted = sessions
     .filter(({ openRun }) => openRun)
     .sort((one, other) => compareText(one.userId, other.userId) || compareText(one.sessionId, other.sessionId));
@@ -47,7 +47,7 @@ test.each([1, 40, 1001])('pages of %d open runs are those of the sorted list', (
   }
 });
 
-test('a page of nothing is empty', () => {
+test('a page of an empty list is empty', () => {
   expect(selectSessionPage([], { userId: undefined, limit: 5, after: undefined })).toEqual([]);
   expect(selectOpenRunPage([], { limit: 5, after: undefined })).toEqual([]);
 });

@@ -22,7 +22,7 @@ function claimAt(hold: SessionHold, nowMs: number, ticket?: Partial<LeaseTicket>
   return outcome.status === 'busy' ? `busy until ${outcome.freeAtMs}` : outcome.status;
 }
 
-test('of two who came at the same time the one whose ticket has the lower id is first', () => {
+test('of two tickets of the same time the one with the lower id is first', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { id: 'b' });
   claimAt(hold, 4500, { id: 'a' });
@@ -32,20 +32,20 @@ test('of two who came at the same time the one whose ticket has the lower id is 
   expect(hold.tickets).toBeUndefined();
 });
 
-test('one without a ticket comes after every ticket that has not run out', () => {
+test('a claim without a ticket comes after every ticket that has not expired', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { sinceMs: 4500 });
   expect(claimAt(hold, 5499)).toBe('busy until 5500');
   expect(claimAt(hold, 5500)).toBe('taken');
 });
 
-test('a takeover looks at no ticket', () => {
+test('a takeover ignores tickets', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { id: 'a' });
   expect(claimAt(hold, 4600, undefined, true)).toBe('taken');
 });
 
-test('a ticket is written anew when half of its time is over, and those that ran out go', () => {
+test('a ticket is renewed after half of its time, and expired tickets are removed', () => {
   const hold = heldSession();
   claimAt(hold, 0, { id: 'gone' });
   claimAt(hold, 3000, { id: 'a' });
@@ -56,7 +56,7 @@ test('a ticket is written anew when half of its time is over, and those that ran
   expect(hold.tickets).toEqual([{ id: 'a', sinceMs: 0, untilMs: 4501 }]);
 });
 
-test('a ticket that is withdrawn holds up nobody', () => {
+test('a withdrawn ticket delays no claim', () => {
   const hold = heldSession();
   claimAt(hold, 4500, { id: 'a' });
   withdrawTicket(hold, 'another');

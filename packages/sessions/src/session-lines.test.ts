@@ -35,25 +35,25 @@ describe('toSessionLines', () => {
 });
 
 describe('parseSessionLines', () => {
-  test('reads bytes that were cut anywhere, also inside a character', async () => {
+  test('reads bytes split anywhere, even inside a character', async () => {
     const bytes = utf8(LINES);
     for (let at = 0; at <= bytes.length; at++) {
       expect(await parse(bytes.subarray(0, at), bytes.subarray(at)), `cut at ${at}`).toEqual(RECORDS);
     }
   });
 
-  test('reads text that was cut anywhere, also inside a surrogate pair', async () => {
+  test('reads text split anywhere, even inside a surrogate pair', async () => {
     for (let at = 0; at <= LINES.length; at++) {
       expect(await parse(LINES.slice(0, at), LINES.slice(at)), `cut at ${at}`).toEqual(RECORDS);
     }
   });
 
-  test('reads bytes and characters that come one by one', async () => {
+  test('reads single bytes and single characters', async () => {
     expect(await parse(...Array.from(utf8(LINES), (byte) => Uint8Array.of(byte)))).toEqual(RECORDS);
     expect(await parse(...LINES.split(''))).toEqual(RECORDS);
   });
 
-  test('reads a stream, text and bytes mixed, and chunks of nothing', async () => {
+  test('reads a stream with text, bytes and empty chunks', async () => {
     const first = JSON.stringify(RECORDS[0]);
     const rest = LINES.slice(first.length);
     expect(await parse('', first, new Uint8Array(), utf8(rest), '')).toEqual(RECORDS);
@@ -68,33 +68,33 @@ describe('parseSessionLines', () => {
     expect(await parse(utf8(`\ufeff${LINES}`))).toEqual(RECORDS);
   });
 
-  test('passes over blank lines, and gives nothing for nothing', async () => {
+  test('skips blank lines, and returns no records for empty input', async () => {
     expect(await parse(`\n \r\n${LINES.replaceAll('\n', '\n\n\t\n')}\n`)).toEqual(RECORDS);
     for (const nothing of ['', '\n', '\r\n\r\n']) expect(await parse(nothing)).toEqual([]);
     expect(await parse()).toEqual([]);
   });
 
-  test('names the line that is no JSON, blank lines counted', async () => {
+  test('names the line that is not JSON, counting blank lines', async () => {
     expect(await failureOf('\n', LINES, '\n{"type":"event",', '\n', LINES)).toMatchObject({
       message: expect.stringMatching(/^line 6 is not JSON: /),
     });
     expect(await failureOf('not JSON')).toMatchObject({ message: expect.stringMatching(/^line 1 is not JSON: /) });
   });
 
-  test('gives the records before a bad line first', async () => {
+  test('yields the records before an invalid line', async () => {
     const records = parseSessionLines([LINES, 'not JSON\n', LINES]);
     for (const record of RECORDS) expect((await records.next()).value).toEqual(record);
     await expect(records.next()).rejects.toThrow('line 4');
   });
 
-  test('refuses bytes that are not UTF-8, also a character that is cut off at the end', async () => {
+  test('refuses bytes that are not UTF-8, and an incomplete last character', async () => {
     for (const bytes of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80]]) await failureOf(LINES, Uint8Array.from(bytes));
     await failureOf(utf8('{"type":"é').subarray(0, -1));
     await failureOf(utf8(LINES), Uint8Array.of(0xc3));
     await failureOf(Uint8Array.of(0x22, 0xc3), 'x', Uint8Array.of(0xa9, 0x22));
   });
 
-  test('stops its source when it is stopped', async () => {
+  test('closes its source when its reader stops', async () => {
     let isOpen = true;
     const source = async function* () {
       try {
@@ -112,7 +112,7 @@ describe('parseSessionLines', () => {
 describe('an exported session', () => {
   const key = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-  test('that was cut off anywhere in its lines is refused, and nothing is stored', async () => {
+  test('that was truncated anywhere is refused, and nothing is stored', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ ...key, state: { 'app:name': 'é' } });
     await service.appendEvent({ session, event: createEvent({ author: 'é' }) });

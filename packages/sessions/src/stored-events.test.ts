@@ -30,7 +30,7 @@ const sessions: Record<string, (index: number) => Event> = {
   'there is no compaction': (index) => eventAt(index, 10 + Math.floor(index / 3)),
 };
 
-test.each(Object.entries(sessions))('a window is the same as when every event is looked at: %s', (_, make) => {
+test.each(Object.entries(sessions))('a window equals a filter over every event: %s', (_, make) => {
   for (const length of [0, 1, 5, 511, 512, 513, MANY]) {
     const events = Array.from({ length }, (_, index) => make(index));
     const stored = storedEvents(events);
@@ -58,7 +58,7 @@ test.each(Object.entries(sessions))('a window is the same as when every event is
   }
 });
 
-test('an id is stored once, and its event is given again, however many there are', () => {
+test('an id is stored once, and a duplicate returns the stored event', () => {
   const events = Array.from({ length: MANY }, (_, index) => eventAt(index, index));
   const stored = new StoredEvents();
   for (const [index, event] of events.entries()) {
@@ -70,7 +70,7 @@ test('an id is stored once, and its event is given again, however many there are
   expect(stored.length).toBe(MANY);
 });
 
-test('a list that was read is the reader’s own', () => {
+test('a returned list is a copy', () => {
   const stored = storedEvents([eventAt(0, 1), eventAt(1, 2)]);
   const window = {
     afterSeq: 0,

@@ -42,7 +42,7 @@ function countPieces({ sql }: DurableObjectStorage): unknown {
   return sql.exec('SELECT count(*) AS pieces FROM eventloom_artifact_pieces').one()['pieces'];
 }
 
-test('an object that was evicted has everything, and its numbers go on after a delete', async () => {
+test('an evicted object keeps its artifacts, and version numbers continue after a delete', async () => {
   const stub = newObject();
   const user = { ...KEY, filename: 'user:profile' };
   await inObject(stub, async (service) => {
@@ -86,7 +86,7 @@ test(
     }),
 );
 
-test('no row is larger than a row of the platform may be, whatever is stored', { timeout: 30_000 }, () =>
+test("no row exceeds the platform's limit", { timeout: 30_000 }, () =>
   inObject(newObject(), async (service, { sql }) => {
     const customMetadata = { note: '€'.repeat(1_500_000) };
     for (const size of [0, 1, 1_048_575, 1_048_576, 1_048_577, 3 * 1_048_576]) {
@@ -101,7 +101,7 @@ test('no row is larger than a row of the platform may be, whatever is stored', {
   }),
 );
 
-test('no bytes are told from a part without bytes', () =>
+test('empty bytes are distinguished from a part without bytes', () =>
   runInDurableObject(newObject(), (_instance, { storage }) => {
     const driver = new DurableObjectArtifactDriver(storage);
     const place = { ...KEY, name: 'empty' };
@@ -112,7 +112,7 @@ test('no bytes are told from a part without bytes', () =>
     }
   }));
 
-test('deleting removes every piece of a name with many versions, and no other', () =>
+test('deleting a name removes all pieces of all its versions only', () =>
   inObject(newObject(), async (service, storage) => {
     const other = { ...KEY, filename: 'other' };
     await service.saveArtifact({ ...other, artifact: BYTES });
@@ -127,7 +127,7 @@ test('deleting removes every piece of a name with many versions, and no other', 
     expect(await service.saveArtifact({ ...KEY, artifact: BYTES })).toBe(1200);
   }));
 
-test('a save that the storage refuses midway leaves nothing, and uses no number', () =>
+test('a save that fails midway stores nothing and uses no version number', () =>
   inObject(newObject(), async (service, storage) => {
     await service.saveArtifact({ ...KEY, artifact: BYTES });
     const before = countPieces(storage);
@@ -144,7 +144,7 @@ test('a save that the storage refuses midway leaves nothing, and uses no number'
     expect(await service.saveArtifact({ ...KEY, filename: 'new', artifact: BYTES })).toBe(0);
   }));
 
-test('an object of a newer version is refused and left as it is', () =>
+test('an object of a newer version is refused and not changed', () =>
   inObject(newObject(), async (_service, storage) => {
     storage.sql.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'artifacts.schema'");
     expect(() => new DurableObjectArtifactService({ storage })).toThrow(ConfigurationError);
@@ -153,7 +153,7 @@ test('an object of a newer version is refused and left as it is', () =>
     expect(version['value']).toBe(99);
   }));
 
-test('other tables of the object are left alone, those of its sessions too', async () => {
+test('other tables of the object are not touched, session tables included', async () => {
   const stub = newObject();
   await runInDurableObject(stub, (_instance, { storage }) => {
     storage.sql.exec(`CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7);

@@ -20,7 +20,7 @@ function filesBelow(path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1));
 }
 
-test('what was saved is there for the next process, and its numbers go on after a delete', async () => {
+test('artifacts persist for the next process, and version numbers continue after a delete', async () => {
   const rootDir = join(folder, 'not', 'there yet');
   await new FileArtifactService({ rootDir }).saveArtifact({ ...KEY, artifact: BYTES, customMetadata: { by: 'me' } });
   const second = new FileArtifactService({ rootDir });
@@ -34,14 +34,14 @@ test('what was saved is there for the next process, and its numbers go on after 
   expect(await third.listVersions(KEY)).toEqual([2]);
 });
 
-test('bytes lie in a plain file', async () => {
+test('bytes are stored in a plain file', async () => {
   await new FileArtifactService({ rootDir: folder }).saveArtifact({ ...KEY, artifact: BYTES });
   const path = 'app/users/user/sessions/session/artifacts/report.bin/0.data';
   expect(filesBelow(folder)).toContain(path);
   expect([...readFileSync(join(folder, path))]).toEqual([0, 1, 2, 255]);
 });
 
-test('folders and files are for their owner only', async () => {
+test('folders and files are private to their owner', async () => {
   const rootDir = join(folder, 'root');
   const service = new FileArtifactService({ rootDir });
   await service.saveArtifact({ ...KEY, artifact: BYTES });
@@ -55,7 +55,7 @@ test('folders and files are for their owner only', async () => {
   expect(statSync(rootDir).mode & 0o777).toBe(0o700);
 });
 
-test('no name climbs out of the folder', async () => {
+test('no name escapes the folder', async () => {
   const rootDir = join(folder, 'root');
   const service = new FileArtifactService({ rootDir });
   const names = ['..', '.', '...', '../..', '/etc', 'C:\\', '%2e%2e', '~'];
@@ -72,7 +72,7 @@ test('no name climbs out of the folder', async () => {
   }
 });
 
-test('a name reads back from its folders, and no two names share one, even where case does not count', () => {
+test('each name has its own folder, even on file systems that ignore case', () => {
   const names = [
     'a',
     'A',
@@ -99,7 +99,7 @@ test('a name reads back from its folders, and no two names share one, even where
   for (const segment of paths.flat()) expect(Buffer.byteLength(segment)).toBeLessThanOrEqual(255);
 });
 
-test('a save that was cut short is not seen, and its number is not used again', async () => {
+test('an interrupted save is invisible, and its number is not reused', async () => {
   const service = new FileArtifactService({ rootDir: folder });
   await service.saveArtifact({ ...KEY, artifact: { text: 'zero' } });
   const versions = dirname(join(folder, filesBelow(folder)[0] ?? ''));
@@ -112,7 +112,7 @@ test('a save that was cut short is not seen, and its number is not used again', 
   expect(await service.loadArtifact(KEY)).toEqual({ text: 'two' });
 });
 
-test('files that are not ours are left alone', async () => {
+test('other files are not touched', async () => {
   const service = new FileArtifactService({ rootDir: folder });
   await service.saveArtifact({ ...KEY, artifact: { text: 'zero' } });
   const artifacts = dirname(dirname(join(folder, filesBelow(folder)[0] ?? '')));
@@ -122,7 +122,7 @@ test('files that are not ours are left alone', async () => {
   expect(await service.listVersions(KEY)).toEqual([0]);
 });
 
-test('a delete while versions are read and saved never gives a half or another version', async () => {
+test('reads during deletes and saves never return a partial or wrong version', async () => {
   const service = new FileArtifactService({ rootDir: folder });
   for (let round = 0; round < 20; round++) {
     const version = await service.saveArtifact({ ...KEY, artifact: BYTES });
@@ -137,7 +137,7 @@ test('a delete while versions are read and saved never gives a half or another v
   }
 });
 
-test('a service needs a folder', () => {
+test('the constructor throws without a folder', () => {
   expect(() => new FileArtifactService({ rootDir: '' })).toThrow(ConfigurationError);
 });
 

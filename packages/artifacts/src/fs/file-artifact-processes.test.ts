@@ -34,7 +34,7 @@ async function contentOf(service: FileArtifactService, version: number): Promise
   return text === `${first};`.repeat(20_000) ? first : undefined;
 }
 
-test('processes that save the same name at the same time get different numbers without a gap', async () => {
+test('processes that save one name concurrently get consecutive numbers', async () => {
   const [one, other] = await Promise.all([save('A', 40), save('B', 40)]);
   expect([...one, ...other].sort((a, b) => a - b)).toEqual(Array.from({ length: 80 }, (_, version) => version));
   const service = new FileArtifactService({ rootDir: folder });
@@ -42,7 +42,7 @@ test('processes that save the same name at the same time get different numbers w
   for (const [number, version] of other.entries()) expect(await contentOf(service, version)).toBe(`B ${number}`);
 }, 60_000);
 
-test('kill -9 amid saves leaves every acknowledged version, and none that is not whole', async () => {
+test('kill -9 during saves leaves every acknowledged version, and no partial one', async () => {
   const service = new FileArtifactService({ rootDir: folder });
   let next = 0;
   for (const killAfter of [5, 12, 3]) {

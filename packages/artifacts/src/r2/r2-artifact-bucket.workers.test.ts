@@ -34,7 +34,7 @@ async function storeVersion(filename: string, version: number): Promise<void> {
   await bucket.put(versionKey(keys, version), body, { customMetadata });
 }
 
-test('more versions than a list gives at once are listed, known and deleted', { timeout: 60_000 }, async () => {
+test('more versions than one R2 list page are listed, found and deleted', { timeout: 60_000 }, async () => {
   const versions = Array.from({ length: 1103 }, (_, version) => version);
   await Promise.all(versions.map((version) => storeVersion(KEY.filename, version)));
   expect(await service.listVersions(KEY)).toEqual(versions);
@@ -59,7 +59,7 @@ test('more names than one R2 list page are listed once each, without deleted one
   expect(await service.listArtifactKeys(KEY)).toEqual(names.slice(100).sort());
 });
 
-test('an artifact costs the operations that are promised', async () => {
+test('the number of R2 operations is as documented', async () => {
   const counted: Record<string, number> = {};
   const count = (operation: string): void => void (counted[operation] = (counted[operation] ?? 0) + 1);
   const counting: R2ArtifactBucket = {
@@ -96,7 +96,7 @@ test('an artifact costs the operations that are promised', async () => {
   expect(await priceOf(priced.loadArtifact(KEY))).toEqual({ A: 1, B: 2 });
 });
 
-test('metadata of any size is stored, beside bytes and beside text', async () => {
+test('metadata of any size is stored with bytes and with text', async () => {
   const texts = ['', 'x'.repeat(5700), 'x'.repeat(6000), '名'.repeat(900), '名'.repeat(1100), 'é\ud83d'.repeat(50_000)];
   const artifacts: readonly Part[] = [BYTES, { inlineData: { data: '' } }, { text: '' }, { text: 'two' }];
   let version = 0;
@@ -111,7 +111,7 @@ test('metadata of any size is stored, beside bytes and beside text', async () =>
   }
 });
 
-test('the longest names are stored under the longest prefix, and a longer prefix is refused', async () => {
+test('the longest names fit the longest prefix, and a longer prefix is refused', async () => {
   prefix = prefix.padEnd(100, 'p');
   service = new R2ArtifactService({ bucket, prefix });
   const owner = { appName: '€'.repeat(85), userId: 'n'.repeat(256), sessionId: '~'.repeat(256) };
@@ -128,7 +128,7 @@ test('the longest names are stored under the longest prefix, and a longer prefix
   }
 });
 
-test('a number that no version can have is not there, however near it is to one', async () => {
+test('an impossible version number is not found', async () => {
   await service.saveArtifact({ ...KEY, artifact: BYTES });
   for (const version of [1e-9, -1e-9, 0.5, -1, 9_999_999_999, 1e10, 2 ** 53, -Infinity]) {
     expect(await service.loadArtifact({ ...KEY, version })).toBeUndefined();
@@ -136,7 +136,7 @@ test('a number that no version can have is not there, however near it is to one'
   }
 });
 
-test('services with prefixes of their own share nothing', async () => {
+test('services with different prefixes share nothing', async () => {
   const other = new R2ArtifactService({ bucket, prefix: `${prefix}other/` });
   await service.saveArtifact({ ...KEY, artifact: BYTES });
   expect(await other.listArtifactKeys(KEY)).toEqual([]);

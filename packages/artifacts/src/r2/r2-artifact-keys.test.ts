@@ -25,7 +25,7 @@ const NAMES = [
 ];
 const LONG = ['n'.repeat(256), '€'.repeat(85), `${'€'.repeat(84)}n`, '..', '~', 'a b', 'n'.repeat(64), 'n'.repeat(65)];
 
-test('a name reads back from its folder, and no two names share one', async () => {
+test('each name has its own folder, from which it is read back', async () => {
   const owner = await ownerKeys('', OWNER);
   const folders = NAMES.map((name) => artifactKeys(owner, name).versions);
   expect(folders.map((folder) => nameOf(owner, folder))).toEqual(NAMES);
@@ -34,7 +34,7 @@ test('a name reads back from its folder, and no two names share one', async () =
   for (const segment of segments) expect(segment).not.toMatch(/\/|^\.{1,2}$/);
 });
 
-test('every key fits into what R2 takes, and has one spelling only', async () => {
+test("every key fits R2's limit and has one spelling", async () => {
   for (const name of NAMES) {
     for (const long of LONG) {
       const owner = await ownerKeys('p'.repeat(MAX_PREFIX_BYTES), { appName: long, userId: long, sessionId: long });
@@ -59,7 +59,7 @@ test('no two owners share a key', async () => {
   expect(new Set(keys.flatMap(({ versions, deleted }) => [versions, deleted])).size).toBe(owners.length * 2);
 });
 
-test('later versions have keys that come before those of earlier ones', async () => {
+test('keys of later versions sort before those of earlier ones', async () => {
   const artifact = artifactKeys(await ownerKeys('', OWNER), 'a');
   const versions = [0, 1, 9, 10, 99, 100, 1_000_000, 9_999_999_989, 9_999_999_990, 9_999_999_999];
   const keys = versions.map((version) => versionKey(artifact, version));

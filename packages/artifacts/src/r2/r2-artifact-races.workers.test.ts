@@ -56,7 +56,7 @@ async function expectGone(versions: readonly number[]): Promise<void> {
   expect(await service.listArtifactKeys(KEY)).toEqual([]);
 }
 
-test('a save that stood still while others saved and deleted takes a number that nobody had', async () => {
+test('a save paused during other saves and deletes gets an unused number', async () => {
   await save(service, 'zero');
   const { reached, open, pass } = gate();
   const slow = disturbed({
@@ -78,7 +78,7 @@ test('a save that stood still while others saved and deleted takes a number that
   expect(await objectCount()).toBe(2);
 });
 
-test('what such a save left behind when its Worker ended is not seen, and goes with the next delete', async () => {
+test('leftovers of an interrupted save are invisible and removed by the next delete', async () => {
   await save(service, 'zero');
   const listed = gate();
   const stored = gate();
@@ -111,7 +111,7 @@ test('what such a save left behind when its Worker ended is not seen, and goes w
   void never;
 });
 
-test('a delete whose Worker ended midway has deleted everything, and the next one tidies up', async () => {
+test('an interrupted delete has deleted all versions, and the next one removes leftovers', async () => {
   for (const text of ['zero', 'one', 'two']) await save(service, text);
   const ending = disturbed({ delete: () => Promise.reject(new TypeError('the Worker ends')) });
   await expect(ending.deleteArtifact(KEY)).rejects.toThrow('the Worker ends');
@@ -148,7 +148,7 @@ for (const earlier of [0, 1]) {
   });
 }
 
-test('what is saved while a delete goes through its pages stays', async () => {
+test('a save during a delete of many pages is kept', async () => {
   for (const text of ['zero', 'one', 'two', 'three', 'four']) await save(service, text);
   let saved: Promise<number> | undefined;
   const paging = disturbed({
@@ -164,7 +164,7 @@ test('what is saved while a delete goes through its pages stays', async () => {
   expect(await objectCount()).toBe(2);
 });
 
-test('services that save and delete at the same time give every number once', async () => {
+test('concurrent saves and deletes give each number once', async () => {
   const services = [service, disturbed({}), disturbed({})];
   const saved = services.flatMap((each, index) => {
     const saves = Array.from({ length: 6 }, (_, number) => save(each, `${index}.${number}`));
@@ -177,7 +177,7 @@ test('services that save and delete at the same time give every number once', as
   expect(next).toBeGreaterThan(Math.max(...numbers));
 });
 
-test('a save that meets another write of its key tries again, five times', async () => {
+test('a save that conflicts is retried five times', async () => {
   let refusals = 5;
   let tries = 0;
   const busy = disturbed({
@@ -195,7 +195,7 @@ test('a save that meets another write of its key tries again, five times', async
   expect(await service.listVersions(KEY)).toEqual([0]);
 });
 
-test('another error of R2 is thrown at once, and nothing of the save is seen', async () => {
+test('another R2 error is thrown immediately, and nothing of the save is visible', async () => {
   let tries = 0;
   const broken = disturbed({
     put: () => (tries++, Promise.reject(new TypeError('put: We encountered an internal error. (10001)'))),

@@ -9,7 +9,7 @@ function versionWith(note: string, data?: string): StoredArtifact {
 
 const NOTES = ['', 'é', '💡 \u007f', '"\\', '\ud800', 'x'.repeat(2000), '名'.repeat(2000), 'x'.repeat(100_000)];
 
-test('a version is read from its object as it was', () => {
+test('a version is read from its object unchanged', () => {
   for (const note of NOTES) {
     for (const data of [undefined, '', 'AAEC/w==']) {
       const version = versionWith(note, data);
@@ -18,7 +18,7 @@ test('a version is read from its object as it was', () => {
   }
 });
 
-test('metadata is ASCII and fits, whatever a record holds', () => {
+test('metadata is ASCII and fits the limit', () => {
   for (const note of NOTES) {
     const { customMetadata } = toR2Version(versionWith(note, 'AAEC'));
     const written = Object.entries(customMetadata).flat().join('');
@@ -27,7 +27,7 @@ test('metadata is ASCII and fits, whatever a record holds', () => {
   }
 });
 
-test('bytes lie at the start of the body as they are', () => {
+test('bytes are stored unchanged at the start of the body', () => {
   for (const note of NOTES) {
     const { body } = toR2Version(versionWith(note, 'AAEC/w=='));
     expect([...body.subarray(0, 4)]).toEqual([0, 1, 2, 255]);

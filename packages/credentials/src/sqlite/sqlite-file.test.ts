@@ -37,7 +37,7 @@ async function saveAndDie(userId: string, count: number): Promise<void> {
   await ended;
 }
 
-test('what processes saved that were killed is there, when they made the file at the same time as well', async () => {
+test('credentials saved by killed processes persist, even if they created the file concurrently', async () => {
   await Promise.all([saveAndDie('ann', 20), saveAndDie('bob', 20)]);
   const service = new SqliteCredentialService({ path, keys });
   for (const userId of ['ann', 'bob']) {
@@ -49,7 +49,7 @@ test('what processes saved that were killed is there, when they made the file at
   service.close();
 }, 30_000);
 
-test('no file holds a secret, nor what replaced or deleted ones were sealed to', async () => {
+test('no file contains a secret, nor ciphertext of replaced or deleted ones', async () => {
   const service = new SqliteCredentialService({ path, keys });
   const database = new DatabaseSync(path, { readOnly: true });
   const sealed: Buffer[] = [];
@@ -66,7 +66,7 @@ test('no file holds a secret, nor what replaced or deleted ones were sealed to',
   for (const bytes of sealed) expect(readFileSync(path).includes(bytes)).toBe(false);
 });
 
-test('another key opens nothing, and a row that was handed to another user is refused', async () => {
+test('another key decrypts nothing, and a row copied to another user is refused', async () => {
   const service = new SqliteCredentialService({ path, keys });
   await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
   const stranger = new SqliteCredentialService({ path, keys: [createEncryptionKey()] });
@@ -78,7 +78,7 @@ test('another key opens nothing, and a row that was handed to another user is re
   for (const opened of [service, stranger]) opened.close();
 });
 
-test('a file that another connection locks for a while keeps nothing else waiting, and is written when it is free', async () => {
+test('a locked file does not block other work, and is written once it is free', async () => {
   const platform = new ManualPlatform();
   const waits = vi.spyOn(platform, 'schedule');
   const service = new SqliteCredentialService({ path, keys, platform });
@@ -97,7 +97,7 @@ test('a file that another connection locks for a while keeps nothing else waitin
   service.close();
 });
 
-test('a file that stays locked is a retryable error, and nothing is saved', async () => {
+test('a file that stays locked is a retryable error, and nothing is stored', async () => {
   const platform = new ManualPlatform();
   const waits = vi.spyOn(platform, 'schedule');
   const service = new SqliteCredentialService({ path, keys, platform });
@@ -114,7 +114,7 @@ test('a file that stays locked is a retryable error, and nothing is saved', asyn
   service.close();
 });
 
-test('a missing folder is made, and new folders and files are for their owner only', async () => {
+test('a missing folder is created, and new folders and files are private to their owner', async () => {
   path = join(folder, 'a', 'b', 'credentials.db');
   const service = new SqliteCredentialService({ path, keys });
   await service.saveCredential({ ...KEY, credential: apiKey('hunter2') });
@@ -123,7 +123,7 @@ test('a missing folder is made, and new folders and files are for their owner on
   service.close();
 });
 
-test('what is no database is refused, with its path', () => {
+test('a file that is not a database is refused with its path', () => {
   writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
   for (const bad of [path, folder, join(path, 'below a file')]) {
     expect(() => new SqliteCredentialService({ path: bad, keys })).toThrow(ConfigurationError);
@@ -131,7 +131,7 @@ test('what is no database is refused, with its path', () => {
   }
 });
 
-test('a file of a newer version is refused and left as it is', () => {
+test('a file of a newer version is refused and not changed', () => {
   new SqliteCredentialService({ path, keys }).close();
   const database = new DatabaseSync(path);
   database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'credentials.schema'");
@@ -140,7 +140,7 @@ test('a file of a newer version is refused and left as it is', () => {
   database.close();
 });
 
-test('a database that is handed in keeps its other tables and stays open', async () => {
+test('a given database keeps its other tables and stays open', async () => {
   const database = new DatabaseSync(path);
   database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7)');
   const service = new SqliteCredentialService({ database, keys });
@@ -151,7 +151,7 @@ test('a database that is handed in keeps its other tables and stays open', async
   database.close();
 });
 
-test('a path and a database together, or neither, are refused, and a key that is none leaves no open file', () => {
+test('a path with a database, neither of them, and an invalid key are refused without an open file', () => {
   const database = new DatabaseSync(':memory:');
   expect(() => new SqliteCredentialService({ keys })).toThrow(ConfigurationError);
   expect(() => new SqliteCredentialService({ path, database, keys })).toThrow(ConfigurationError);

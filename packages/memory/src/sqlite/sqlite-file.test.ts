@@ -32,7 +32,7 @@ function rowCounts(database: DatabaseSync): Record<string, unknown> {
   );
 }
 
-test('a file opened again has everything: memories, words, and what is not to be remembered', async () => {
+test('a reopened file has all memories, words and deletions', async () => {
   const first = new SqliteMemoryService({ path });
   const events = [said('one', 'red owl'), said('two', 'red wolf')];
   await first.addEventsToMemory({ ...KEY, events });
@@ -48,7 +48,7 @@ test('a file opened again has everything: memories, words, and what is not to be
   second.close();
 });
 
-test('two services on one file see each other’s memories, and remember an event once', async () => {
+test('two services on one file share memories, and store an event once', async () => {
   const one = new SqliteMemoryService({ path });
   const other = new SqliteMemoryService({ path });
   const events = [said('one', 'owl'), said('two', 'owl')];
@@ -59,7 +59,7 @@ test('two services on one file see each other’s memories, and remember an even
   other.close();
 });
 
-test('a file that another connection locks for a while keeps nothing else waiting, and is written when it is free', async () => {
+test('a locked file does not block other work, and is written once it is free', async () => {
   const platform = new ManualPlatform();
   const service = new SqliteMemoryService({ path, platform });
   const stranger = new DatabaseSync(path);
@@ -77,7 +77,7 @@ test('a file that another connection locks for a while keeps nothing else waitin
   service.close();
 });
 
-test('a file that stays locked is a retryable error, and nothing is added', async () => {
+test('a file that stays locked is a retryable error and adds nothing', async () => {
   const platform = new ManualPlatform();
   const service = new SqliteMemoryService({ path, platform });
   const stranger = new DatabaseSync(path);
@@ -94,7 +94,7 @@ test('a file that stays locked is a retryable error, and nothing is added', asyn
   service.close();
 });
 
-test('a full disk is a retryable error that adds nothing, and reads go on', async () => {
+test('a full disk is a retryable error that adds nothing, and reads continue', async () => {
   const database = new DatabaseSync(path);
   const service = new SqliteMemoryService({ database });
   await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
@@ -109,7 +109,7 @@ test('a full disk is a retryable error that adds nothing, and reads go on', asyn
   database.close();
 });
 
-test('deleting leaves no row behind, and no word in the file', async () => {
+test('deleting removes all rows, and the words from the file', async () => {
   const service = new SqliteMemoryService({ path });
   const database = new DatabaseSync(path);
   const before = rowCounts(database);
@@ -124,7 +124,7 @@ test('deleting leaves no row behind, and no word in the file', async () => {
   expect(readFileSync(path).includes('hoopoe')).toBe(false);
 });
 
-test('a missing folder is made, and new folders and files are for their owner only', async () => {
+test('a missing folder is created, and new folders and files are private to their owner', async () => {
   path = join(folder, 'a', 'b', 'memory.db');
   const service = new SqliteMemoryService({ path });
   await service.addEventsToMemory({ ...KEY, events: [said('one', 'owl')] });
@@ -134,7 +134,7 @@ test('a missing folder is made, and new folders and files are for their owner on
   expect(existsSync(path)).toBe(true);
 });
 
-test('what is no database is refused, with its path', () => {
+test('a file that is not a database is refused with its path', () => {
   writeFileSync(path, 'this is no database, but it is long enough to have a header of a hundred bytes. '.repeat(9));
   for (const bad of [path, folder, join(path, 'below a file')]) {
     expect(() => new SqliteMemoryService({ path: bad })).toThrow(ConfigurationError);
@@ -181,7 +181,7 @@ test.each([
   database.close();
 });
 
-test('a database that is handed in keeps its other tables and stays open', async () => {
+test('a given database keeps its other tables and stays open', async () => {
   const database = new DatabaseSync(path);
   database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7); PRAGMA user_version = 5');
   const service = new SqliteMemoryService({ database });
@@ -194,7 +194,7 @@ test('a database that is handed in keeps its other tables and stays open', async
   database.close();
 });
 
-test('a path and a database together, or neither, are refused', () => {
+test('a path with a database, and neither of them, are refused', () => {
   expect(() => new SqliteMemoryService({})).toThrow(ConfigurationError);
   expect(() => new SqliteMemoryService({ path, database: new DatabaseSync(':memory:') })).toThrow(ConfigurationError);
 });

@@ -30,7 +30,7 @@ async function say(path: string, sessionId: string, text: string, steps: readonl
   return events;
 }
 
-test('what was said in a run is found in a later one, from one file with the sessions', async () => {
+test('text of one run is found in a later one, in one file with the sessions', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   const path = join(folder, 'all.db');
   await say(path, 'first', 'My dog is called Rex.', ['Nice.']);

@@ -260,7 +260,7 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'follow.leave',
-    title: 'Nothing comes after a mirror was left.',
+    title: 'A mirror gets nothing after it was left.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');

@@ -16,7 +16,7 @@ const errors = Object.values({ ...core, ...server }).filter(
     typeof value === 'function' && value.prototype instanceof core.EventloomError,
 );
 
-test('every error of the core and of the server was given a status on purpose', () => {
+test('every error of core and server has an explicit status', () => {
   // 500 is also what a code gets that is forgotten, so those that mean it are named.
   const meant500 = ['AGENT', 'CONFIGURATION', 'HAND_OVER_LIMIT', 'LLM_CALL_LIMIT'];
   const unmapped = errors
@@ -25,7 +25,7 @@ test('every error of the core and of the server was given a status on purpose', 
   expect(unmapped).toEqual([]);
 });
 
-test('a code that nobody knows is the fault of the server', () => {
+test('an unknown code is a 500', () => {
   expect([errorStatus('NOPE'), errorStatus('__proto__'), errorStatus('toString')]).toEqual([500, 500, 500]);
 });
 
@@ -59,7 +59,7 @@ const AGENTS: readonly (readonly [string, number, string, BaseAgent, string])[] 
   ],
 ];
 
-test.each(AGENTS)('what %s threw is told to the program and not to clients, nor to the session', async (...of) => {
+test.each(AGENTS)('an error of %s is reported to the program, and its message is sent to no client or session', async (...of) => {
   const [, failed, code, agent, who] = of;
   const sessionService = new InMemorySessionService();
   const reported: unknown[] = [];
@@ -101,7 +101,7 @@ test('a full server is reported once a minute, and every other failure each time
   expect(codes).toEqual(['SERVER_BUSY', 'AGENT', 'AGENT', 'SERVER_BUSY']);
 });
 
-test('the words of an error that is thrown on purpose are for clients', () => {
+test('the message of a coded error is sent to clients', () => {
   expect(errorBody(new AgentError('no such order'))).toEqual({ error: 'no such order', code: 'AGENT' });
 });
 
@@ -111,7 +111,7 @@ const BROKEN_REPORTERS: readonly (readonly [string, () => unknown])[] = [
 ];
 
 test.each(BROKEN_REPORTERS)(
-  'an onError that %s costs no run its end, and its error goes to the platform beside the failure',
+  'an onError that %s affects no run, and its error is reported to the platform with the failure',
   async (_, onError) => {
     const agent = new LlmAgent({ name: 'helper', model: new BrokenModel() });
     const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });

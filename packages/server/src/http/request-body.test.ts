@@ -49,7 +49,7 @@ const COUNTED: readonly (readonly [string, string, string, (count: number) => ob
 ];
 
 test.each(COUNTED)(
-  'more %s than the server takes are refused, by what it takes or by what it is told',
+  'more %s than the limit are refused, with the default and with a configured limit',
   async (...of) => {
     const [, method, path, bodyOf, limit] = of;
     const most = limit === 'maxBodyEvents' ? 10_000 : 1000;
@@ -64,7 +64,7 @@ test.each(COUNTED)(
   },
 );
 
-test('as many as the server takes are taken, and what tools and apps keep in values of their own is not counted', async () => {
+test('parts up to the limit are accepted, and values inside state and arguments do not count', async () => {
   const send = setUp({ maxBodyParts: 2, maxBodyEvents: 2, maxBodyKeys: 2 });
   const state = { a: keys(9), parts: texts(9) };
   expect((await send('POST', SESSION, { state, events: [{ author: 'a', content: { parts: texts(2) } }] })).status).toBe(
@@ -73,7 +73,7 @@ test('as many as the server takes are taken, and what tools and apps keep in val
   expect((await send('PATCH', SESSION, { stateDelta: state })).status).toBe(200);
 });
 
-test('the document of the server says how many it takes', async () => {
+test('the OpenAPI document contains the limits', async () => {
   const { json } = await setUp({ maxBodyParts: 7, maxBodyEvents: 8, maxBodyKeys: 9 })('GET', '/openapi.json');
   expect(json['components']).toMatchObject({
     schemas: {
@@ -88,7 +88,7 @@ test('the document of the server says how many it takes', async () => {
   expect(JSON.stringify(Object(json['components']).schemas.Content)).not.toContain('maxItems');
 });
 
-test('a session of many events is made a slice at a time: others have their turns meanwhile', async () => {
+test('a session of many events is created in slices, so that other requests run in between', async () => {
   const send = setUp();
   let turns = 0;
   let isMade = false;

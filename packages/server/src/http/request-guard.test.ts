@@ -20,7 +20,7 @@ test.each([
 });
 
 test.each(['/', '/a/..b/c', '/a/...', '/a/%252e%252e', '/a?x=/../y', '/a/..%2fb', 'http://./a', '*'])(
-  '%j has none',
+  'requestOrigin of %j is undefined',
   (target) => {
     expect(() => checkRequestTarget(target)).not.toThrow();
   },

@@ -38,7 +38,7 @@ const WINDOWS: readonly GetSessionConfig[] = [
 ];
 
 test.each([0, 1, 99, 100, 101, 250, 2300])(
-  'a session of %i events has the text of a session that is read at once',
+  'a streamed session of %i events has the same text as one read at once',
   async (events) => {
     const { service, ...source } = await subject(events);
     for (const config of WINDOWS) {
@@ -50,7 +50,7 @@ test.each([0, 1, 99, 100, 101, 250, 2300])(
   },
 );
 
-test('no more is read at once than makes a page, however long the session is and however much its events say', async () => {
+test('at most one page of events is read at a time', async () => {
   const long = await subject(3000);
   await (await sessionResponse(long)).text();
   expect(Math.max(...long.counts)).toBe(1000);
@@ -61,7 +61,7 @@ test('no more is read at once than makes a page, however long the session is and
 });
 
 test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }, { afterTimestamp: 3 }])(
-  'where sizes are known, no more than a page of characters is read at once, or one event: %j',
+  'with known sizes at most one page of characters or one event is read at a time: %j',
   async (config) => {
     const { service } = await subject(0);
     const session = await service.getSession({ ...KEY });
@@ -94,7 +94,7 @@ test.each([{}, { numRecentEvents: 8 }, { afterTimestamp: 3, numRecentEvents: 8 }
   },
 );
 
-test('nothing more is read than the reader takes', async () => {
+test('events are read only as the client reads', async () => {
   const { counts, ...source } = await subject(3000);
   const response = await sessionResponse(source);
   expect(counts).toEqual([100]);
@@ -102,7 +102,7 @@ test('nothing more is read than the reader takes', async () => {
   expect(counts).toEqual([100]);
 });
 
-test('what is appended while a session is read is not in it', async () => {
+test('events appended during the read are not included', async () => {
   const { service, ...source } = await subject(300);
   const whole = await service.getSession(KEY);
   const response = await sessionResponse(source);
@@ -113,7 +113,7 @@ test('what is appended while a session is read is not in it', async () => {
   expect((await response.text()) === (whole && sessionText(whole))).toBe(true);
 });
 
-test('the stream of a session that is deleted and made anew breaks off', async () => {
+test('the stream of a session deleted and created again ends with an error', async () => {
   const { service, ...source } = await subject(300);
   const response = await sessionResponse(source);
   await service.deleteSession(KEY);
@@ -121,7 +121,7 @@ test('the stream of a session that is deleted and made anew breaks off', async (
   await expect(response.text()).rejects.toThrow(SessionNotFoundError);
 });
 
-test('the state of a session that is streamed is read once, whatever of it is shown', async () => {
+test('the state of a streamed session is read once', async () => {
   const { service, read, readEvents } = await subject(300);
   const whole = await service.getSession(KEY);
   let reads = 0;
@@ -137,7 +137,7 @@ test('the state of a session that is streamed is read once, whatever of it is sh
   expect(reads).toBe(2);
 });
 
-test('a session with much state is streamed, a value after the other, and has the text of one that is read at once', async () => {
+test('a session with much state is streamed value by value with the same text', async () => {
   const service = new InMemorySessionService();
   const state = { small: 1, large: 'x'.repeat(2_000_000), 'user:last': ['é'.repeat(900_000), null] };
   const session = await service.createSession({ ...KEY, state });

@@ -31,12 +31,12 @@ async function requestWith(token: Token = {}): Promise<Request> {
   return new Request('https://agents.example/', { headers: { authorization } });
 }
 
-test('a token that holds names its user', async () => {
+test('a valid token names its user', async () => {
   const authenticate = jwtAuthenticate(OPTIONS);
   expect(await authenticate(await requestWith())).toEqual({ userId: 'ann', mayWriteAppState: false });
 });
 
-test('claims may name the user otherwise, and allow app state', async () => {
+test('options name the claims of the user id and of app state', async () => {
   const authenticate = jwtAuthenticate({
     ...OPTIONS,
     userIdClaim: 'role',
@@ -59,19 +59,19 @@ test.each<[string, Token]>([
 });
 
 test.each(['', 'Bearer', 'Bearer x', 'Basic YTpi', 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.'])(
-  'the header %j names nobody',
+  'the header %j is refused',
   async (authorization) => {
     const request = new Request('https://agents.example/', { headers: { authorization } });
     expect(await jwtAuthenticate(OPTIONS)(request)).toBeUndefined();
   },
 );
 
-test('a few seconds between the clocks are none', async () => {
+test('a clock difference of a few seconds is accepted', async () => {
   expect(await jwtAuthenticate(OPTIONS)(await requestWith({ expires: '-5s' }))).toMatchObject({ userId: 'ann' });
   expect(await jwtAuthenticate(OPTIONS)(await requestWith({ expires: '-15s' }))).toBeUndefined();
 });
 
-test('a web page gives its token for a WebSocket among the protocols, and nowhere else', async () => {
+test('a WebSocket request may have its token among the protocols, other requests may not', async () => {
   const authenticate = jwtAuthenticate(OPTIONS);
   const token = (await requestWith()).headers.get('authorization')?.slice('Bearer '.length) ?? '';
   const ask = (headers: Record<string, string>) => authenticate(new Request('https://agents.example/', { headers }));
@@ -101,7 +101,7 @@ test.each<Partial<JwtAuthenticateOptions>>([
 });
 
 test.each(['https://issuer.example/keys', 'http://localhost:8080/keys', 'http://127.0.0.1/keys', 'http://[::1]/keys'])(
-  'keys may be at %s',
+  'keys may be loaded from %s',
   (jwksUrl) => {
     expect(() => jwtAuthenticate({ ...OPTIONS, secret: undefined, jwksUrl })).not.toThrow();
   },

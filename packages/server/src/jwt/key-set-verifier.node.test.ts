@@ -57,8 +57,8 @@ async function userOf(token: Token, keys: readonly JWK[] | string): Promise<stri
 
 const named = ({ jwk }: Pair, kid: string): JWK => ({ ...jwk, kid });
 
-describe('a token that was signed with a published key names its user', () => {
-  test('whose name it has', async () => {
+describe('a token signed with a published key', () => {
+  test('names its user', async () => {
     expect(await userOf({ kid: 'a' }, [named(second, 'b'), named(first, 'a')])).toBe('ann');
   });
 
@@ -76,14 +76,14 @@ describe('a token that was signed with a published key names its user', () => {
     expect(await userOf({ alg, key: pair.privateKey, kid: 'a' }, [named(pair, 'a'), named(first, 'b')])).toBe('ann');
   });
 
-  test('when the clocks are a few seconds apart', async () => {
+  test('is accepted with a clock difference of a few seconds', async () => {
     expect(await userOf({ notBefore: '5s' }, [first.jwk])).toBe('ann');
     expect(await userOf({ expires: '-5s' }, [first.jwk])).toBe('ann');
   });
 });
 
-describe('a token is not believed', () => {
-  test('that was signed with a key that is not published', async () => {
+describe('a token is refused', () => {
+  test('signed with an unpublished key', async () => {
     expect(await userOf({}, [second.jwk])).toBeUndefined();
     expect(await userOf({}, [second.jwk, second.jwk])).toBeUndefined();
     expect(await userOf({ kid: 'b' }, [named(first, 'a'), named(second, 'b')])).toBeUndefined();
@@ -100,7 +100,7 @@ describe('a token is not believed', () => {
     expect(await userOf(token, [first.jwk, second.jwk])).toBeUndefined();
   });
 
-  test('that was signed with what is published as if it were a secret', async () => {
+  test('signed with a public key as a secret', async () => {
     const key = crypto.getRandomValues(new Uint8Array(32));
     const secret: JWK = { kty: 'oct', k: Buffer.from(key).toString('base64url') };
     expect(await userOf({ alg: 'HS256', key }, [secret, first.jwk])).toBeUndefined();
@@ -108,13 +108,13 @@ describe('a token is not believed', () => {
     expect(await userOf({ alg: 'HS256', key: publicKey }, [first.jwk])).toBeUndefined();
   });
 
-  test('with an algorithm that is not among those there are', async () => {
+  test('with an algorithm that is not allowed', async () => {
     const pair = await pairOf('RS512');
     expect(await userOf({ alg: 'RS512', key: pair.privateKey }, [pair.jwk])).toBeUndefined();
   });
 });
 
-test('keys that cannot be had are no fault of the token', async () => {
+test('an unreachable key set is a server failure', async () => {
   published.status = 500;
   await expect(userOf({}, [first.jwk])).rejects.toThrow();
   published.status = 200;
@@ -132,7 +132,7 @@ test('keys are loaded once', async () => {
   expect(published.asked).toBe(1);
 });
 
-test('keys that do not come in time say nothing of the token', async () => {
+test('a key set that times out is a server failure', async () => {
   const late = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new DOMException('late', 'TimeoutError'));
   await expect(userOf({}, [])).rejects.toMatchObject({ code: 'ERR_JWKS_TIMEOUT' });
   late.mockRestore();

@@ -35,7 +35,7 @@ async function send(userId: string): Promise<{ status: number; code: unknown }> 
   return { status: answer.status, code: ((await answer.json()) as { code: unknown }).code };
 }
 
-test('a client that stalls takes what it sent from its own user, and gives it back when it leaves', async () => {
+test('bytes of a stalled client count for its user until it disconnects', async () => {
   const slow = await beginBody(500_000);
   await vi.waitFor(async () => expect(await send('ann')).toEqual({ status: 429, code: 'USER_LIMIT' }));
   expect((await send('bob')).code).toBe('SESSION_NOT_FOUND');
@@ -43,7 +43,7 @@ test('a client that stalls takes what it sent from its own user, and gives it ba
   await vi.waitFor(async () => expect((await send('ann')).code).toBe('SESSION_NOT_FOUND'));
 });
 
-test('a client that announces much and sends little takes little', async () => {
+test('only received bytes count, not the announced length', async () => {
   const sockets = await Promise.all(Array.from({ length: 20 }, () => beginBody(10)));
   // The first ones may be there before the others.
   for (let time = 0; time < 5; time++) expect((await send('ann')).code).toBe('SESSION_NOT_FOUND');

@@ -69,8 +69,8 @@ function hangUpAfter(pieces: number): (client: ClientRequest) => void {
   };
 }
 
-describe('a program with the server in it', { timeout: 60_000 }, () => {
-  test('outlives clients that hang up at any point of a stream', async () => {
+describe('a program that embeds the server', { timeout: 60_000 }, () => {
+  test('survives clients that hang up at any point of a stream', async () => {
     using program = await startProgram();
     for (let round = 0; round < 5; round++) {
       const readers = Array.from({ length: 30 }, (_none, pieces) =>
@@ -81,7 +81,7 @@ describe('a program with the server in it', { timeout: 60_000 }, () => {
     expect(await program.end()).toEqual({ answer: 200, code: 0, errors: '' });
   });
 
-  test('outlives a client that stops reading, whose connection it closes', async () => {
+  test('survives a client that stops reading, and closes its connection', async () => {
     using program = await startProgram();
     const [client, run] = await new Promise<[ClientRequest, string]>((resolve) => {
       void readRun(program.url, bodyOf('large', 's'), (request) =>

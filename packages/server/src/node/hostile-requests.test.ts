@@ -61,7 +61,7 @@ describe('a body', () => {
     });
   });
 
-  test('that is too large is refused by the length it announces', async () => {
+  test('that is too large is refused by its Content-Length', async () => {
     expect(await post('x'.repeat(MAX_BYTES + 1))).toMatchObject({ status: 413, json: { code: 'BODY_TOO_LARGE' } });
   });
 
@@ -75,11 +75,11 @@ describe('a body', () => {
     expect(sent).toBeLessThan(1000);
   });
 
-  test('that is just small enough is read', async () => {
+  test('of exactly the maximum size is read', async () => {
     expect(await post(' '.repeat(MAX_BYTES))).toMatchObject({ status: 400, json: { error: 'body: is missing' } });
   });
 
-  test('that breaks off changes nothing and is no failure of the server', async () => {
+  test('that ends early changes nothing and is not reported', async () => {
     const socket = connect(server.port, '127.0.0.1');
     socket.write('POST /run HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"appName"');
     await new Promise((resolve) => socket.once('connect', resolve));
@@ -140,6 +140,6 @@ describe('a request line', () => {
   });
 });
 
-test('none of it was a failure of the server', () => {
+test('no failure was reported', () => {
   expect(failures).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { openNodeSocket } from './node-live-socket.ts';
 
-test('pings of a client are answered, but not while it takes nothing', () => {
+test('pings are answered unless the client reads nothing', () => {
   const pongs: string[] = [];
   const given = {
     bufferedAmount: 0,

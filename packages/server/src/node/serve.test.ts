@@ -26,27 +26,27 @@ const ASK = JSON.stringify({
 });
 
 describe('listening', () => {
-  test('tells where', async () => {
+  test('logs its address', async () => {
     const server = await serve(createApp([]), { port: 0 });
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['app']);
     await server.shutDown();
   });
 
-  test('on a port that is taken says so', async () => {
+  test('on a port in use fails with its number', async () => {
     const server = await serve(createApp([]), { port: 0 });
     await expect(serve(createApp([]), { port: server.port })).rejects.toThrow(/another process listens there/);
     await server.shutDown();
   });
 
-  test('where other machines reach it needs somebody to be asked, or to be told that nobody is', async () => {
+  test('on an address that others can reach needs authenticate or allowUnauthenticated', async () => {
     await expect(serve(createApp([]), { port: 0, host: '0.0.0.0' })).rejects.toThrow(ConfigurationError);
     const server = await serve(createApp([], { allowUnauthenticated: true }), { port: 0, host: '0.0.0.0' });
     await server.shutDown();
   });
 });
 
-test('a run that is over at once is written in one piece: headers, frames and the end of the stream', async () => {
+test('a run that ends immediately is written in one piece: headers, frames and end', async () => {
   const writes: string[] = [];
   const note = (message: unknown): void => noteWrites((message as { socket: Socket }).socket, writes);
   subscribe('net.server.socket', note);
@@ -73,7 +73,7 @@ function noteWrites(socket: Socket, writes: string[]): void {
 }
 
 describe('shutting down', () => {
-  test('lets a run finish, asks its reader to come again, and closes', async () => {
+  test('lets a run finish, tells its reader to reconnect, and closes', async () => {
     const gate = new Gate();
     const server = await serve(createApp([{ chunks: [gate, 'late'] }]), { port: 0, drainMs: 60_000 });
     const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
@@ -87,7 +87,7 @@ describe('shutting down', () => {
     await expect(fetch(`${server.url}/health`)).rejects.toThrow();
   });
 
-  test('stops a run that would go on for longer, and says so', async () => {
+  test('stops a run after the drain time and logs it', async () => {
     const server = await serve(createApp([{ text: 'never', gate: new Gate() }]), { port: 0, drainMs: 20 });
     const response = await fetch(`${server.url}/run_sse`, { method: 'POST', body: ASK });
     const closed = server.shutDown();
@@ -95,7 +95,7 @@ describe('shutting down', () => {
     await closed;
   });
 
-  test('starts nothing new meanwhile', async () => {
+  test('starts no run during the drain', async () => {
     const gate = new Gate();
     const app = createApp([{ text: 'late', gate }]);
     const server = await serve(app, { port: 0 });
@@ -109,7 +109,7 @@ describe('shutting down', () => {
     await closed;
   });
 
-  test('twice is once', async () => {
+  test('may be called twice', async () => {
     const server = await serve(createApp([]), { port: 0 });
     expect(server.shutDown()).toBe(server.shutDown());
     await server.shutDown();

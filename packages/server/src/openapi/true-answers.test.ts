@@ -58,7 +58,7 @@ const EVENTS = [
   { author: 'agent', actions: {}, timestamp: 1 },
 ];
 
-test('answers are what the document says of their status, and bodies that are taken what it says of bodies', async () => {
+test('answers and accepted bodies match the schemas of the document', async () => {
   const server = createApp();
   const document = await readDocument(server);
   const check = async (
@@ -137,7 +137,7 @@ test('the headers, the statuses and the codes of the routes of runs are in the d
   expect((await send('POST', `${SESSION}/runs`, { newMessage }))[0]).toBe(503);
 });
 
-test('the schemas can refuse: an event that is given is looser than one that is answered', async () => {
+test('schemas of requests are looser than those of answers, and both refuse', async () => {
   const document = await readDocument();
   const answered = checkerOf(document, { $ref: '#/components/schemas/Event' });
   const given = checkerOf(document, { $ref: '#/components/schemas/EventInput' });
@@ -146,7 +146,7 @@ test('the schemas can refuse: an event that is given is looser than one that is 
   expect(given.safeParse({ content: {} }).success).toBe(false);
 });
 
-test('what a route cannot answer is not said of it', async () => {
+test('a route documents only statuses that it can have', async () => {
   const { paths } = await readDocument();
   const statuses = (path: string, method: string): string[] => Object.keys(paths[path]?.[method]?.responses ?? {});
   expect(statuses('/health', 'get')).toEqual(['200', '400', '403', '405', '500']);
@@ -155,7 +155,7 @@ test('what a route cannot answer is not said of it', async () => {
   expect(statuses('/run', 'post')).toEqual(expect.arrayContaining(['405', '413', '500']));
 });
 
-test('numbers in a query are said to be numbers', async () => {
+test('numeric query parameters are documented as numbers', async () => {
   const { paths } = await readDocument();
   const typeOf = (path: string, name: string): unknown =>
     paths[path]?.['get']?.parameters?.find((parameter) => parameter.name === name)?.schema;

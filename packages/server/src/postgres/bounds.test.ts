@@ -16,7 +16,7 @@ async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; 
 
 const NOTHING = { runs: [], chunks: [] };
 
-test('a run that ended is kept as long as its host keeps it, and swept: then its session answers', async () => {
+test('a completed run is kept as long as on its host, then read from its session', async () => {
   await using servers = await startTwoServers(['done'], { server: { limits: { keepRunsMs: 300 } }, relay: OFTEN });
   const { response, path } = await servers.a.start();
   await response.text();
@@ -25,7 +25,7 @@ test('a run that ended is kept as long as its host keeps it, and swept: then its
   expect(await (await servers.b.send(path)).text()).toContain('done');
 });
 
-test('a run whose host is gone is swept as well', async () => {
+test('a run of a dead host is removed too', async () => {
   await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: OFTEN });
   const { path } = await servers.a.start();
   await (await servers.b.send(path)).body?.cancel();
@@ -33,7 +33,7 @@ test('a run whose host is gone is swept as well', async () => {
   await expect.poll(() => kept(servers), SOON).toEqual(NOTHING);
 });
 
-test('of the runs that ended only so many characters are kept, and the oldest goes first', async () => {
+test('the characters kept of completed runs are limited, and the oldest run is removed first', async () => {
   await using servers = await startTwoServers(['one', 'two'], { relay: { ...OFTEN, maxKeptChars: 1500 } });
   const ids: string[] = [];
   for (const _run of [1, 2]) {
@@ -44,7 +44,7 @@ test('of the runs that ended only so many characters are kept, and the oldest go
   await expect.poll(() => kept(servers), SOON).toEqual({ runs: [ids[1]], chunks: [ids[1]] });
 });
 
-test('a run that goes on stays, however long', async () => {
+test('an active run is kept however long', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }, 'done'], {
     server: { limits: { keepRunsMs: 0 } },

@@ -7,8 +7,8 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const KEY = { appName: 'app', userId: 'ann', sessionId: 's' };
 
-describe('a run of another process that is cancelled here', () => {
-  test('ends there, and what it committed stays', async () => {
+describe('a run cancelled in another process', () => {
+  test('ends on its host and keeps its committed events', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
     const { response, path } = await servers.a.start();
@@ -24,7 +24,7 @@ describe('a run of another process that is cancelled here', () => {
     expect(session?.events[0]?.content?.parts).toEqual([{ text: 'hi' }]);
   });
 
-  test('is left as it is when it has ended', async () => {
+  test('that has completed is not changed', async () => {
     await using servers = await startTwoServers(['done']);
     const { response, path } = await servers.a.start();
     const text = await response.text();
@@ -32,7 +32,7 @@ describe('a run of another process that is cancelled here', () => {
     expect(await (await servers.b.send(path)).text()).toBe(text);
   });
 
-  test('ends also when no message reaches its host', async () => {
+  test('ends even if no notification reaches its host', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
     const { response, path } = await servers.a.start();
     const reader = new SseText(response);
@@ -42,8 +42,8 @@ describe('a run of another process that is cancelled here', () => {
   });
 });
 
-describe('a session that is deleted here', () => {
-  test('ends its run in the other process, which nobody finds any more', async () => {
+describe('a session deleted in another process', () => {
+  test('ends its run on the host, which is then not found', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
     const { response, path } = await servers.a.start();
     const there = new SseText(response);
@@ -57,7 +57,7 @@ describe('a session that is deleted here', () => {
     for (const { send } of [servers.b, servers.a]) expect((await send(path)).status).toBe(404);
   });
 
-  test('takes its finished runs with it', async () => {
+  test('removes its completed runs', async () => {
     await using servers = await startTwoServers(['done']);
     const { response, path } = await servers.a.start();
     await response.text();
@@ -67,7 +67,7 @@ describe('a session that is deleted here', () => {
     await expect.poll(async () => (await servers.a.send(path)).status, SOON).toBe(404);
   });
 
-  test('on the host of its run is deleted for all', async () => {
+  test('on the host of its run removes it in all processes', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
     const { response, path } = await servers.a.start();
     const here = new SseText(await servers.b.send(path));
@@ -76,7 +76,7 @@ describe('a session that is deleted here', () => {
     expect((await servers.b.send(path)).status).toBe(404);
   });
 
-  test('waits for no host that is gone', async () => {
+  test('does not wait for a dead host', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
     const { path } = await servers.a.start();
     await servers.query(`UPDATE eventloom_relay_runs SET host = gen_random_uuid() WHERE $1 LIKE '%' || invocation_id`, [

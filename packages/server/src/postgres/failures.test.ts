@@ -23,8 +23,8 @@ async function breakConnections({ query }: TwoServers): Promise<void> {
 const codesOf = (errors: readonly unknown[]): unknown[] =>
   errors.map((error) => (RunRelayError.isInstance(error) ? error.code : error));
 
-describe('connections that break', () => {
-  test('in the middle of a run lose nothing of it', async () => {
+describe('lost connections', () => {
+  test('in mid-run lose no frame', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const chunks = gates.flatMap((gate, index) => [`chunk ${index}a `, `chunk ${index}b `, gate]);
     await using servers = await startTwoServers([{ chunks: [...chunks, 'end'] }]);
@@ -40,7 +40,7 @@ describe('connections that break', () => {
     expect(codesOf([...servers.a.reported, ...servers.b.reported])).toContain('RUN_RELAY');
   });
 
-  test('do not keep a run from being cancelled', async () => {
+  test('do not prevent a cancellation', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }]);
     const { response, path } = await servers.a.start();
     await breakConnections(servers);
@@ -50,7 +50,7 @@ describe('connections that break', () => {
   });
 });
 
-test('tables that a crash emptied are filled again', async () => {
+test('unlogged tables emptied by a crash are filled again', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', 'two ', gate, 'three'] }]);
   const { response, path } = await servers.a.start();
@@ -68,7 +68,7 @@ test('tables that a crash emptied are filled again', async () => {
   expect(rest.startsWith(seen)).toBe(true);
 });
 
-test('a run whose row is gone is lost to who follows it, with an error that says so', async () => {
+test('followers of a run whose row is missing get a coded error', async () => {
   await using servers = await startTwoServers([{ chunks: ['one ', new Gate()] }], { relay: { leaseMs: 1500 } });
   const { path } = await servers.a.start();
   const follower = new SseText(await servers.b.send(path));
@@ -80,7 +80,7 @@ test('a run whose row is gone is lost to who follows it, with an error that says
   expect(servers.a.server.runsInFlight).toBe(1);
 });
 
-test('events that are gone from the tables are missed by nobody without being told', async () => {
+test('followers get a coded error if frames are missing in the tables', async () => {
   await using servers = await startTwoServers([{ chunks: ['one ', 'two'] }]);
   const { response, path } = await servers.a.start();
   const whole = await response.text();
@@ -92,7 +92,7 @@ test('events that are gone from the tables are missed by nobody without being to
 
 const tool = new FunctionTool({ name: 'look', description: '', execute: () => undefined });
 
-test('a host that gives no sign of life in time and lives is followed again', async () => {
+test('a host whose heartbeat was late is followed again', async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }], { tools: [tool] });
   const { response, path } = await servers.a.start();
@@ -106,8 +106,8 @@ test('a host that gives no sign of life in time and lives is followed again', as
   await expect.poll(rest, SOON).toBe(whole);
 });
 
-describe('a database that is not there', () => {
-  test('leaves runs alone, is reported once, and keeps other runs from being found', async () => {
+describe('an unreachable database', () => {
+  test('does not affect local runs, is reported once, and hides runs of other processes', async () => {
     const pool = new Pool({ connectionString: 'postgresql://nobody@127.0.0.1:1/none' });
     const relay = new PostgresRunRelay({ pool });
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ chunks: ['one ', 'two'] }, 'again']) });
@@ -137,7 +137,7 @@ describe('a database that is not there', () => {
   });
 });
 
-test('a database that does not keep up costs what other processes hear of a run, and never the run', async () => {
+test('a slow database delays followers in other processes, never the run', async () => {
   // Each of the two events that a reply is has a row of its own.
   const big = 'x'.repeat(150_000);
   await using servers = await startTwoServers([big, big], {

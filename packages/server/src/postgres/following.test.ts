@@ -7,7 +7,7 @@ import { SESSION, startTwoServers } from './fixtures/two-servers.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 describe('a run of another process', () => {
-  test('is followed token by token, with the same bytes', async () => {
+  test('is followed chunk by chunk with the same bytes', async () => {
     const [first, second] = [new Gate(), new Gate()];
     await using servers = await startTwoServers([{ chunks: ['one ', first, 'two ', second, 'three'] }]);
     const { response, path } = await servers.a.start();
@@ -22,7 +22,7 @@ describe('a run of another process', () => {
     expect(text).toContain('one two three');
   });
 
-  test('is followed on from the last event that came from its host, and back', async () => {
+  test('can be followed from a Last-Event-ID of its host, and the other way round', async () => {
     const gates = [new Gate(), new Gate(), new Gate()];
     const chunks = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((text, index) => {
       const gate = gates[(index - 2) / 2];
@@ -45,7 +45,7 @@ describe('a run of another process', () => {
     expect(await new SseText(await servers.b.send(path)).rest()).toBe(whole);
   });
 
-  test('waits for events that its host told of before they were passed on', async () => {
+  test('waits for announced frames that are not yet relayed', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one ', 'two ', 'three ', gate, 'four'] }]);
     const { response, path } = await servers.a.start();
@@ -56,7 +56,7 @@ describe('a run of another process', () => {
     expect(seen + (await rest.rest())).toBe(await new SseText(await servers.a.send(path)).rest());
   });
 
-  test('that was started by /run is followed as well', async () => {
+  test('started by /run can be followed too', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ text: 'done', gate }]);
     const newMessage = { parts: [{ text: 'hi' }] };
@@ -70,7 +70,7 @@ describe('a run of another process', () => {
     expect(await new SseText(await servers.b.send(path)).rest()).toBe(`id: 1\ndata: ${JSON.stringify(event)}\n\n`);
   });
 
-  test('that fails is told of with the line of its host, and ends with 204', async () => {
+  test("that fails has its host's error frame, and later answers 204", async () => {
     await using servers = await startTwoServers([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
     const { response, path } = await servers.a.start();
     const whole = await new SseText(response).rest();
@@ -84,7 +84,7 @@ describe('a run of another process', () => {
     expect([tooFar.status, await tooFar.json()]).toMatchObject([404, { code: 'RUN_EVENT_NOT_FOUND' }]);
   });
 
-  test('that nobody knows, or of another session, is not found', async () => {
+  test('that is unknown or of another session is not found', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one', gate] }]);
     const { path } = await servers.a.start();
@@ -103,7 +103,7 @@ describe('a run of another process', () => {
     expect((await servers.b.send(path)).status).toBe(200);
   });
 
-  test('whose first events are not kept any more says what to do, as its host does', async () => {
+  test('whose first frames are gone answers like its host', async () => {
     const [first, gate] = [new Gate(), new Gate()];
     const chunks = Array.from({ length: 20 }, (_, index) => `chunk ${index} ${'x'.repeat(100)}`);
     await using servers = await startTwoServers([{ chunks: ['begin', first, ...chunks, gate, 'last'] }], {
@@ -123,7 +123,7 @@ describe('a run of another process', () => {
     expect(Number(kept[0]?.['first'])).toBeGreaterThan(1);
   });
 
-  test('is mirrored once for all who follow it here, and not at all when they have left', async () => {
+  test('is mirrored once for all local followers, and no more after they left', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
     const follow = vi.spyOn(servers.b.relay, 'follow');
@@ -139,7 +139,7 @@ describe('a run of another process', () => {
     expect(follow).toHaveBeenCalledTimes(2);
   });
 
-  test('can still be read here when its host has been shut down', async () => {
+  test('can be read after its host was shut down', async () => {
     await using servers = await startTwoServers([{ chunks: ['one ', 'two'] }]);
     const { response, path } = await servers.a.start();
     const whole = await new SseText(response).rest();
@@ -149,7 +149,7 @@ describe('a run of another process', () => {
   });
 });
 
-test('readers of another process’s run are sent on when their server shuts down', async () => {
+test("followers of another process's run are told to reconnect when their server shuts down", async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
   const { response, path } = await servers.a.start();
@@ -161,7 +161,7 @@ test('readers of another process’s run are sent on when their server shuts dow
   expect(await new SseText(response).rest()).toContain('one two');
 });
 
-test('a reply of 2,000 chunks costs some dozens of statements', async () => {
+test('a reply of 2,000 chunks costs a few dozen statements', async () => {
   const chunks = Array.from({ length: 2000 }, (_, index) => `chunk ${index} `);
   await using servers = await startTwoServers([{ chunks }]);
   const { response, path } = await servers.a.start();
@@ -171,7 +171,7 @@ test('a reply of 2,000 chunks costs some dozens of statements', async () => {
   expect(servers.a.statements()).toBeLessThan(60);
 });
 
-test('a reply that takes its time costs no statement a chunk while nobody follows it elsewhere', async () => {
+test('a slow reply costs no statement per chunk without remote followers', async () => {
   const gates = Array.from({ length: 100 }, () => new Gate());
   await using servers = await startTwoServers([{ chunks: gates.flatMap((gate, index) => [`chunk ${index} `, gate]) }]);
   const { response } = await servers.a.start();

@@ -121,7 +121,7 @@ async function startHeld() {
   return { run, publication };
 }
 
-test('a write that comes after the end of its run does not bring it back to life', async () => {
+test('a late write does not reopen a completed run', async () => {
   const { run, publication } = await startHeld();
   run.isEnded = true;
   publication.notify();
@@ -131,7 +131,7 @@ test('a write that comes after the end of its run does not bring it back to life
   expect(await row()).toEqual(end);
 });
 
-test('a write that comes after a later one takes nothing of it back', async () => {
+test('a late write does not undo a later one', async () => {
   const { run, publication } = await startHeld();
   run.say('two');
   publication.notify();
@@ -141,7 +141,7 @@ test('a write that comes after a later one takes nothing of it back', async () =
   expect(await row()).toEqual(later);
 });
 
-test('a run that ended and goes on in the same process lives again, and its former end does not come late', async () => {
+test('a resumed run is active again, and a late write of its earlier end is ignored', async () => {
   const run = new SaidRun(invocationId, 1);
   const publication = publisher.publish(run);
   await publication.announced;

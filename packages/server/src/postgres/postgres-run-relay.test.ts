@@ -34,14 +34,14 @@ function openRelay(options: Partial<PostgresRunRelayOptions> = {}): PostgresRunR
 }
 
 describe('the tables', () => {
-  test('are made once by several that begin at the same time', async () => {
+  test('are created once by concurrent starts', async () => {
     const relays = Array.from({ length: 6 }, () => openRelay());
     const found = await Promise.all(relays.map((relay) => relay.find(KEY, 'e-1')));
     expect(new Set(found)).toEqual(new Set([undefined]));
     for (const relay of relays) await relay.close();
   });
 
-  test('are made on a connection that is given back as it was', async () => {
+  test('are created on a connection that is returned unchanged', async () => {
     const left: number[] = [];
     const watching: PostgresPool = {
       query: (query) => pool.query(query),
@@ -61,14 +61,14 @@ describe('the tables', () => {
     expect(left[0]).toBe(0);
   });
 
-  test('lie in a schema of their own when one is named', async () => {
+  test('are in the named schema', async () => {
     await using relay = openRelay({ schema: 'a "schema"' });
     await relay.find(KEY, 'e-1');
     const { rows } = await pool.query(`SELECT to_regclass('"a ""schema""".eventloom_relay_runs') IS NOT NULL AS found`);
     expect(rows).toEqual([{ found: true }]);
   });
 
-  test('of a newer program are refused', async () => {
+  test('of a newer version are refused', async () => {
     await using relay = openRelay({ schema: 'newer' });
     await relay.find(KEY, 'e-1');
     await pool.query(`UPDATE newer.eventloom_meta SET value = 99 WHERE key = 'relay.schema'`);
@@ -88,7 +88,7 @@ describe('options', () => {
   });
 });
 
-test('a relay belongs to one server, and to one at all before it is used', async () => {
+test('a relay must be attached to exactly one server before use', async () => {
   const relay = new PostgresRunRelay({ pool });
   await expect(relay.find(KEY, 'e-1')).rejects.toThrow(ConfigurationError);
   relay.attach(HOST);

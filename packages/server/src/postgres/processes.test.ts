@@ -13,7 +13,7 @@ async function startRun(url: string): Promise<{ readonly reader: SseText; readon
   return { reader: new SseText(response), path };
 }
 
-test('a client goes from one process to another in the middle of a run, and cancels it there', async () => {
+test('a client moves to another process in mid-run and cancels the run there', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 15_000);
@@ -32,7 +32,7 @@ test('a client goes from one process to another in the middle of a run, and canc
   }
 });
 
-test('a run goes on over two processes to its end', async () => {
+test('a run continues over two processes to its end', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 15_000);
@@ -47,7 +47,7 @@ test('a run goes on over two processes to its end', async () => {
   }
 });
 
-test('a process that is killed leaves what it told of its run and the word that it goes on, and the other one continues it', async () => {
+test('a killed process leaves its frames and RUN_GOES_ON, and another one continues the run', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 2000);

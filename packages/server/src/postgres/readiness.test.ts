@@ -7,7 +7,7 @@ import { Pool } from 'pg';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
-test('a server whose database is stopped or frozen is not ready, and lives', async () => {
+test('a server whose database is stopped or frozen answers /readyz with 503 and keeps running', async () => {
   const database = await createTestDatabase();
   const proxy = await startProxy(database.url);
   const pool = new Pool({ connectionString: proxy.url });

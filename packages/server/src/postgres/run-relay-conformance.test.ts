@@ -17,7 +17,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('the relay over PostgreSQL', () => {
+describe('the PostgreSQL relay', () => {
   const cases = runRelayConformance(async () => {
     const relays: PostgresRunRelay[] = [];
     const another = (): PostgresRunRelay => {

@@ -28,8 +28,8 @@ async function* runAsync({ ok, body }: Response): AsyncGenerator<Event, void, un
 
 const textOf = ({ content }: Event) => content?.parts?.map(({ text }) => text).join('');
 
-describe('the client of the ADK', () => {
-  test('gets every event of a streamed run, heartbeats between them', async () => {
+describe('AdkApiClient', () => {
+  test('gets every event of a streamed run with heartbeats in between', async () => {
     const gate = new Gate();
     const { post } = await setUp([{ chunks: ['one ', gate, 'two'] }], { heartbeatMs: 1, answerAfterMs: 0 });
     const response = await post('/run_sse', STREAM);
@@ -49,7 +49,7 @@ describe('the client of the ADK', () => {
     expect(texts).toEqual(['one ', 'two', 'one two']);
   });
 
-  test('gets the error of a run that ends with one', async () => {
+  test('gets the error of a failed run', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one', gate] }]);
     const response = await post('/run_sse', STREAM);

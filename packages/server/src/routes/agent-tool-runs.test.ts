@@ -41,7 +41,7 @@ function serverOf(sessionService: InMemorySessionService): EventloomServer {
   return createServer({ runners: [new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true })] });
 }
 
-test('a follower after a restart reads the frames of parallel agents as tools that the first reader got, byte for byte', async () => {
+test('after a restart a follower gets the frames of parallel AgentTools byte for byte', async () => {
   const sessionService = new InMemorySessionService();
   const body = JSON.stringify({
     appName: 'app',

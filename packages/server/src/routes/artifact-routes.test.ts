@@ -46,7 +46,7 @@ describe('artifacts', () => {
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:b.txt']]);
   });
 
-  test('of a session go with it, and those of its user stay', async () => {
+  test('of a session are deleted with it, and those of its user stay', async () => {
     const { send, save } = await setUp();
     await save('a.txt', 'one');
     await save('folder/b.txt', 'two');
@@ -57,7 +57,7 @@ describe('artifacts', () => {
     expect(await send('GET', ARTIFACTS)).toEqual([200, ['user:c.txt']]);
   });
 
-  test('that are not there are named in a message that stays short', async () => {
+  test('that do not exist are named in a short message', async () => {
     const { send } = await setUp(false);
     const [status, body] = await send('GET', `${ARTIFACTS}/${'x'.repeat(5000)}`);
     expect([status, JSON.stringify(body).length < 300]).toEqual([404, true]);
@@ -93,7 +93,7 @@ describe('artifacts', () => {
     expect((await send('GET', `${ARTIFACTS}/a.txt${path}`))[0]).toBe(400);
   });
 
-  test('that are not there say so', async () => {
+  test('that do not exist are answered with 404', async () => {
     const { send, save } = await setUp();
     await save('a.txt', 'one');
     const gone = { error: expect.stringMatching(/./), code: 'ARTIFACT_NOT_FOUND' };
@@ -103,13 +103,13 @@ describe('artifacts', () => {
     expect(await send('DELETE', `${ARTIFACTS}/b.txt`)).toEqual([200, null]);
   });
 
-  test('of a session that does not exist say so', async () => {
+  test('of a session that does not exist are answered with 404', async () => {
     const { send } = await setUp();
     const [status, body] = await send('GET', ARTIFACTS.replace('/s/', '/t/'));
     expect([status, body]).toMatchObject([404, { code: 'SESSION_NOT_FOUND' }]);
   });
 
-  test('are none where the app keeps none', async () => {
+  test('are an empty list without an artifact service', async () => {
     const { send } = await setUp(false);
     expect(await send('GET', ARTIFACTS)).toEqual([200, []]);
     expect(await send('GET', `${ARTIFACTS}/a.txt`)).toMatchObject([404, { code: 'ARTIFACT_NOT_FOUND' }]);

@@ -90,7 +90,7 @@ const REPLIES = [
   ['an input', 'order', { result: 'large' }],
 ] as const;
 
-describe('an answer alone goes on with the run that asked, to its end', () => {
+describe('an answer resumes the run that asked', () => {
   test.each(REPLIES)('%s', async (_, tool, response) => {
     const { post, url } = await open(flowOf(agentOf('asks', calling(tool), 'thanks'), agentOf('follows', 'followed')));
     const first = await post(HI);
@@ -125,7 +125,7 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
     expect(textsOf(rest.events)).toEqual(['asks: thanks', 'follows: followed']);
   });
 
-  test('answers to agents side by side: in one message, or in two at the same time', async () => {
+  test('answers to parallel agents are accepted in one message or in two concurrent ones', async () => {
     const tree = () =>
       flowOf(
         new ParallelAgent({
@@ -151,7 +151,7 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
     ]);
   });
 
-  test('an answer waits for the run in flight, or is told that it is busy', async () => {
+  test('an answer waits for the run in flight, or is refused as busy', async () => {
     const gate = new Gate();
     const tree = new ParallelAgent({
       name: 'par',
@@ -177,7 +177,7 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
     expect(textsOf((await right).events)).toEqual(['right: right']);
   });
 
-  test('an answer starts a new run when the run that asked is closed while the answer is on its way', async () => {
+  test('an answer starts a new run if the run that asked was just closed', async () => {
     const { post, url, runner, sessionService } = await open(agentOf('bot', calling('wait'), 'thanks'));
     const first = await post(HI);
     const invocationId = first.invocationId ?? '';
@@ -197,7 +197,7 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
     expect(await read(invocationId)).not.toContain('thanks');
   });
 
-  test('also when the user said something else first', async () => {
+  test('an answer is accepted after another user message', async () => {
     const { post } = await open(
       flowOf(agentOf('asks', calling('pay'), 'Later then.', 'thanks'), agentOf('follows', 'so far', 'followed')),
     );
@@ -210,8 +210,8 @@ describe('an answer alone goes on with the run that asked, to its end', () => {
   });
 });
 
-describe('a request for input', () => {
-  test('is answered by what its schema wants; other answers are a 400 that says so, and write nothing', async () => {
+describe('an input request', () => {
+  test('accepts answers that match its schema, and others are a 400 that writes nothing', async () => {
     const { post, sessionService } = await open(agentOf('bot', calling('order'), 'It comes.'), undefined, false);
     const first = await post(HI);
     const [id] = asked(first.events);
@@ -232,7 +232,7 @@ describe('a request for input', () => {
     expect((await post([answered(id, { result: 'small' })])).status).toBe(400);
   });
 
-  test('of an agent of one’s own pauses the workflow around it', async () => {
+  test('of a custom agent pauses its workflow', async () => {
     class Clerk extends BaseAgent {
       protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
         const size = yield* requestInput(context, { message: 'Which size?' });

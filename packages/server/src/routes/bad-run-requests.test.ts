@@ -112,7 +112,7 @@ test.each(['wait', 'wait=', 'wait=0', 'wait=-5', 'wait=1.5', 'wait=soon', 'wait=
 );
 
 test.each(['respond-async', 'return=minimal, wait=10', 'handling=lenient', ''])(
-  'POST …/runs with Prefer: %s is taken',
+  'POST …/runs with Prefer: %s is accepted',
   async (prefer) => {
     const { send } = await setUp();
     expect((await send('POST', `${SESSION}/runs`, MESSAGE, { prefer })).status).toBe(202);
@@ -121,7 +121,7 @@ test.each(['respond-async', 'return=minimal, wait=10', 'handling=lenient', ''])(
 
 const BAD_IDS = ['x', '-1', '1e3', '0x1', '1,2', '1.', '.5', '1.0000000001', '99999999', '1 2', 'NaN', 'null'];
 
-test.each(BAD_IDS)('a run is not read behind the event %s', async (id) => {
+test.each(BAD_IDS)('a run cannot be followed from the event id %s', async (id) => {
   const { send, runId } = await setUp();
   const run = `${SESSION}/runs/${runId}`;
   for (const answer of [
@@ -131,7 +131,7 @@ test.each(BAD_IDS)('a run is not read behind the event %s', async (id) => {
     expect([answer.status, await answer.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });
 
-test('a run is not read behind an event that it does not have, nor behind two at once', async () => {
+test('a run cannot be followed from an unknown event id, nor from two', async () => {
   const { send, runId } = await setUp();
   const run = `${SESSION}/runs/${runId}`;
   const beyond = await send('GET', run, undefined, { 'last-event-id': '50' });

@@ -36,7 +36,7 @@ async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemo
   return { server, sessionService, send, stateOf };
 }
 
-test('a run is answered with its address when its message is stored, and with what became of it there', async () => {
+test("POST /runs answers with the run's address once its message is stored, and the address has its outcome", async () => {
   const gate = new Gate();
   const { sessionService, send, stateOf } = await setUp([{ gate, text: 'done' }]);
   const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
@@ -52,7 +52,7 @@ test('a run is answered with its address when its message is stored, and with wh
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
 });
 
-test('the state of a run is known to a server that did not run it', async () => {
+test('another server knows the state of a run', async () => {
   const first = await setUp(['done']);
   const begun = await first.send('POST', `${SESSION}/runs`, MESSAGE);
   const location = begun.headers.get('location');
@@ -74,7 +74,7 @@ test('a run is queued until it has its session', async () => {
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
 });
 
-test('a run that failed says its code, and one that was cancelled that it was interrupted', async () => {
+test('a failed run has its code, and a cancelled one the state interrupted', async () => {
   const gate = new Gate();
   const { send, stateOf } = await setUp([{ error: new TypeError('no') }, { gate, text: 'never' }]);
   const failed = await send('POST', `${SESSION}/runs`, MESSAGE);
@@ -87,7 +87,7 @@ test('a run that failed says its code, and one that was cancelled that it was in
   expect(await stateOf(location)).toMatchObject({ state: 'interrupted', code: 'RUN_ABORTED' });
 });
 
-test('a run waits for the calls that have no response, until they have one', async () => {
+test('a run has the state waiting until its calls have responses', async () => {
   const { send, stateOf } = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks']);
   const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
   const location = begun.headers.get('location');
@@ -124,7 +124,7 @@ test.each([
   expect(await sessionService.getSession(sessionKey)).toEqual(before);
 });
 
-test('the same request id is the same run, and names it in its address', async () => {
+test('a request id stands for one run and can be used in its address', async () => {
   const { sessionService, send, stateOf } = await setUp(['done', 'never']);
   const first = await send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: 'r-1' });
   const location = first.headers.get('location');
@@ -136,7 +136,7 @@ test('the same request id is the same run, and names it in its address', async (
   expect((await sessionService.getSession(sessionKey))?.events).toHaveLength(2);
 });
 
-test('what is not there is not found', async () => {
+test('an unknown run is a 404', async () => {
   const { send } = await setUp(['done']);
   expect((await send('POST', '/apps/app/users/ann/sessions/t/runs', MESSAGE)).status).toBe(404);
   expect((await send('POST', '/apps/none/users/ann/sessions/s/runs', MESSAGE)).status).toBe(404);
@@ -145,7 +145,7 @@ test('what is not there is not found', async () => {
 });
 
 test.each(['text/event-stream', '*/*', 'application/json, text/event-stream'])(
-  'Accept: %s gets the events',
+  'GET of a run with Accept: %s streams its events',
   async (accept) => {
     const { send } = await setUp(['done']);
     const begun = await send('POST', `${SESSION}/runs`, MESSAGE);

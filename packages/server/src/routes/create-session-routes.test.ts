@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SESSIONS, setUp } from './fixtures/session-client.ts';
 
 describe('creating a session', () => {
-  test('answers it as the ADK does', async () => {
+  test('answers the session like the ADK', async () => {
     const { send } = setUp();
     const { status, json } = await send('POST', SESSIONS, {
       sessionId: 's',
@@ -19,26 +19,26 @@ describe('creating a session', () => {
     });
   });
 
-  test('makes an id up when there is no body', async () => {
+  test('generates an id without a body', async () => {
     const { send } = setUp();
     const { status, json } = await send('POST', SESSIONS);
     expect([status, typeof json['id']]).toEqual([200, 'string']);
     expect((await send('GET', `${SESSIONS}/${String(json['id'])}`)).status).toBe(200);
   });
 
-  test('takes keys in snake case', async () => {
+  test('accepts keys in snake_case', async () => {
     const { send } = setUp();
     expect((await send('POST', SESSIONS, { session_id: 's' })).json['id']).toBe('s');
   });
 
-  test('takes the state itself as the body of the address with an id, as the ADK does', async () => {
+  test('accepts the state as the body of the path with an id, like the ADK', async () => {
     const { send } = setUp();
     expect((await send('POST', `${SESSIONS}/a`, { key: 'value' })).json['state']).toEqual({ key: 'value' });
     expect((await send('POST', `${SESSIONS}/b`, { state: { key: 'value' } })).json['state']).toEqual({ key: 'value' });
     expect((await send('POST', `${SESSIONS}/c`)).json['state']).toEqual({});
   });
 
-  test('stores the events it starts with, in either spelling', async () => {
+  test('stores given events in either spelling', async () => {
     const { send } = setUp();
     const events = [
       { author: 'user', content: { parts: [{ text: 'hi' }] }, invocation_id: 'e-1' },
@@ -83,14 +83,14 @@ describe('creating a session', () => {
     expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
   });
 
-  test('with an artifact name that is far too long is refused in few words', async () => {
+  test('with an overlong artifact name is refused with a short message', async () => {
     const { send } = setUp();
     const events = [{ author: 'a', actions: { artifactDelta: { ['x'.repeat(100_000)]: 0 } } }];
     const { status, json } = await send('POST', SESSIONS, { events });
     expect([status, String(json['error']).length < 300]).toEqual([400, true]);
   });
 
-  test('with events that cannot be stored leaves no session', async () => {
+  test('with invalid events creates no session', async () => {
     const { send } = setUp();
     const events = [{ author: 'a', actions: { stateDelta: { '': 1 } } }];
     const { status, json } = await send('POST', SESSIONS, { sessionId: 's', events });

@@ -7,10 +7,10 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.shutDown()));
 });
 
-describe('a run that was left', () => {
+describe('an unfinished run', () => {
   const runPath = (id: string | null): string => `/apps/app/users/ann/sessions/s/runs/${id}`;
 
-  test('misses and repeats nothing when it is followed again, chunks included', async () => {
+  test('is followed again without gap or repetition, chunks included', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one ', 'two ', gate, 'three ', 'four'] }]);
     const response = await post('/run_sse', STREAM, EVENT_IDS);
@@ -24,7 +24,7 @@ describe('a run that was left', () => {
     expect(all.map(textOf)).toEqual(['one ', 'two ', 'three ', 'four', 'one two three four']);
   });
 
-  test('is followed by the query too, and the header wins', async () => {
+  test('can be followed by query parameter, and the header wins', async () => {
     const { url, post } = await setUp([CHUNKS]);
     const response = await post('/run_sse', STREAM);
     await response.text();
@@ -37,7 +37,7 @@ describe('a run that was left', () => {
     expect(await ids(`?lastEventId=${third}`, { 'last-event-id': `${first}` })).toEqual([second, third, last]);
   });
 
-  test('answers 204 when it ended and there is no more, which ends an EventSource', async () => {
+  test('answers 204 at its end, which stops an EventSource', async () => {
     const { url, post } = await setUp(['done']);
     const response = await post('/run_sse', ASK);
     await response.text();
@@ -67,7 +67,7 @@ describe('a run that was left', () => {
     }
   });
 
-  test('that failed says so too when its log is not kept any more, also to a request that is sent again', async () => {
+  test('that failed answers its error without its log too, and to a repeated request', async () => {
     const { url, post } = await setUp([new Error('broken')], { maxKeptRuns: 0 });
     const request = { ...ASK, requestId: 'r1' };
     const first = await post('/run', request);
@@ -79,7 +79,7 @@ describe('a run that was left', () => {
     expect((await fetch(`${url}${runPath('r1')}?lastEventId=${frames.at(-1)?.id}`)).status).toBe(204);
   });
 
-  test('is cancelled by its request id too', async () => {
+  test('can be cancelled by its request id', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ gate, text: 'late' }]);
     const running = post('/run', { ...ASK, requestId: 'r1' });
@@ -89,7 +89,7 @@ describe('a run that was left', () => {
   });
 
   test.each(['webhook', 'ifKnown', 'if_known', 'requestId'])(
-    'is not started by a body with %s, when its route does not take that value',
+    'is not started by a body with %s if its route does not support that value',
     async (field) => {
       const { post, sessionService } = await setUp([]);
       for (const path of ['/run', '/run_sse']) {
@@ -100,7 +100,7 @@ describe('a run that was left', () => {
     },
   );
 
-  test('that is unknown, or of another session, is not found', async () => {
+  test('that is unknown or of another session is not found', async () => {
     const { url, post } = await setUp(['done']);
     const response = await post('/run_sse', ASK);
     await response.text();
@@ -115,7 +115,7 @@ describe('a run that was left', () => {
     }
   });
 
-  test('gets stored events from the session when they are not kept any more', async () => {
+  test('is read from the session once its log is gone', async () => {
     const { url, post } = await setUp([{ chunks: ['one ', 'two '.repeat(100), 'three'] }], { maxRunChars: 0 });
     const response = await post('/run_sse', STREAM);
     await response.text();
@@ -123,7 +123,7 @@ describe('a run that was left', () => {
     expect(framesOf(await answer.text()).map((frame) => [frame.id, frame.data.partial])).toEqual([[1, undefined]]);
   });
 
-  test('says what to do when chunks are not kept any more that no stored event repeats yet', async () => {
+  test('answers with advice if its chunks are gone and not yet stored as an event', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one ', 'two ', 'three ', 'four ', gate, 'five'] }], {
       maxRunChars: 0,
@@ -136,7 +136,7 @@ describe('a run that was left', () => {
     await response.text();
   });
 
-  test('is cancelled by DELETE, and what it committed stays', async () => {
+  test('is cancelled by DELETE and keeps its committed events', async () => {
     const gate = new Gate();
     const { url, post, sessionService } = await setUp([{ calls: [{ name: 'set_mood' }] }, { text: 'late', gate }]);
     const response = await post('/run_sse', ASK);
@@ -153,7 +153,7 @@ describe('a run that was left', () => {
     expect((await fetch(path, { method: 'DELETE' })).status).toBe(200);
   });
 
-  test('ends with its session when that is deleted', async () => {
+  test('ends when its session is deleted', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ text: 'late', gate }], { answerAfterMs: 0 });
     const response = await post('/run_sse', ASK);
@@ -164,7 +164,7 @@ describe('a run that was left', () => {
   });
 });
 
-test('a connection that is cut off does not end the run', async () => {
+test('a lost connection does not end the run', async () => {
   const gate = new Gate();
   const { url, sessionService } = await setUp([{ chunks: ['one', gate, 'two'] }]);
   const client = request(`${url}/run_sse`, { method: 'POST' }, (answer) => answer.once('data', () => client.destroy()));

@@ -30,7 +30,7 @@ async function setUp(given?: BaseAgent) {
   return { runner, get };
 }
 
-test('a run shows the graphs in it, with their steps, state, questions and the way they took', async () => {
+test('a run lists its graphs with steps, state, open questions and path', async () => {
   const { runner, get } = await setUp();
   const stream = runner.runAsync({ userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'hi' }] } });
   let id = '';
@@ -70,7 +70,7 @@ test('a run shows the graphs in it, with their steps, state, questions and the w
   });
 });
 
-test('graphs are shown before anything ran, and those that are tools and nodes are shown too', async () => {
+test('graphs are listed before a run, including those inside tools and nodes', async () => {
   const leaf = (name: string) =>
     new StateGraph({ name })
       .addNode('ask', (_: unknown, context) => context.requestInput())
@@ -103,7 +103,7 @@ test('graphs are shown before anything ran, and those that are tools and nodes a
   });
 });
 
-test('a run that there is not is not found', async () => {
+test('an unknown run is a 404', async () => {
   const { get } = await setUp();
   expect(await get(`${RUNS}/e-none/graph`)).toMatchObject({ status: 404, json: { code: 'RUN_NOT_FOUND' } });
 });

@@ -73,7 +73,7 @@ function textsOf(json: unknown): (string | undefined)[] {
   return (json as Event[]).map((event) => event.content?.parts?.[0]?.text);
 }
 
-test('events are paged from either end', async () => {
+test('events are paged in either order', async () => {
   const { send } = await setUp();
   const pages: Record<string, (string | undefined)[][]> = { asc: [], desc: [] };
   for (const order of ['asc', 'desc']) {
@@ -97,7 +97,7 @@ test('events are paged from either end', async () => {
   });
 });
 
-test('a session is taken back to before an invocation', async () => {
+test('a session is rewound to before an invocation', async () => {
   const { send, invocations, sessionService } = await setUp();
   const { status, json } = await send('POST', `${SESSION}/rewind`, { rewind_before_invocation_id: invocations[1] });
   expect(status).toBe(200);
@@ -110,7 +110,7 @@ test('a session is taken back to before an invocation', async () => {
   expect(artifact).toMatchObject({ text: '1' });
 });
 
-test('a rewind that is asked for again leads to the same, and one to before what was rewound as well', async () => {
+test('a repeated rewind has the same result, as has one to an earlier invocation', async () => {
   const { send, invocations, sessionService } = await setUp();
   for (const invocation of [invocations[1], invocations[1], invocations[2], invocations[1]]) {
     const { status } = await send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocation });
@@ -119,7 +119,7 @@ test('a rewind that is asked for again leads to the same, and one to before what
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
 });
 
-test('while a run holds the session, a rewind waits, is refused or ends the run, as it says', async () => {
+test('during a run a rewind waits, is refused or interrupts, as onBusy says', async () => {
   const { send, invocations, runner, agent, sessionService } = await setUp();
   const rewind = (onBusy?: string) =>
     send('POST', `${SESSION}/rewind`, { rewindBeforeInvocationId: invocations[1], on_busy: onBusy });
@@ -144,7 +144,7 @@ test('while a run holds the session, a rewind waits, is refused or ends the run,
   expect((await sessionService.getSession(KEY))?.state['turn']).toBe(1);
 });
 
-test('a rewind whose artifacts cannot be restored yet is done, and the next turn finishes it or says why not', async () => {
+test('a rewind whose artifacts cannot be restored yet is stored, and the next turn completes it or fails with the reason', async () => {
   class Full extends InMemoryArtifactService {
     isFull = false;
 
@@ -166,7 +166,7 @@ test('a rewind whose artifacts cannot be restored yet is done, and the next turn
   expect((await send('GET', `${SESSION}/artifacts/count`)).json).toMatchObject({ text: '1' });
 });
 
-test('what cannot be answered is said', async () => {
+test('invalid requests are answered with the reason', async () => {
   const { send } = await setUp();
   const answers = [
     await send('GET', `${SESSION}/events?order=up`),

@@ -37,7 +37,7 @@ async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemo
 
 const WAIT = { calls: [{ id: 'c', name: 'wait' }] };
 
-test('an answer that is sent again gets what came of it: in flight, over, and from a server that did not run it', async () => {
+test('a repeated answer gets its events: in flight, completed, and from another server', async () => {
   const gate = new Gate();
   const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
   const asked = await first.events(ASK);
@@ -57,7 +57,7 @@ test('an answer that is sent again gets what came of it: in flight, over, and fr
   }
 });
 
-test('a request of /run_sse that another process stores while both wait for the session is answered with its run', async () => {
+test('a request stored by another process while both waited is answered with that run', async () => {
   const first = await setUp([WAIT, 'Thanks.']);
   await first.events(ASK);
   const second = await setUp([], first.sessionService, { answerAfterMs: 0 });
@@ -78,7 +78,7 @@ test('a request of /run_sse that another process stores while both wait for the 
   expect(answer.headers.get('eventloom-invocation-id')).toBe(invocationId);
 });
 
-test('a request id that is known is refused with another message, and with its own if that is asked for', async () => {
+test('a known request id is refused with another message, and with its own if ifKnown is reject', async () => {
   const { events, send, stored } = await setUp(['Hello.']);
   await events(ASK);
   const before = await stored();
@@ -95,7 +95,7 @@ test('a request id that is known is refused with another message, and with its o
   expect(await stored()).toEqual(before);
 });
 
-test.each(ROUTES)('POST %s takes up a run that was left if the client asks for that, and only then', async (path) => {
+test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', async (path) => {
   const gate = new Gate();
   const first = await setUp([{ text: 'never', gate }]);
   const running = first.send('/run', ASK);

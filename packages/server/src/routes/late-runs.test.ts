@@ -12,7 +12,7 @@ async function begin(server: EventloomServer, more: object = {}, headers: Record
   return server.fetch(new Request(`http://localhost${RUNS}`, { method: 'POST', body, headers }));
 }
 
-test('a run that finishes another one first is answered when it is stored, before its first event', async () => {
+test('a run that first finishes another one is answered once it is stored', async () => {
   const { leave, serve, eventsOf } = setUp();
   const gate = new Gate();
   const left = await leave('s');

@@ -95,8 +95,8 @@ async function setUp(steps: readonly ScriptedStep[], options: Partial<ServerOpti
 const say = { text: 'hi' };
 const CHUNKS: ScriptedStep = { chunks: ['one ', 'two'] };
 
-describe('a protocol', () => {
-  test('streams a hosted run in its own format, and reads on behind each item', async () => {
+describe('a custom protocol', () => {
+  test('streams a run in its own format, and continues after each item', async () => {
     const { ask } = await setUp([CHUNKS]);
     const { text, id } = await ask('POST', '/p/app/ann', say);
     const blocks = text.split('\n\n').filter((block) => block !== '');
@@ -109,7 +109,7 @@ describe('a protocol', () => {
     }
   });
 
-  test('collects the items of a run, the failure of the run as the last one', async () => {
+  test('collects the items of a run, with its failure as the last one', async () => {
     const { ask } = await setUp([CHUNKS, new Error('broken')]);
     const items = JSON.parse((await ask('POST', '/p/app/ann/items', say)).text) as RunItem[];
     expect(items.map(({ event }) => event?.content?.parts?.[0]?.text)).toEqual(['one ', 'two', 'one two']);
@@ -118,7 +118,7 @@ describe('a protocol', () => {
     expect(failed.at(-1)).toMatchObject({ error: { code: 'MODEL_ERROR' } });
   });
 
-  test('cancels a run in flight, which the ADK routes can follow as any other', async () => {
+  test('cancels a run in flight, which the ADK routes can follow', async () => {
     const gate = new Gate();
     const { ask, server } = await setUp([{ gate, text: 'late' }], { limits: { answerAfterMs: 0 } });
     const init = { method: 'POST', body: JSON.stringify(say) };
@@ -131,7 +131,7 @@ describe('a protocol', () => {
     expect((await ask('DELETE', '/p/app/ann/runs/none')).status).toBe(404);
   });
 
-  test("acts for the user of the request alone, within that user's quotas", async () => {
+  test("acts for the authenticated user only, within that user's limits", async () => {
     const authenticate = (request: Request) => {
       const userId = request.headers.get('authorization');
       return userId === null ? undefined : { userId };
@@ -149,7 +149,7 @@ describe('a protocol', () => {
     expect((await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' }))?.events).toEqual([]);
   });
 
-  test('is refused for a bad request as the ADK routes are, and changes nothing', async () => {
+  test('refuses invalid requests like the ADK routes, and changes nothing', async () => {
     const { ask, sessionService } = await setUp([]);
     expect((await ask('POST', '/p/none/ann', say)).status).toBe(404);
     expect((await ask('POST', '/p/app/ann', { text: 7 })).status).toBe(400);
@@ -167,7 +167,7 @@ describe('a protocol', () => {
     expect(JSON.parse((await ask('POST', '/p/app/ann', say)).text)).toMatchObject({ code: 'SHUTTING_DOWN' });
   });
 
-  test('answers common routes, the public ones to everybody, with several segments where the path says so', async () => {
+  test('answers routes without a user, public ones without authentication, and paths with several segments', async () => {
     const page = { method: 'get', summary: '', answer: { contentType: 'text/plain' } } as const;
     const commonRoutes = [
       {
@@ -187,7 +187,7 @@ describe('a protocol', () => {
   });
 });
 
-test('a public route leaves the other methods of its path behind the host check', async () => {
+test('a public route does not exempt other methods of its path from the host check', async () => {
   const shared = { path: '/card', summary: '', answer: { contentType: 'text/plain' } };
   const card = {
     ...shared,

@@ -61,7 +61,7 @@ function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
 
 describe('a run body', () => {
   test.each(['/run', '/run_sse'])(
-    'that names an option of the run config is refused at %s, and nothing is run',
+    'with an option of RunConfig is refused at %s, and nothing runs',
     async (path) => {
       const { send, model, stored } = setUp();
       for (const name of ['maxLlmCalls', 'max_llm_calls']) {
@@ -77,14 +77,14 @@ describe('a run body', () => {
   );
 });
 
-describe('the hook runConfig', () => {
-  test('decides about each run: so many model calls are made', async () => {
+describe('the runConfig hook', () => {
+  test('limits the model calls of each run', async () => {
     const { send, model } = setUp({ runConfig: () => ({ maxLlmCalls: 2 }) });
     const { status, json } = await send(ASK);
     expect([status, json.code, model.calls]).toEqual([500, 'LLM_CALL_LIMIT', 2]);
   });
 
-  test('is given the request, its user and the app, and may take its time', async () => {
+  test('gets the request, the user and the app, and may be asynchronous', async () => {
     const asked: unknown[] = [];
     const { send, model } = setUp({
       authenticate: (request) => ({ userId: request.headers.get('authorization') ?? '', mayWriteAppState: true }),
@@ -99,7 +99,7 @@ describe('the hook runConfig', () => {
     expect(model.calls).toBe(3);
   });
 
-  test('goes before the body, which goes before the runner; of metadata, key by key', async () => {
+  test('overrides the body, which overrides the runner; customMetadata is merged by key', async () => {
     const { send, seen } = setUp({
       steps: [calling, 'done'],
       runConfig: () => ({ customMetadata: { by: 'hook', hook: 1 }, busyWaitMs: 7 }),
@@ -112,7 +112,7 @@ describe('the hook runConfig', () => {
     expect((JSON.parse(text) as Event[]).some(isRunnerCompletion)).toBe(false);
   });
 
-  test('stays within the limits of the server, and so do the runner and what is not said', async () => {
+  test("is bounded by the server's limits, as are the runner's config and defaults", async () => {
     const limits = { maxLlmCalls: 3, maxParallelToolCalls: 2 };
     for (const said of [{ maxLlmCalls: 100, maxParallelToolCalls: 100 }, { maxLlmCalls: 0 }, undefined]) {
       for (const set of [{ runConfig: () => said }, { defaults: said }]) {
@@ -127,7 +127,7 @@ describe('the hook runConfig', () => {
     expect(model.calls).toBe(2);
   });
 
-  test('decides how long a run waits for its session, and whether it does', async () => {
+  test('sets onBusy and busyWaitMs', async () => {
     const gate = new Gate();
     let policy: ReturnType<RunConfigHook>;
     const { send } = setUp({ steps: [{ gate, text: 'late' }], runConfig: () => policy });
@@ -141,7 +141,7 @@ describe('the hook runConfig', () => {
     await running;
   });
 
-  test('makes runs resumable, or not', async () => {
+  test('sets resumable', async () => {
     for (const resumable of [true, false]) {
       const { send, stored } = setUp({ steps: ['done'], resumable: !resumable, runConfig: () => ({ resumable }) });
       await send(ASK);
@@ -194,7 +194,7 @@ describe('the hook runConfig', () => {
     expect(reported).toMatchObject([{ code: 'CONFIGURATION' }]);
   });
 
-  test('that throws refuses the run, or fails as the server does', async () => {
+  test('that throws refuses the run with a coded error, or fails it with a 500', async () => {
     const failure = new TypeError('the database of tenants is down');
     let thrown: Error = new ForbiddenError('no runs today');
     const { send, reported, stored } = setUp({
@@ -211,7 +211,7 @@ describe('the hook runConfig', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('is not asked about a request that is refused before', async () => {
+  test('does not run for a request that is refused before', async () => {
     let times = 0;
     const { send } = setUp({
       runConfig: () => {

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe('POST /run', () => {
-  test('answers all events when the run is done', async () => {
+  test('answers all events at the end of the run', async () => {
     const { post } = await setUp([{ calls: [{ name: 'set_mood' }] }, 'done']);
     const response = await post('/run', ASK);
     const events = (await response.json()) as Event[];
@@ -26,7 +26,7 @@ describe('POST /run', () => {
     expect(events.at(2)?.content?.parts).toEqual([{ text: 'done' }]);
   });
 
-  test('takes keys in snake case', async () => {
+  test('accepts keys in snake_case', async () => {
     const { post } = await setUp(['done']);
     const body = {
       app_name: 'app',
@@ -38,7 +38,7 @@ describe('POST /run', () => {
     expect((await post('/run', body)).status).toBe(200);
   });
 
-  test('puts what the caller names on the events, and ends with a completion event when asked to', async () => {
+  test('adds requestId and customMetadata to the events, and a completion event on request', async () => {
     const { post } = await setUp(['done']);
     const body = { ...ASK, requestId: 'r-1', customMetadata: { tenant: 't' }, completionEvent: true };
     const events = (await (await post('/run', body)).json()) as Event[];
@@ -48,7 +48,7 @@ describe('POST /run', () => {
     ]);
   });
 
-  test('of a run that fails answers the status of its error', async () => {
+  test("answers the status of the run's error", async () => {
     const { url, post } = await setUp([new ConfigurationError('no such model')]);
     const response = await post('/run', ASK);
     expect([response.status, await response.json()]).toEqual([500, { error: 'no such model', code: 'CONFIGURATION' }]);
@@ -60,7 +60,7 @@ describe('POST /run', () => {
     ]);
   });
 
-  test('tells nothing of what a failure that is not its own says inside', async () => {
+  test('hides the message of an unexpected error', async () => {
     const { post } = await setUp([]);
     const response = await post('/run', ASK);
     const body = await response.text();
@@ -68,7 +68,7 @@ describe('POST /run', () => {
     expect(body).not.toMatch(/\bat \S+:\d+/);
   });
 
-  test('goes on when the client leaves', async () => {
+  test('lets the run continue when the client leaves', async () => {
     const gate = new Gate();
     const { url, sessionService } = await setUp([{ text: 'done', gate }]);
     const leaving = new AbortController();
@@ -84,7 +84,7 @@ describe('POST /run', () => {
   });
 });
 
-describe('a run that is resumed', () => {
+describe('a resumed run', () => {
   const call = { id: 'c1', name: 'wait' };
   const answer = { parts: [{ functionResponse: { id: 'c1', name: 'wait', response: { ready: true } } }] };
 
@@ -107,7 +107,7 @@ describe('a run that is resumed', () => {
     return { open, first, invocationId, sessionService };
   }
 
-  test('goes on in another server with the answer to its call, under its own ids', async () => {
+  test('continues on another server with the response to its call, under its own ids', async () => {
     const { open, invocationId } = await paused();
     const { post } = await open(['It is ready.']);
     const response = await post('/run', { ...ASK, newMessage: answer, invocationId });
@@ -118,7 +118,7 @@ describe('a run that is resumed', () => {
     expect([over.status, await over.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
   });
 
-  test('takes the place of what the server keeps of it', async () => {
+  test('replaces its kept log', async () => {
     const { first, invocationId } = await paused();
     const path = `/apps/app/users/ann/sessions/s/runs/${invocationId}`;
     expect((await first.post('/run', { ...ASK, newMessage: answer, invocationId })).status).toBe(200);
@@ -132,9 +132,9 @@ describe('a run that is resumed', () => {
   });
 });
 
-describe('a request that is sent again under its id', () => {
+describe('a repeated request', () => {
   test.each(['/run', '/run_sse'])(
-    'to %s gets the events of the run that it started, which is not run again',
+    'to %s gets the events of its run, which does not run again',
     async (path) => {
       const gate = new Gate();
       const { post, sessionService } = await setUp([{ text: 'once', gate }]);
@@ -155,7 +155,7 @@ describe('a request that is sent again under its id', () => {
     },
   );
 
-  test('to /run is answered with the failure of its run', async () => {
+  test('to /run gets the error of its run', async () => {
     const { post } = await setUp([new ConfigurationError('no such model')]);
     const answers = [];
     for (let time = 0; time < 2; time++) {

@@ -9,7 +9,7 @@ afterEach(async () => {
 
 describe('POST /run_sse', () => {
   test.each([EVENT_IDS, { 'last-event-id': '' }, { 'last-event-id': '7' }])(
-    'numbers stored events from 1, and chunks between them, for a client that asks for it with %j',
+    'numbers stored events from 1, and chunks between them, for a client that sends %j',
     async (headers) => {
       const { post } = await setUp([CHUNKS]);
       const text = await (await post('/run_sse', STREAM, headers)).text();
@@ -27,7 +27,7 @@ describe('POST /run_sse', () => {
     expect(frames.at(-1)).toBe('data: {"error":"broke","code":"CONFIGURATION"}');
   });
 
-  test('streams chunks and the event that merges them', async () => {
+  test('streams chunks and the whole event', async () => {
     const { post } = await setUp([CHUNKS]);
     const response = await post('/run_sse', STREAM);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -36,12 +36,12 @@ describe('POST /run_sse', () => {
     expect(frames.map(({ data }) => data.partial)).toEqual([true, true, true, undefined]);
   });
 
-  test('gives only whole events without streaming', async () => {
+  test('streams only whole events without streaming', async () => {
     const { post } = await setUp([CHUNKS]);
     expect(framesOf(await (await post('/run_sse', ASK)).text()).map(textOf)).toEqual(['one two three']);
   });
 
-  test('names the run before its first event, and a chunk is there before the next is made', async () => {
+  test('sends the invocation id before the first event, and each chunk before the next is made', async () => {
     const [first, second] = [new Gate(), new Gate()];
     const { post } = await setUp([{ chunks: [first, 'one', second, 'two'] }], { answerAfterMs: 0 });
     const response = await post('/run_sse', STREAM);
@@ -53,7 +53,7 @@ describe('POST /run_sse', () => {
     await reader.cancel();
   });
 
-  test('ends with the error of a run that fails midway', async () => {
+  test('ends with the error of a run that fails', async () => {
     const { post } = await setUp([{ chunks: ['one'], error: new ConfigurationError('broke') }]);
     const response = await post('/run_sse', STREAM);
     const frames = framesOf(await response.text());
@@ -96,7 +96,7 @@ describe('POST /run_sse', () => {
     expect(session?.events).toEqual([]);
   });
 
-  test('of a session that is busy is refused at once when asked to', async () => {
+  test('is refused immediately in a busy session with onBusy reject', async () => {
     const gate = new Gate();
     const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0 });
     const first = await post('/run_sse', ASK);

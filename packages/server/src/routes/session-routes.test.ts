@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SESSIONS, setUp } from './fixtures/session-client.ts';
 
 describe('listing sessions', () => {
-  test('answers a bare list without events, of this user alone', async () => {
+  test("answers an array of the user's sessions without events", async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);
     await send('POST', '/apps/app/users/bob/sessions/t');
@@ -10,7 +10,7 @@ describe('listing sessions', () => {
     expect(json).toMatchObject([{ id: 's', userId: 'ann', events: [] }]);
   });
 
-  test('goes page by page', async () => {
+  test('is paged', async () => {
     const { send } = setUp();
     for (const id of ['a', 'b', 'c']) await send('POST', `${SESSIONS}/${id}`);
     const first = await send('GET', `${SESSIONS}?limit=2`);
@@ -27,7 +27,7 @@ describe('listing sessions', () => {
 });
 
 describe('reading a session', () => {
-  test('can be limited to its newest events', async () => {
+  test('can be limited to the newest events', async () => {
     const { send } = setUp();
     const events = ['one', 'two', 'three'].map((text) => ({ author: 'a', content: { parts: [{ text }] } }));
     await send('POST', SESSIONS, { sessionId: 's', events });
@@ -35,7 +35,7 @@ describe('reading a session', () => {
     expect(json['events']).toMatchObject([{ content: { parts: [{ text: 'three' }] } }]);
   });
 
-  test('that does not exist says so', async () => {
+  test('that does not exist is a 404', async () => {
     const { status, json } = await setUp().send('GET', `${SESSIONS}/nope`);
     expect([status, json]).toEqual([
       404,
@@ -43,14 +43,14 @@ describe('reading a session', () => {
     ]);
   });
 
-  test('of an app that does not exist says so', async () => {
+  test('of an unknown app is a 404', async () => {
     const { status, json } = await setUp().send('GET', '/apps/nope/users/ann/sessions/s');
     expect([status, json['code']]).toEqual([404, 'APP_NOT_FOUND']);
   });
 });
 
 describe('changing the state of a session', () => {
-  test('appends an event and answers the session', async () => {
+  test('appends an event and answers with the session', async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`, { state: { a: 1 } });
     const { status, json } = await send('PATCH', `${SESSIONS}/s`, { stateDelta: { b: 2, 'user:c': 3, 'temp:d': 4 } });
@@ -58,7 +58,7 @@ describe('changing the state of a session', () => {
     expect(json['events']).toMatchObject([{ author: 'user', actions: { stateDelta: { b: 2, 'user:c': 3 } } }]);
   });
 
-  test('waits for whoever holds the session, and gives it back', async () => {
+  test('waits for the session and unlocks it', async () => {
     const { send, sessionService } = setUp();
     const key = { appName: 'app', userId: 'ann', sessionId: 's' };
     await send('POST', `${SESSIONS}/s`);
@@ -93,13 +93,13 @@ describe('changing the state of a session', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('of a session that does not exist says so', async () => {
+  test('of a session that does not exist is a 404', async () => {
     expect((await setUp().send('PATCH', `${SESSIONS}/s`, { stateDelta: { a: 1 } })).status).toBe(404);
   });
 });
 
 describe('deleting a session', () => {
-  test('answers null, also when there is none', async () => {
+  test('answers null, even if there is none', async () => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);
     expect(await send('DELETE', `${SESSIONS}/s`)).toMatchObject({ status: 200, json: null });
@@ -110,7 +110,7 @@ describe('deleting a session', () => {
 
 describe('a name in the path', () => {
   test.each(['a b', 'ä/ö', '日本', '%', '%2F', '..%2f', 'a?b#c', "o'neil", '__proto__', 'constructor', '👩‍🚀'])(
-    '%j is the name that was meant',
+    '%j is decoded once',
     async (name) => {
       const { send } = setUp();
       const path = `/apps/app/users/${encodeURIComponent(name)}/sessions/${encodeURIComponent(name)}`;
@@ -129,12 +129,12 @@ describe('a name in the path', () => {
     expect([status, json['code']]).toEqual([400, 'INVALID_REQUEST']);
   });
 
-  test('that an address would take for a step up is refused in a body', async () => {
+  test('of dots is refused in a body', async () => {
     expect((await setUp().send('POST', SESSIONS, { sessionId: '..' })).status).toBe(400);
   });
 });
 
-test('a method that an address does not take is refused with those it takes', async () => {
+test('an unsupported method is refused with the supported ones', async () => {
   const { status, headers, json } = await setUp().send('PUT', `${SESSIONS}/s`);
   expect([status, headers.get('allow'), json['code']]).toEqual([
     405,
@@ -143,7 +143,7 @@ test('a method that an address does not take is refused with those it takes', as
   ]);
 });
 
-test('an address that does not exist says so', async () => {
+test('an unknown path is a 404', async () => {
   const { status, json } = await setUp().send('GET', '/nope');
   expect([status, json]).toEqual([
     404,

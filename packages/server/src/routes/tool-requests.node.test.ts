@@ -37,7 +37,7 @@ afterEach(async () => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
 });
 
-test('several confirmations are answered in any order across requests: one confirmed, one rejected, one too late', async () => {
+test('several confirmations are answered in any order: one confirmed, one rejected, one expired', async () => {
   const { post, paid, platform } = await setUp({ steps: [payments(1, 2, 3), 'Done.'] });
   const [one, two, three] = asked((await post([{ text: 'pay' }])).events);
   const third = await post([confirm(three, true)]);
@@ -51,7 +51,7 @@ test('several confirmations are answered in any order across requests: one confi
   expect(paid).toEqual([3]);
 });
 
-test('an answer to nothing, and a second answer, are a 400 and write nothing', async () => {
+test('an answer without a request, and a second answer, are a 400 and write nothing', async () => {
   const { post, get, paid } = await setUp({ steps: [payments(1), 'Done.'] });
   const [one] = asked((await post([{ text: 'pay' }])).events);
   await post([confirm(one, true)]);
@@ -72,7 +72,7 @@ test('two requests that confirm the same call at the same time run it once', asy
   expect(paid).toEqual([1]);
 });
 
-test('chunks of a streaming tool are frames of their own, and the session has none of them', async () => {
+test('chunks of a streaming tool are frames and are not stored', async () => {
   const { post, get } = await setUp({ steps: [{ calls: [{ id: 'c1', name: 'watch' }] }, 'Done.'] });
   const { events } = await post([{ text: 'go' }]);
   const tools = events.filter((event) => getFunctionResponses(event).length > 0);
@@ -85,7 +85,7 @@ test('chunks of a streaming tool are frames of their own, and the session has no
   expect(await get(SESSION)).not.toContain('output');
 });
 
-test('a secret is in nothing that the server stores, sends or writes', async () => {
+test('a secret is in nothing that the server stores, sends or logs', async () => {
   const written: string[] = [];
   const note = (...said: unknown[]): true => {
     written.push(said.map(String).join(' '));
@@ -127,7 +127,7 @@ test('a secret is in nothing that the server stores, sends or writes', async () 
   expect(written.join()).not.toContain(SECRET);
 });
 
-test('paused calls and what was answered survive restarts on SQLite, and each goes on with its answer', async () => {
+test('paused calls and answers survive restarts on SQLite, and each call continues with its answer', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tool-requests-'));
   folders.push(folder);
   const keys = [createEncryptionKey()];

@@ -85,7 +85,7 @@ const USER_LIMIT = { status: 429, code: 'USER_LIMIT', retryAfter: '1' };
 const SERVER_BUSY = { status: 503, code: 'SERVER_BUSY', retryAfter: '1' };
 
 describe('runs in flight', () => {
-  test('of one user are bounded, and those of others are not affected', async () => {
+  test('of one user are limited, and those of others are not affected', async () => {
     const gates = [new Gate(), new Gate()];
     const { run } = setUp([...gates.map((gate) => ({ gate, text: 'late' })), 'bob', 'again'], { maxRunsPerUser: 2 });
     const running = [run('ann', 's0'), run('ann', 's1')];
@@ -97,7 +97,7 @@ describe('runs in flight', () => {
     expect(await run('ann', 's2')).toEqual(DONE);
   });
 
-  test('count for the user in the body where nobody is asked', async () => {
+  test('without authenticate count for the user in the body', async () => {
     const gate = new Gate();
     const { run } = setUp([{ gate, text: 'late' }, 'bob'], { maxRunsPerUser: 1, isOpen: true });
     const running = run('ann', 's0');
@@ -108,7 +108,7 @@ describe('runs in flight', () => {
     expect(await running).toEqual(DONE);
   });
 
-  test('count until the run ends, also when the client of its stream has its answer', async () => {
+  test('count until the run ends, even if the client has its answer', async () => {
     const gate = new Gate();
     const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([{ gate, text: 'late' }, 'next']) });
     const runner = new Runner({
@@ -132,7 +132,7 @@ describe('runs in flight', () => {
 });
 
 describe('requests that wait for a session', () => {
-  test('of one user are bounded: runs and changes of state alike', async () => {
+  test('of one user are limited: runs and state changes together', async () => {
     const gate = new Gate();
     const { run, patch } = setUp([{ gate, text: 'late' }, 'queued', 'bob', 'again'], { maxQueuedRequestsPerUser: 2 });
     const running = run('ann', 's');
@@ -148,7 +148,7 @@ describe('requests that wait for a session', () => {
     expect(await run('ann', 's')).toEqual(DONE);
   });
 
-  test('in total are bounded', async () => {
+  test('are limited in total', async () => {
     const gate = new Gate();
     const { run, patch } = setUp([{ gate, text: 'late' }, 'queued', 'again'], { maxQueuedRequests: 1 });
     const running = run('ann', 's');
@@ -160,7 +160,7 @@ describe('requests that wait for a session', () => {
     expect(await run('bob', 's')).toEqual(DONE);
   });
 
-  test('are not those that have their session', async () => {
+  test('exclude those that have their session', async () => {
     const gates = [new Gate(), new Gate()];
     const { run } = setUp(
       gates.map((gate) => ({ gate, text: 'late' })),
@@ -179,7 +179,7 @@ describe('requests that wait for a session', () => {
 describe('bytes of bodies in flight', () => {
   const limits = { maxBodyBytes: 80_000, maxBodyBytesInFlightPerUser: 100_000, maxBodyBytesInFlight: 170_000 };
 
-  test('of one user are bounded while they come, and those of others are not affected', async () => {
+  test('of one user are limited while they arrive, and those of others are not affected', async () => {
     const { send, run } = setUp(['one', 'bob', 'two'], limits);
     const slow = slowBody('ann', 's0', 60_000);
     const sent = send('ann', 'POST', '/run', slow.body);
@@ -192,7 +192,7 @@ describe('bytes of bodies in flight', () => {
     expect(await run('ann', 's1', 'x'.repeat(60_000))).toEqual(DONE);
   });
 
-  test('in total are bounded', async () => {
+  test('are limited in total', async () => {
     const { send, run } = setUp(['one', 'two', 'three'], limits);
     const bodies = ['ann', 'bob'].map((userId) => ({ userId, ...slowBody(userId, 's', 70_000) }));
     const sent = bodies.map(({ userId, body }) => send(userId, 'POST', '/run', body));
@@ -203,7 +203,7 @@ describe('bytes of bodies in flight', () => {
     expect(await run('eve', 's', 'x'.repeat(60_000))).toEqual(DONE);
   });
 
-  test('count for the user in the body where nobody is asked, once it was read', async () => {
+  test('without authenticate count for the user in the body once it was read', async () => {
     const gate = new Gate();
     const { run } = setUp([{ gate, text: 'late' }, 'bob', 'again'], { ...limits, isOpen: true });
     const running = run('ann', 's0', 'x'.repeat(60_000));
@@ -215,12 +215,12 @@ describe('bytes of bodies in flight', () => {
     expect(await run('ann', 's1', 'x'.repeat(60_000))).toEqual(DONE);
   });
 
-  test('a body that could never be read is too large, and is not worth trying again', async () => {
+  test('a body over the limit is refused as too large, not as busy', async () => {
     const { run } = setUp([], { maxBodyBytesInFlightPerUser: 1000 });
     expect(await run('ann', 's', 'x'.repeat(1000))).toEqual({ status: 413, code: 'BODY_TOO_LARGE', retryAfter: null });
   });
 
-  test('are given back however the request ends', async () => {
+  test('are released however the request ends', async () => {
     const { send, run } = setUp(['done'], limits);
     const refused = [
       ['POST', '/run', { appName: 'none', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } }],

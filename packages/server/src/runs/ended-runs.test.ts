@@ -83,7 +83,7 @@ for (const resumable of [false, true])
     },
   );
 
-test('a run that was cancelled is interrupted, after a restart too', async () => {
+test('a cancelled run has the state interrupted, after a restart too', async () => {
   const gate = new Gate();
   const first = await setUp([{ text: 'never', gate }], false);
   const path = await first.start();

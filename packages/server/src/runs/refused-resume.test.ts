@@ -47,7 +47,7 @@ test.each(['ann', 'bob'])('what is kept of a run stays when %s is refused to res
   expect(await read()).toEqual(before);
 });
 
-test('who waits for a session of their own keeps nobody from going on with a run of the same name', async () => {
+test('a request that waits for one session does not block the same run id in another', async () => {
   const { run, sessionService } = await setUp({ calls: [{ id: 'c', name: 'wait' }] }, 'done');
   const { id, text } = await run('ann', HI);
   expect((JSON.parse(text) as Event[]).at(-1)?.longRunningToolIds).toEqual(['c']);

@@ -78,7 +78,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
 const GOES_ON = ['retry: 2000', '- RUN_GOES_ON'];
 
 describe('a run of another process', () => {
-  test('is read as its host tells it', async () => {
+  test('is read as its host sends it', async () => {
     const { relay, read } = setUp();
     const told = readAll(await read());
     relay.tell(1, 'a', 'b');
@@ -87,7 +87,7 @@ describe('a run of another process', () => {
     expect(await told).toEqual(['1 a', '2 b', '3 c']);
   });
 
-  test('is followed once for several readers, from its oldest frame, and left with the last of them', async () => {
+  test('is mirrored once for several readers, from its oldest frame, until the last one leaves', async () => {
     const { relay, read } = setUp();
     relay.remote = { attempt: 1, gonePosition: 4e9, lastPosition: 9e9, end: undefined };
     const [one, other] = await Promise.all([read(4), read(8)]);
@@ -99,7 +99,7 @@ describe('a run of another process', () => {
   });
 
   test.each([0, 7])(
-    'is not found when it is lost and its session does not have it, also by a reader at %i',
+    'is not found if it is lost and not in its session, by a reader at %i',
     async (seq) => {
       const { relay, read } = setUp();
       const told = readAll(await read(seq));
@@ -109,7 +109,7 @@ describe('a run of another process', () => {
     },
   );
 
-  test.each([true, false])('ends with what is stored when it is lost and has ended (open: %j)', async (isOpen) => {
+  test.each([true, false])('ends with its stored outcome if its host is lost (open: %j)', async (isOpen) => {
     const { relay, read, sessionService } = setUp();
     await sessionService.createSession(KEY);
     const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
@@ -123,7 +123,7 @@ describe('a run of another process', () => {
     expect(await told).toEqual(isOpen ? ['1 a', ...GOES_ON] : ['1 a', '2 b']);
   });
 
-  test('lets readers go that would miss frames that its host does not keep any more', async () => {
+  test('disconnects readers that would miss frames its host no longer keeps', async () => {
     const { relay, read } = setUp();
     const told = readAll(await read());
     relay.tell(1, 'a');
@@ -132,14 +132,14 @@ describe('a run of another process', () => {
     expect((await told).at(-1)).toBe('- SLOW_READER');
   });
 
-  test('that ended is not followed when there is nothing behind what the reader has', async () => {
+  test('that completed is not mirrored for a reader that has all of it', async () => {
     const { relay, follow } = setUp();
     relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     expect([await follow(3), relay.asked]).toEqual([undefined, []]);
     await expect(follow(4)).rejects.toMatchObject({ code: 'RUN_EVENT_NOT_FOUND' });
   });
 
-  test('is read from its session behind its reported end if it was resumed since', async () => {
+  test('is read from its session after its reported end if it was resumed', async () => {
     const { relay, follow, sessionService } = setUp();
     relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
     await sessionService.createSession(KEY);
@@ -154,7 +154,7 @@ describe('a run of another process', () => {
   });
 
   test.each([false, true])(
-    'is told to be asked for again while its message is not stored (lost: %j)',
+    'tells its reader to retry while its message is not stored (lost: %j)',
     async (isLost) => {
       const { relay, read, sessionService } = setUp();
       await sessionService.createSession(KEY);
@@ -170,20 +170,20 @@ describe('a run of another process', () => {
     },
   );
 
-  test('is not left behind when it cannot be read', async () => {
+  test('is released if it cannot be read', async () => {
     const { relay, read } = setUp({ maxReadersPerRun: 0 });
     await expect(read()).rejects.toMatchObject({ code: 'TOO_MANY_READERS' });
     expect(relay.mirrors.size).toBe(0);
   });
 
-  test('is not found when no process has it', async () => {
+  test('is not found if no process has it', async () => {
     const { cancel, relay, read } = setUp();
     relay.remote = undefined;
     await expect(read()).rejects.toThrow(RunNotFoundError);
     await expect(cancel()).rejects.toThrow(RunNotFoundError);
   });
 
-  test('counts among what is kept while it is read', async () => {
+  test('counts towards kept memory while it is read', async () => {
     const { relay, play, read } = setUp({ maxKeptChars: 100 });
     const stream = await read();
     relay.tell(1, 'x'.repeat(200));
@@ -192,7 +192,7 @@ describe('a run of another process', () => {
     expect(play([new Gate()]).isEnded).toBe(false);
   });
 
-  test('is left when its server drains, and its readers are sent on', async () => {
+  test('is released when the server drains, and its readers are told to reconnect', async () => {
     const { hub, relay, read } = setUp();
     const told = readAll(await read());
     relay.tell(1, 'a');
@@ -202,8 +202,8 @@ describe('a run of another process', () => {
   });
 });
 
-describe('a run that another process took over', () => {
-  test('is read there by those who ask for it here', async () => {
+describe('a run taken over by another process', () => {
+  test('is read from that process', async () => {
     const { hub, relay, play, read } = setUp();
     const log = play([say('mine')], { invocationId: ID });
     await log.ended;
@@ -218,7 +218,7 @@ describe('a run that another process took over', () => {
 });
 
 describe('cancelling a run of another process', () => {
-  test('asks its host, and waits for its end', async () => {
+  test('notifies its host and waits for its end', async () => {
     const { cancel, relay, platform } = setUp();
     const cancelled = cancel();
     await platform.nextTimer();
@@ -228,7 +228,7 @@ describe('cancelling a run of another process', () => {
     expect([relay.mirrors.size, platform.pendingTimers]).toEqual([0, 0]);
   });
 
-  test('waits for answerAfterMs and no longer', async () => {
+  test('waits at most answerAfterMs', async () => {
     const { cancel, relay, platform } = setUp({ answerAfterMs: 700 });
     const cancelled = cancel();
     expect(await platform.nextTimer()).toBe(700);
@@ -237,7 +237,7 @@ describe('cancelling a run of another process', () => {
     expect(relay.mirrors.size).toBe(0);
   });
 
-  test('leaves one alone that has ended', async () => {
+  test('does not affect a completed run', async () => {
     const { cancel, relay } = setUp();
     relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     await cancel();
@@ -245,8 +245,8 @@ describe('cancelling a run of another process', () => {
   });
 });
 
-describe('what other processes ask for', () => {
-  test('ends a run of this process', async () => {
+describe('requests of other processes', () => {
+  test('end a run of this process', async () => {
     const { hub, relay, play } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
     void readAll(hub.readers.read(log));
@@ -256,7 +256,7 @@ describe('what other processes ask for', () => {
     expect([hub.find(KEY, 'e-here'), keptOf(log)]).toEqual([log, [expect.any(String)]]);
   });
 
-  test('forgets it with its session', async () => {
+  test('remove it with its session', async () => {
     const { hub, relay, play, platform } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
     relay.host?.stop('e-here', 'forget');
@@ -265,13 +265,13 @@ describe('what other processes ask for', () => {
     expect(hub.find(KEY, 'e-here')).toBeUndefined();
   });
 
-  test('is no error for a run that is not here', () => {
+  test('are ignored for an unknown run', () => {
     const { relay } = setUp();
     expect(() => relay.host?.stop('e-nope', 'forget')).not.toThrow();
   });
 });
 
-test('deleting a session here asks for the end of its runs everywhere', async () => {
+test('deleting a session ends its runs in all processes', async () => {
   const { hub, relay, play } = setUp();
   play([new Gate()], { invocationId: 'e-here' });
   await hub.forgetSession(KEY);

@@ -13,7 +13,7 @@ describe('a run', () => {
     expect(await readAll(hub.readers.read(play([say('one'), say('two')])))).toEqual(['1 one', '2 two']);
   });
 
-  test('gives its session back when the server cannot record what it says', async () => {
+  test('unlocks its session if its frames cannot be recorded', async () => {
     const { play, reported } = setUp();
     const log = play([say('one'), createEvent({ author: 'a', customMetadata: { size: 1n } })]);
     await log.ended;
@@ -21,7 +21,7 @@ describe('a run', () => {
     expect(reported).toEqual([log.failure]);
   });
 
-  test('continues when its reader goes away', async () => {
+  test('continues when its reader leaves', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
@@ -32,7 +32,7 @@ describe('a run', () => {
     expect(await readAll(hub.readers.read(log, 1e9))).toEqual(['2 two']);
   });
 
-  test('is read by several at once, each from its own position', async () => {
+  test('is read by several readers, each from its own position', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one', true), say('two', true), gate, say('three')]);
@@ -46,7 +46,7 @@ describe('a run', () => {
     expect(numbers.map(Number).every((number) => number > 0 && number < 1)).toBe(true);
   });
 
-  test('that fails says so in a last frame with a number of its own', async () => {
+  test('that fails has a numbered error frame at its end', async () => {
     const { hub, play, reported } = setUp();
     const failure = new AgentError('no');
     const log = play([say('one'), failure]);
@@ -54,7 +54,7 @@ describe('a run', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('that fails and stays open tells its readers that it goes on, without a number', async () => {
+  test('that fails and stays open ends with RUN_GOES_ON, without a number', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, new AgentError('no')], { isLeftOpen: true });
@@ -64,7 +64,7 @@ describe('a run', () => {
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
   });
 
-  test('that is cancelled tells the reason', async () => {
+  test('that is cancelled ends with the reason', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
@@ -74,14 +74,14 @@ describe('a run', () => {
     expect(log.failure?.message).toBe('the run was cancelled');
   });
 
-  test('that fails before its first event, unheard of, is not kept', async () => {
+  test('that fails before its first event without readers is not kept', async () => {
     const { hub, play } = setUp();
     const log = play([new AgentError('no')]);
     await log.ended;
     expect(hub.find(KEY, log.invocationId)).toBeUndefined();
   });
 
-  test('keeps events that only record where an agent is out of its log', async () => {
+  test('leaves events that only record agent state out of its log', async () => {
     const { hub, play } = setUp();
     const agentState = createEvent({
       id: 'state',
@@ -98,8 +98,8 @@ describe('a run', () => {
   });
 });
 
-describe('a run that is resumed unasked', () => {
-  test('is found when it has its session, and is not started twice', async () => {
+describe('a run resumed by the server', () => {
+  test('is found once it has its session, and is not started twice', async () => {
     const { hub, play } = setUp();
     const [taken, said] = [new Gate(), new Gate()];
     const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-left', isUnasked: true, taken });
@@ -113,7 +113,7 @@ describe('a run that is resumed unasked', () => {
     expect(hub.find(KEY, 'e-left')).toBe(log);
   });
 
-  test('was never there when it does not get its session, and what is kept of it stays', async () => {
+  test('that does not get its session leaves the kept log unchanged', async () => {
     const { hub, play } = setUp();
     const before = play([say('before')], { invocationId: 'e-left' });
     await before.ended;
@@ -138,7 +138,7 @@ describe('a run that is resumed unasked', () => {
     expect([hub.inFlight, hub.find(KEY, 'e-left')]).toEqual([0, log]);
   });
 
-  test.each([true, false])('releases its events when it never had its session (unasked: %s)', async (isUnasked) => {
+  test.each([true, false])('releases its memory if it never had its session (resumed by the server: %s)', async (isUnasked) => {
     const long = say('x'.repeat(150));
     const { play } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
     const how = { invocationId: 'e-left', resumes: 'e-left' };
@@ -156,7 +156,7 @@ describe('a run that is resumed unasked', () => {
 });
 
 describe('the hub', () => {
-  test('refuses more runs than it takes, and takes one when one ended', async () => {
+  test('refuses runs over the limit until one has ended', async () => {
     const { hub, play } = setUp({ maxRuns: 1 });
     const gate = new Gate();
     const log = play([gate]);
@@ -167,7 +167,7 @@ describe('the hub', () => {
     expect(hub.inFlight).toBe(0);
   });
 
-  test('refuses runs while those in flight fill what is kept', async () => {
+  test('refuses runs while active ones fill the memory limit', async () => {
     const { play } = setUp({ maxKeptChars: 100 });
     const gate = new Gate();
     play([say('a text that is long enough to fill everything that is kept here, and more'), gate]);
@@ -175,14 +175,14 @@ describe('the hub', () => {
     expect(() => play([])).toThrow(ServerBusyError);
   });
 
-  test('refuses more readers of one run than it serves', () => {
+  test('limits the readers of one run', () => {
     const { hub, play } = setUp({ maxReadersPerRun: 1 });
     const log = play([new Gate()]);
     hub.readers.read(log);
     expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
   });
 
-  test('lets readers go that take nothing when others want their place, and none that reads', async () => {
+  test('disconnects stalled readers when others need their place, and no active one', async () => {
     const { hub, play, platform } = setUp({ maxReadersPerRun: 3 });
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
@@ -210,7 +210,7 @@ describe('the hub', () => {
     ]);
   });
 
-  test('bounds the connections of one user, and lets those go that take nothing', async () => {
+  test('limits the connections of one user, and disconnects stalled ones', async () => {
     const { hub, play, platform } = setUp({ maxReadersPerUser: 2 });
     const gate = new Gate();
     const log = play([say('one'), gate]);
@@ -232,7 +232,7 @@ describe('the hub', () => {
     expect(await lives).toEqual(['1 one', SSE_HEARTBEAT.trim()]);
   });
 
-  test('keeps a finished run for a time', async () => {
+  test('keeps a completed run for keepMs', async () => {
     const { hub, play, platform } = setUp({ keepRunsMs: 1000 });
     const log = play([say('one')]);
     await log.ended;
@@ -243,7 +243,7 @@ describe('the hub', () => {
     expect(platform.pendingTimers).toBe(0);
   });
 
-  test('keeps so many finished runs, and the oldest goes first', async () => {
+  test('limits the number of kept runs, and removes the oldest first', async () => {
     const { hub, play } = setUp({ maxKeptRuns: 2 });
     const logs = [];
     for (const text of ['one', 'two', 'three']) {
@@ -254,7 +254,7 @@ describe('the hub', () => {
     expect(logs.map((log) => hub.find(KEY, log.invocationId) === log)).toEqual([false, true, true]);
   });
 
-  test('gives finished runs a quarter of the memory', async () => {
+  test('gives completed runs a quarter of the memory', async () => {
     const { hub, play } = setUp({ maxKeptChars: 4 * 250 });
     const first = play([say('one')]);
     await first.ended;
@@ -272,7 +272,7 @@ describe('the hub', () => {
     expect(hub.find(key, play([new Gate()]).invocationId)).toBeUndefined();
   });
 
-  test('ends and forgets the runs of a session that is deleted, and no others', async () => {
+  test('ends and forgets only the runs of a deleted session', async () => {
     const { hub, play } = setUp();
     const finished = play([say('one')]);
     await finished.ended;
@@ -283,7 +283,7 @@ describe('the hub', () => {
     for (const { invocationId } of [finished, running]) expect(hub.find(KEY, invocationId)).toBeUndefined();
   });
 
-  test('lets everything else have its turn while an agent never waits', async () => {
+  test('yields to other work while an agent never waits', async () => {
     const { play, platform } = setUp();
     const log = play([say('x'.repeat(20_000)), say('x'.repeat(600_000))]);
     await platform.nextTimer();
@@ -295,14 +295,14 @@ describe('the hub', () => {
 });
 
 describe('draining', () => {
-  test('starts no run any more', async () => {
+  test('starts no further run', async () => {
     const { hub, play } = setUp();
     await hub.drain(1000);
     expect(hub.isDraining).toBe(true);
     expect(() => play([])).toThrow(ShuttingDownError);
   });
 
-  test('lets a run finish in the first half of the time, and asks its readers to come again', async () => {
+  test('lets a run finish in the first half of the time, and tells its readers to reconnect', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);
@@ -314,7 +314,7 @@ describe('draining', () => {
     expect(log.failure).toBeUndefined();
   });
 
-  test('asks readers that come while it lasts to come again too', async () => {
+  test('tells readers that arrive during it to reconnect', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);
@@ -339,7 +339,7 @@ describe('draining', () => {
     expect(keptOf(log)).toEqual([expect.stringMatching(/ chunk$/), '1 committed', expect.any(String)]);
   });
 
-  test('stops a run that never commits when the time is over', async () => {
+  test('aborts a run that never commits at the end of the time', async () => {
     const { hub, play, platform } = setUp();
     const log = play([new Gate()]);
     const drained = hub.drain(1000);
@@ -348,7 +348,7 @@ describe('draining', () => {
     expect(log.failure).toMatchObject({ code: 'RUN_ABORTED', cause: expect.any(ShuttingDownError) });
   });
 
-  test('leaves a run to itself that does not even end then', async () => {
+  test('abandons a run that ignores the abort', async () => {
     const { hub, play, platform } = setUp();
     const log = play([new Promise<never>(() => undefined)]);
     const drained = hub.drain(1000);

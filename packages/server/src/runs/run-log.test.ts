@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { chunkPosition, eventPosition, formatPosition, parsePosition, seqOf } from './run-log.ts';
 
 describe('positions', () => {
-  test('grow from stored event to stored event, and from attempt to attempt between them', () => {
+  test('grow with stored events, and with attempts between them', () => {
     const positions = [
       eventPosition(0),
       chunkPosition(0, 1, 1),
@@ -20,7 +20,7 @@ describe('positions', () => {
     expect(positions.map(seqOf)).toEqual([0, 0, 0, 0, 0, 1, 1, 7_999_999, 7_999_999]);
   });
 
-  test('are read back from their text exactly, and the text is that of the number', () => {
+  test('are parsed exactly from their text', () => {
     for (const seq of [0, 1, 9, 123_456, 7_999_999]) {
       for (const position of [eventPosition(seq), chunkPosition(seq, 1, 1), chunkPosition(seq, 998, 123_450)]) {
         const text = formatPosition(position);
@@ -36,14 +36,14 @@ describe('positions', () => {
   });
 
   test.each(['', 'x', '-1', '1e3', '1.', '.5', '1,1', '12345678', '1.0000000001', ' 1'])(
-    'are not read from %j',
+    'refuse the text %j',
     (text) => {
       expect(() => parsePosition('Last-Event-ID', text)).toThrow(InvalidRequestError);
     },
   );
 });
 
-test('the number of a frame of a run that has not begun is written without an exponent, and read again', () => {
+test('the position before the first stored event is written without an exponent', () => {
   const position = chunkPosition(0, 0, 1);
   expect(formatPosition(position)).toBe('0.001000001');
   expect(parsePosition('id', formatPosition(position))).toBe(position);

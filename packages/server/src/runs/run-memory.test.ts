@@ -6,7 +6,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
-test('runs that are kept to be read keep no process alive', async () => {
+test('kept runs do not keep the process alive', async () => {
   const waited: number[] = [];
   const platform: typeof systemPlatform = {
     ...systemPlatform,

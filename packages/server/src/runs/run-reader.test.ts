@@ -2,8 +2,8 @@ import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
-describe('the writes of a reader', () => {
-  test('are one for the first event, and one for all that follow in the same tick', async () => {
+describe('writes to a reader', () => {
+  test('are one for the first event and one for all others of the same tick', async () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('one'), say('two'), say('three'), end]);
@@ -18,7 +18,7 @@ describe('the writes of a reader', () => {
     expect(decoder.decode((await second).value)).toMatch(/^id: 2\n.*\n\nid: 3\n.*\n\n$/);
   });
 
-  test('are comments while the run is silent', async () => {
+  test('are heartbeat comments while the run yields nothing', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 15_000 });
     const end = new Gate();
     const run = play([say('one'), end]);
@@ -30,7 +30,7 @@ describe('the writes of a reader', () => {
     expect(new TextDecoder().decode((await beat).value)).toBe(': heartbeat\n\n');
   });
 
-  test('end with an error as the last frame when nobody takes them', async () => {
+  test('end with an error frame if the client does not read', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const run = play([say('one'), new Gate()]);
     const stream = hub.readers.read(run);
@@ -40,8 +40,8 @@ describe('the writes of a reader', () => {
   });
 });
 
-describe('a connection that is cancelled', () => {
-  test('gets nothing from the write that was gathering events', async () => {
+describe('a cancelled connection', () => {
+  test('gets nothing from a pending write', async () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([say('one'), gate, say('two'), end]);
@@ -56,7 +56,7 @@ describe('a connection that is cancelled', () => {
     expect(run.readers.size).toBe(0);
   });
 
-  test('gets no heartbeat, no word of a drain and no end', async () => {
+  test('gets no heartbeat, no drain frame and no end', async () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const end = new Gate();
     const run = play([end]);
@@ -77,10 +77,10 @@ describe('a connection that is cancelled', () => {
   });
 });
 
-describe('a reader that gets stored events first', () => {
+describe('a reader that starts with stored events', () => {
   const frame = (position: number, text: string) => ({ position: position * 1e9, json: JSON.stringify(say(text)) });
 
-  test('continues with the log behind them', async () => {
+  test('continues with the log after them', async () => {
     const { hub, play } = setUp();
     const run = play([say('four'), say('five')], { beginSeq: 3 });
     async function* pages() {
@@ -95,7 +95,7 @@ describe('a reader that gets stored events first', () => {
     ]);
   });
 
-  test('ends with an error that is reported when these cannot be read, and the run continues', async () => {
+  test('ends with a reported error if they cannot be read, and the run continues', async () => {
     const { hub, play, reported } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('two'), end]);
@@ -114,10 +114,10 @@ describe('a reader that gets stored events first', () => {
   });
 });
 
-describe('an event that is larger than all that is kept', () => {
+describe('an event larger than the memory limit', () => {
   const huge = say('y'.repeat(1000), true);
 
-  test('reaches who reads, also when something small comes behind it at once', async () => {
+  test('reaches active readers, even with a small event directly after it', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), huge, say('two')]);
     const stream = hub.readers.read(run);
@@ -125,7 +125,7 @@ describe('an event that is larger than all that is kept', () => {
     expect((await readAll(stream)).map((frame) => frame.split(' ')[1]?.slice(0, 3))).toEqual(['one', 'yyy', 'two']);
   });
 
-  test('is kept with so much besides, and no second one', async () => {
+  test('is kept alone of its size', async () => {
     const { play } = setUp({ maxRunChars: 300 });
     const run = play([huge, say('two'), huge, say('four')]);
     await run.ended;
@@ -133,8 +133,8 @@ describe('an event that is larger than all that is kept', () => {
   });
 });
 
-describe('a reader that is slower than what is kept', () => {
-  test('is not told that a run goes on which has ended', async () => {
+describe('a reader that falls behind the kept frames', () => {
+  test('of a completed run does not get RUN_GOES_ON', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const run = play([say('one'), say('two'), say('three'), say('four')]);
     const stream = hub.readers.read(run);
@@ -143,7 +143,7 @@ describe('a reader that is slower than what is kept', () => {
     expect([shorten(told), told.includes('goes on')]).toEqual(['- SLOW_READER', false]);
   });
 
-  test('is let go with a reason, and the run goes on', async () => {
+  test('is disconnected with a reason, and the run continues', async () => {
     const { hub, play } = setUp({ maxRunChars: 300 });
     const gate = new Gate();
     const run = play([say('one'), say('two'), say('three'), say('four'), gate, say('five')]);

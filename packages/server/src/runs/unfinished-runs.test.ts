@@ -28,8 +28,8 @@ const partsOf = (events: readonly Event[]) =>
 
 const errorCodesOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
 
-describe('a server that starts', () => {
-  test('resumes a run that its process left, and its stream can be read from its begin', async () => {
+describe('a starting server', () => {
+  test('resumes an unfinished run, and its stream can be read from the start', async () => {
     const { leave, serve, ran, eventsOf, open, reported } = setUp();
     const run = await leave('s');
     const server = serve(['done']);
@@ -49,7 +49,7 @@ describe('a server that starts', () => {
     expect(errorCodesOf(events)).toEqual(['LLM_CALL_LIMIT']);
   });
 
-  test('gives its reader what is stored behind the number that it has, under the numbers that it had', async () => {
+  test("yields stored events after the reader's number with unchanged numbers", async () => {
     const { leave, serve } = setUp();
     const run = await leave('s');
     const server = serve(['done']);
@@ -65,7 +65,7 @@ describe('a server that starts', () => {
     expect((await follow(server, run, '9')).status).toBe(404);
   });
 
-  test('waits for the lease of a process that died', async () => {
+  test('waits for the lease of a dead process', async () => {
     const { leave, serve, platform, eventsOf, open } = setUp();
     const run = await leave('s', 'dies');
     const server = serve(['done'], { limits: { unfinishedRunsEveryMs: 60_000 } });
@@ -108,7 +108,7 @@ describe('a server that starts', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('leaves a run alone that is under way elsewhere', async () => {
+  test('does not touch a run that is active elsewhere', async () => {
     const { leave, serve, eventsOf, open } = setUp();
     await leave('s', 'dies');
     const before = await eventsOf('s');
@@ -118,7 +118,7 @@ describe('a server that starts', () => {
     expect(await eventsOf('s')).toEqual(before);
   });
 
-  test('gives up a run whose process ended at each attempt, and says so', async () => {
+  test('gives up a run whose process died at each attempt, with an error event', async () => {
     const { leave, serve, serveAndDie, ran, eventsOf, open, platform } = setUp();
     const run = await leave('s', 'dies');
     for (const _attempt of [2, 3]) {
@@ -138,7 +138,7 @@ describe('a server that starts', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('closes runs that were left, where it is to', async () => {
+  test('closes unfinished runs with onUnfinishedRuns close', async () => {
     const { leave, serve, eventsOf, open } = setUp();
     await leave('a');
     await leave('b');
@@ -147,7 +147,7 @@ describe('a server that starts', () => {
     for (const id of ['a', 'b']) expect(errorCodesOf(await eventsOf(id))).toEqual(['RUN_ABANDONED']);
   });
 
-  test('leaves them, where it is to', async () => {
+  test('leaves unfinished runs with onUnfinishedRuns leave', async () => {
     const { leave, serve, open, platform } = setUp();
     await leave('s');
     const server = serve([], { onUnfinishedRuns: 'leave' });
@@ -157,7 +157,7 @@ describe('a server that starts', () => {
   });
 
   test.each([0, 60_000])(
-    'resumes so many at once and no more, and the others as these end; every %i ms',
+    'resumes a limited number at a time, polling every %i ms',
     async (ms) => {
       const { leave, serve, open } = setUp();
       const runs = [await leave('a'), await leave('b'), await leave('c')];
@@ -179,7 +179,7 @@ describe('a server that starts', () => {
     },
   );
 
-  test('does not go on with a run that another server goes on with', async () => {
+  test('does not resume a run that another server resumed', async () => {
     const { leave, serve, open, ran, reported } = setUp();
     const run = await leave('s');
     const gate = new Gate();
@@ -207,7 +207,7 @@ describe('a server that starts', () => {
     expect(await server.takeUpUnfinishedRuns()).toBeUndefined();
   });
 
-  test('closes a run of an agent that is not there any more', async () => {
+  test('closes a run of a removed agent', async () => {
     const { leave, runnerOf, serve, eventsOf, open } = setUp();
     await leave('s');
     serve([], { runners: [runnerOf([], undefined, 'other')] });
@@ -216,7 +216,7 @@ describe('a server that starts', () => {
     await vi.waitFor(async () => expect(await open()).toEqual([]));
   });
 
-  test('leaves the runs that it resumed to the next one when it is shut down', async () => {
+  test('leaves its resumed runs to the next server when it shuts down', async () => {
     const { leave, serve, open, platform } = setUp();
     const run = await leave('s');
     const gate = new Gate();
@@ -252,7 +252,7 @@ describe('a server that starts', () => {
     expect(reported).toEqual([]);
   });
 
-  test('tells who waits for the session to try again: nothing of the run is stored', async () => {
+  test('tells requests that wait for the session to try again, as nothing is stored', async () => {
     const { sessions, serve, runnerOf, platform } = setUp();
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const gate = new Gate();
@@ -272,7 +272,7 @@ describe('a server that starts', () => {
     expect(await (await second).json()).toMatchObject({ code: 'SHUTTING_DOWN' });
   });
 
-  test('tells once of a storage that fails, and goes on looking', async () => {
+  test('reports a storage failure once, and keeps polling', async () => {
     const { leave, sessions, serve, platform, reported, open } = setUp();
     await leave('s');
     const failing = vi.spyOn(sessions, 'listOpenRuns').mockRejectedValue(new TypeError('no disk'));
@@ -287,14 +287,14 @@ describe('a server that starts', () => {
   });
 });
 
-describe('a message to a session with a run that was left', () => {
+describe('a message to a session with an unfinished run', () => {
   const say = (sessionId: string, more: object = {}): Request => {
     const newMessage = { parts: [{ text: 'next' }] };
     const body = JSON.stringify({ appName: 'app', userId: 'ann', sessionId, newMessage, ...more });
     return new Request('http://localhost/run', { method: 'POST', body });
   };
 
-  test('waits until that run was taken up here, where it can be followed, and is over', async () => {
+  test('waits until that run is resumed here and completed', async () => {
     const { leave, serve, eventsOf, open } = setUp();
     const run = await leave('s');
     const gate = new Gate();
@@ -318,7 +318,7 @@ describe('a message to a session with a run that was left', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('has the name of its run from the beginning', async () => {
+  test('has the id of its run from the start', async () => {
     const { leave, serve } = setUp();
     await leave('s');
     const gate = new Gate();
@@ -334,7 +334,7 @@ describe('a message to a session with a run that was left', () => {
     expect(events.map(({ invocationId }) => invocationId)).toEqual([response.headers.get('Eventloom-Invocation-Id')]);
   });
 
-  test('comes behind the close of a run that cannot be resumed', async () => {
+  test('is stored after the close of a run that is not resumable', async () => {
     const { leave, serve, runnerOf, eventsOf, open } = setUp();
     await leave('s');
     const limits = { unfinishedRunsEveryMs: 0 };
@@ -345,7 +345,7 @@ describe('a message to a session with a run that was left', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is not stored when the server shuts down meanwhile, and the client may send it again', async () => {
+  test('is not stored if the server shuts down first, and may be sent again', async () => {
     const { leave, serve, eventsOf, open, platform } = setUp();
     await leave('s');
     const gate = new Gate();

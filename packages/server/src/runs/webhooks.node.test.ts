@@ -98,7 +98,7 @@ async function endOf({ server, platform }: Awaited<ReturnType<typeof setUp>>): P
   await drained;
 }
 
-test('the end of a run is told in a message that is signed as Standard Webhooks says', async () => {
+test('the end of a run is sent as a webhook signed per Standard Webhooks', async () => {
   const receiver = await startReceiver(withStatus());
   const { begin } = await setUp(['done'], [receiver.origin]);
   const begun = await begin({ url: `${receiver.origin}/ends?of=runs` });
@@ -116,7 +116,7 @@ test('the end of a run is told in a message that is signed as Standard Webhooks 
   expect(headers['webhook-id']).toMatch(/^msg_/);
 });
 
-test('the message of a failed run has its code, and that of a waiting run its calls', async () => {
+test('the webhook of a failed run has its code, and that of a waiting run its calls', async () => {
   const receiver = await startReceiver(withStatus());
   const steps = [{ error: new TypeError('no') }, { calls: [{ name: 'order' }] }];
   const { begin } = await setUp(steps, [receiver.origin]);
@@ -129,7 +129,7 @@ test('the message of a failed run has its code, and that of a waiting run its ca
   expect(waiting).toMatchObject({ type: 'run.waiting', data: { waitingFor: [expect.any(String)] } });
 });
 
-test('a message that was not taken is sent again, later each time, under the same id', async () => {
+test('a refused webhook is sent again with growing delays and the same id', async () => {
   const receiver = await startReceiver(withStatus(500, 404, 204));
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: receiver.origin });
@@ -141,7 +141,7 @@ test('a message that was not taken is sent again, later each time, under the sam
   expect(errors).toEqual([]);
 });
 
-test('a receiver that never takes a message is asked six times, and then it is reported', async () => {
+test('a webhook is given up after six attempts and reported', async () => {
   const receiver = await startReceiver(withStatus(...Array.from({ length: 20 }, () => 503)));
   const { begin, platform, errors } = await setUp(['done'], [receiver.origin]);
   await begin({ url: `${receiver.origin}/secret-path` });
@@ -151,7 +151,7 @@ test('a receiver that never takes a message is asked six times, and then it is r
   expect(String(errors[0])).toContain(`${receiver.origin}: it answered 503`);
 });
 
-test('a receiver that says 410 is not asked again', async () => {
+test('a webhook answered with 410 is not sent again', async () => {
   const receiver = await startReceiver(withStatus(410));
   const { begin, platform, errors } = await setUp(['one', 'two', 'three'], [receiver.origin]);
   // Two more messages, the second after the time of another attempt: what the first one leads to has happened by then.
@@ -175,7 +175,7 @@ test('a redirect is not followed', async () => {
   expect(inner.messages).toEqual([]);
 });
 
-test('a message that one process could not deliver is delivered by the next one, under the same id', async () => {
+test('a webhook that one process could not deliver is delivered by the next with the same id', async () => {
   const receiver = await startReceiver(withStatus(500));
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
@@ -188,7 +188,7 @@ test('a message that one process could not deliver is delivered by the next one,
   await vi.waitUntil(async () => (await pendingOf(first.sessionService)).length === 0);
 });
 
-test('an attempt whose process ended before it knew what came of it is made again', async () => {
+test('an attempt whose process died before its answer is repeated', async () => {
   const hanging = Promise.withResolvers<ServerResponse>();
   const receiver = await startReceiver((response, index) => (index === 0 ? hanging.resolve(response) : response.end()));
   const first = await setUp(['done'], [receiver.origin]);
@@ -200,7 +200,7 @@ test('an attempt whose process ended before it knew what came of it is made agai
   expect(new Set(receiver.messages.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
-test('of several processes with one store, one makes an attempt', async () => {
+test('one of several processes makes each attempt', async () => {
   const receiver = await startReceiver(withStatus(500, 500, 200));
   const first = await setUp(['done'], [receiver.origin]);
   const others = await Promise.all(
@@ -216,7 +216,7 @@ test('of several processes with one store, one makes an attempt', async () => {
   expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
 });
 
-test('a request that is sent again during its run gets one webhook message', async () => {
+test('a repeated request causes one webhook', async () => {
   const gate = new Gate();
   const receiver = await startReceiver(withStatus());
   const { begin, sessionService, platform } = await setUp([{ gate, text: 'done' }], [receiver.origin]);
@@ -233,7 +233,7 @@ test('a request that is sent again during its run gets one webhook message', asy
   expect(receiver.messages).toHaveLength(1);
 });
 
-test('a message to an origin that is not listed any more is not sent', async () => {
+test('a webhook to an origin that is no longer listed is not sent', async () => {
   const receiver = await startReceiver(withStatus(500));
   const first = await setUp(['done'], [receiver.origin]);
   await first.begin({ url: receiver.origin });
@@ -248,7 +248,7 @@ test('a message to an origin that is not listed any more is not sent', async () 
   expect(receiver.messages).toHaveLength(1);
 });
 
-test('the end of the server waits for a message that is under way', async () => {
+test('shutdown waits for a webhook in flight', async () => {
   const gate = new Gate();
   const answered = Promise.withResolvers<ServerResponse>();
   const receiver = await startReceiver((response) => answered.resolve(response));
@@ -295,13 +295,13 @@ test.each([
   expect(await sessionService.getSession(sessionKey)).toEqual(before);
 });
 
-test('a server without webhooks refuses a request for one', async () => {
+test('a server without webhooks refuses a request with one', async () => {
   const { begin } = await setUp(['done'], undefined);
   const response = await begin({ url: 'https://hooks.example/' });
   expect([response.status, await response.json()]).toMatchObject([400, { code: 'INVALID_REQUEST' }]);
 });
 
-test('a user has a bounded number of messages that are not delivered', async () => {
+test('the number of undelivered webhooks per user is limited', async () => {
   const receiver = await startReceiver(() => undefined);
   const { begin } = await setUp(
     Array.from({ length: 60 }, () => 'done'),

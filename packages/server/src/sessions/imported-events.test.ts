@@ -111,7 +111,7 @@ const GRAPH = [
   checkpoint('order', '1-0', { output: ARGS, next: ['send'] }),
 ];
 
-describe.each([true, false])('with a runner whose runs can be resumed: %s', (resumable) => {
+describe.each([true, false])('with a resumable runner: %s', (resumable) => {
   test.each([
     ['a call without its response', [said([call('c', 'send')])]],
     ['such a call in a run that says that it can be resumed', [begin(), said([call('c', 'send')])]],
@@ -139,14 +139,14 @@ describe.each([true, false])('with a runner whose runs can be resumed: %s', (res
     expect(paid).toEqual([]);
   });
 
-  test('a graph in the midst of its steps is refused', async () => {
+  test('a graph in mid-step is refused', async () => {
     const { create, run, paid } = open(resumable);
     expect((await create(GRAPH, 'graphs')).status).toBe(403);
     expect((await run({ invocationId: 'e-x' }, 'graphs')).status).toBe(404);
     expect(paid).toEqual([]);
   });
 
-  test('no rewind opens what was closed again: not a graph, not a run, not a question', async () => {
+  test('a rewind reopens no graph, run or request', async () => {
     const { create, run, rewind, answer, paid, sessionService } = open(resumable, { steps: ['done', 'done'] });
     const between = said([{ text: 'x' }], { invocationId: 'e-y' });
     expect((await create([...GRAPH, between, end()], 'graphs')).status).toBe(200);
@@ -169,7 +169,7 @@ describe.each([true, false])('with a runner whose runs can be resumed: %s', (res
     expect(paid).toEqual([]);
   });
 
-  test('a session that was exported with all closed is taken as it was, and goes on', async () => {
+  test('an exported session without open runs is imported unchanged and continues', async () => {
     const steps = [{ calls: [{ id: 'c', name: 'pay', args: { to: 'shop' } }] }, 'paid', 'and now?'];
     const { create, run, answer, paid, sessionService } = open(resumable, { steps });
     await create([]);
@@ -187,7 +187,7 @@ describe.each([true, false])('with a runner whose runs can be resumed: %s', (res
   });
 });
 
-test('where imported events are trusted, a run that was left goes on with the calls in it', async () => {
+test('with trusted imports an unfinished run continues with its calls', async () => {
   const { create, run, answer, paid } = open(true, { steps: ['done', 'done'], trustImportedEvents: true });
   expect((await create(GRAPH, 'graphs')).status).toBe(200);
   expect((await run({ invocationId: 'e-x' }, 'graphs')).status).toBe(200);

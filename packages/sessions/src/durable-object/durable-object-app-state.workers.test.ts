@@ -14,7 +14,7 @@ function inObject(work: (service: DurableObjectSessionService, app: DurableObjec
   );
 }
 
-test('what is written waits until it is settled, the newest value of each key', () =>
+test('a write is pending until it is settled, with the newest value of each key', () =>
   inObject(async (service, app) => {
     await service.createSession({ ...KEY, state: { 'app:a': 1, 'app:b': 2, own: 3 } });
     await service.createSession({ ...KEY, state: { 'app:a': 4 } });
@@ -28,7 +28,7 @@ test('what is written waits until it is settled, the newest value of each key', 
     expect(app.pendingApps()).toEqual([{ appName: 'app', sinceMs: pending[1]?.writtenMs }]);
   }));
 
-test('what others wrote is taken in and not sent back, and what waits here is not overwritten', () =>
+test('writes of others are applied and not sent back, and do not overwrite pending ones', () =>
   inObject(async (service, app) => {
     await service.createSession({ ...KEY, sessionId: 's', state: { 'app:mine': 1 } });
     app.apply('app', 7, [
@@ -41,7 +41,7 @@ test('what others wrote is taken in and not sent back, and what waits here is no
     expect(app.version('app')).toBe(7);
   }));
 
-test('a removal waits as well, also of a key that the copy does not have', () =>
+test('a removal is pending too, even of a key that the copy lacks', () =>
   inObject(async (service, app) => {
     const session = await service.createSession({ ...KEY, state: { 'app:mine': 1 } });
     app.settle('app', app.pending('app', 1000).at(-1)?.seq ?? 0);
@@ -54,7 +54,7 @@ test('a removal waits as well, also of a key that the copy does not have', () =>
     expect((await service.getSession({ ...KEY, sessionId: session.id }))?.state).toEqual({});
   }));
 
-test('so much is given at once as fits, and always something', () =>
+test('a delivery has as many changes as fit, and at least one', () =>
   inObject(async (service, app) => {
     const large = 'x'.repeat(600_000);
     await service.createSession({ ...KEY, state: { 'app:a': large, 'app:b': large, 'app:c': large } });

@@ -38,7 +38,7 @@ function rowCounts({ sql }: DurableObjectStorage): Record<string, number> {
   );
 }
 
-test('an object that was evicted has everything: events, state, lease, ledger', async () => {
+test('an evicted object keeps events, state, lease and ledger', async () => {
   const stub = newObject();
   const call = {
     invocationId: 'e-1',
@@ -64,7 +64,7 @@ test('an object that was evicted has everything: events, state, lease, ledger', 
   });
 });
 
-test('deleting a session leaves no row of it behind', () =>
+test('deleting a session deletes all its rows', () =>
   inObject(newObject(), async (service, storage) => {
     const before = rowCounts(storage);
     expect(Object.keys(before).length).toBeGreaterThan(5);
@@ -77,7 +77,7 @@ test('deleting a session leaves no row of it behind', () =>
     expect(rowCounts(storage)).toEqual(before);
   }));
 
-test('an object of a newer version is refused and left as it is', () =>
+test('an object of a newer version is refused and not changed', () =>
   inObject(newObject(), async (_service, storage) => {
     storage.sql.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'");
     expect(() => new DurableObjectSessionService({ storage })).toThrow(ConfigurationError);
@@ -86,7 +86,7 @@ test('an object of a newer version is refused and left as it is', () =>
     expect(version['value']).toBe(99);
   }));
 
-test('other tables of the object are left alone', async () => {
+test('other tables of the object are not touched', async () => {
   const stub = newObject();
   await runInDurableObject(stub, (_instance, { storage }) => {
     storage.sql.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7)');
@@ -110,7 +110,7 @@ test('a second service on the same storage sees the same sessions and leases', (
     expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['one']);
   }));
 
-test('a session whose holder went with the memory of the object is free at once, and the holder is a stale writer', async () => {
+test('a session locked by an evicted instance is free immediately, and that instance is a stale writer', async () => {
   await inObject(newObject(), async (service) => {
     const session = await service.createSession(KEY);
     const held = await service.acquireLease({ ...KEY, ttlMs: 10_000 });
@@ -123,7 +123,7 @@ test('a session whose holder went with the memory of the object is free at once,
   });
 });
 
-test('a further attempt at a run is durable before its lease is given; a first one is when something leaves the object', () =>
+test('a repeated attempt of a run is durable before its lease is returned; a first one when the object answers', () =>
   inObject(newObject(), async (service, storage) => {
     const steps: string[] = [];
     const watched = {

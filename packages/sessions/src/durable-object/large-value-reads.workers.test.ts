@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 import { event, inObject, KEY, LARGE } from './fixtures/object-with-bucket.ts';
 
-test('a value that somebody took out of the bucket is a coded error', () => {
+test('a value missing in the bucket is a coded error', () => {
   const keys: string[] = [];
   const put = (key: string, value: string) => {
     keys.push(key);
@@ -23,40 +23,37 @@ test('a value that somebody took out of the bucket is a coded error', () => {
 });
 
 // It stores and reads 22 MB several times.
-test(
-  'a page of events is as long as memory allows, and those behind it are read with its cursor, either way and in an export',
-  { timeout: 30_000 },
-  () =>
-    inObject(async ({ service }) => {
-      const session = await service.createSession(KEY);
-      const lengths = [5_000_000, 1, 4_000_000, 4_000_000, 2, 3, 9_000_000];
-      for (const [index, length] of lengths.entries()) {
-        await service.appendEvent({ session, event: event(String(index), 'x'.repeat(length)) });
+test('a page of large events is limited by memory, and its cursor continues in either order', { timeout: 30_000 }, () =>
+  inObject(async ({ service }) => {
+    const session = await service.createSession(KEY);
+    const lengths = [5_000_000, 1, 4_000_000, 4_000_000, 2, 3, 9_000_000];
+    for (const [index, length] of lengths.entries()) {
+      await service.appendEvent({ session, event: event(String(index), 'x'.repeat(length)) });
+    }
+    const idsOf = (events: readonly Event[]) => events.map(({ id }) => id).join('');
+    const pages = async (order: 'asc' | 'desc'): Promise<string[]> => {
+      const found: string[] = [];
+      for (let cursor: string | undefined; found.length === 0 || cursor !== undefined;) {
+        const page = await service.listEvents({ ...KEY, order, cursor });
+        found.push(idsOf(page.events));
+        cursor = page.nextCursor;
       }
-      const idsOf = (events: readonly Event[]) => events.map(({ id }) => id).join('');
-      const pages = async (order: 'asc' | 'desc'): Promise<string[]> => {
-        const found: string[] = [];
-        for (let cursor: string | undefined; found.length === 0 || cursor !== undefined;) {
-          const page = await service.listEvents({ ...KEY, order, cursor });
-          found.push(idsOf(page.events));
-          cursor = page.nextCursor;
-        }
-        return found;
-      };
-      expect(await pages('asc')).toEqual(['01', '2345', '6']);
-      expect(await pages('desc')).toEqual(['6', '54321', '0']);
-      const exported: Event[] = [];
-      for await (const record of service.exportSession(KEY)) if (record.type === 'event') exported.push(record.event);
-      expect(idsOf(exported)).toBe('0123456');
-      const countWithin = (config: GetSessionConfig) => service.countWithin({ ...KEY, config }, 4_100_000);
-      expect(await countWithin({ afterSeq: 0 })).toBe(1);
-      expect(await countWithin({ afterSeq: 1 })).toBe(2);
-      expect(await countWithin({ beforeSeq: 7, numRecentEvents: 100 })).toBe(3);
-      expect(await countWithin({ beforeSeq: 7, numRecentEvents: 2 })).toBe(2);
-    }),
+      return found;
+    };
+    expect(await pages('asc')).toEqual(['01', '2345', '6']);
+    expect(await pages('desc')).toEqual(['6', '54321', '0']);
+    const exported: Event[] = [];
+    for await (const record of service.exportSession(KEY)) if (record.type === 'event') exported.push(record.event);
+    expect(idsOf(exported)).toBe('0123456');
+    const countWithin = (config: GetSessionConfig) => service.countWithin({ ...KEY, config }, 4_100_000);
+    expect(await countWithin({ afterSeq: 0 })).toBe(1);
+    expect(await countWithin({ afterSeq: 1 })).toBe(2);
+    expect(await countWithin({ beforeSeq: 7, numRecentEvents: 100 })).toBe(3);
+    expect(await countWithin({ beforeSeq: 7, numRecentEvents: 2 })).toBe(2);
+  }),
 );
 
-test('a read is of the values that are there when it ends, though those it began with were replaced, or deleted, and swept meanwhile', async () => {
+test('a read returns current values if earlier ones are replaced, deleted and swept during it', async () => {
   let reached = Promise.withResolvers<void>();
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -88,7 +85,7 @@ test('a read is of the values that are there when it ends, though those it began
   );
 });
 
-test('calls made while a large value is written overtake the one that waits for it, and each is whole', async () => {
+test('calls made during the write of a large value complete first, each atomically', async () => {
   const gate = Promise.withResolvers<void>();
   await inObject(
     async ({ service }) => {
@@ -114,7 +111,7 @@ test('calls made while a large value is written overtake the one that waits for 
   );
 });
 
-test('events that are not asked for are not read to count those that fit', () =>
+test('choosing a page reads no events outside it', () =>
   runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
     const service = new DurableObjectSessionService({ storage });
     const session = await service.createSession(KEY);

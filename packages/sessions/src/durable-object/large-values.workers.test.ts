@@ -6,7 +6,7 @@ import { DurableObjectSessionService } from './durable-object-session-service.ts
 import type { LargeValueBucket } from './large-values.ts';
 import { event, inObject, KEY, LARGE } from './fixtures/object-with-bucket.ts';
 
-test('every kind of value lies in the bucket while something refers to it, and is deleted when nothing does', () =>
+test('every kind of large value is in the bucket while it is referenced, and deleted afterwards', () =>
   inObject(async ({ service, stored }) => {
     const left = async (): Promise<number> => {
       await service.sweep();
@@ -36,7 +36,7 @@ test('every kind of value lies in the bucket while something refers to it, and i
     expect(await left()).toBe(0);
   }));
 
-test('a value that the same text is stored of twice lies there twice: one of them can go', () =>
+test('equal values are stored separately, so that one can be deleted', () =>
   inObject(async ({ service, stored }) => {
     const session = await service.createSession({ ...KEY, state: { one: LARGE, two: LARGE } });
     await service.appendEvent({ session, event: event('gone', '', { one: 1 }) });
@@ -45,7 +45,7 @@ test('a value that the same text is stored of twice lies there twice: one of the
     expect((await service.getSession(KEY))?.state).toEqual({ one: 1, two: LARGE });
   }));
 
-test('what an append wrote is deleted when it is refused', () =>
+test('the large values of a refused append are deleted', () =>
   inObject(async ({ service, stored }) => {
     const session = await service.createSession(KEY);
     const lease = await service.acquireLease(KEY);
@@ -58,7 +58,7 @@ test('what an append wrote is deleted when it is refused', () =>
     expect([await stored(), service.hasLoose]).toEqual([0, false]);
   }));
 
-test('what was written when the object died before its commit is deleted by the object that comes after', async () => {
+test('large values written before a lost commit are deleted by the next instance', async () => {
   const reached = Promise.withResolvers<void>();
   await inObject(
     async ({ service, stored, anew }) => {
@@ -97,7 +97,7 @@ test('an append whose value cannot be written is refused with the error of the b
     { put: () => Promise.reject(new RangeError('the bucket is away')) },
   ));
 
-test('what could not be deleted is deleted by a later sweep', async () => {
+test('a value whose deletion failed is deleted by a later sweep', async () => {
   let isAway = true;
   await inObject(
     async ({ service, stored }) => {
@@ -116,7 +116,7 @@ test('what could not be deleted is deleted by a later sweep', async () => {
   );
 });
 
-test('a value is durably known as loose, and its owner told, before the bucket has it', () => {
+test('a value is recorded as unreferenced, and an alarm set, before it is written to the bucket', () => {
   const steps: string[] = [];
   const bucket: LargeValueBucket = {
     put: async () => void steps.push('written'),
@@ -139,7 +139,7 @@ test('a value is durably known as loose, and its owner told, before the bucket h
   });
 });
 
-test('what lies in a bucket that the object has no more is deleted when it has it again', () =>
+test('values in a bucket that was unbound for a while are deleted once it is bound again', () =>
   inObject(async ({ service, storage, stored, anew }) => {
     const session = await service.createSession(KEY);
     await service.appendEvent({ session, event: event('one', LARGE) });
@@ -153,7 +153,7 @@ test('what lies in a bucket that the object has no more is deleted when it has i
     expect([again.hasLoose, await stored()]).toEqual([false, 0]);
   }));
 
-test('a value of more than 16 MiB is refused, and one of less is not', () =>
+test('a value of more than 16 MiB is refused', () =>
   inObject(async ({ service, stored }) => {
     const session = await service.createSession(KEY);
     const append = async (chars: number) =>

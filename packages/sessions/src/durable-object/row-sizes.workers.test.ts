@@ -21,7 +21,7 @@ test.each(['', 'x'])('a character that two units make up is whole behind "%s" wh
   }),
 );
 
-test('a value of app state lies in its row: one that no row takes is refused, and nothing is changed', () =>
+test('a value of app state that exceeds a row is refused and changes nothing', () =>
   inObject(async ({ service }) => {
     const session = await service.createSession({ ...KEY, state: { 'app:key': LARGE } });
     const append = async () =>
@@ -32,7 +32,7 @@ test('a value of app state lies in its row: one that no row takes is refused, an
   }));
 
 test.each([1_900_000, 970_000])(
-  'no row has both the response of a tool and its actions when they are too large for one: %i',
+  "a tool's response and actions are in separate rows if they are too large for one: %i",
   (chars) =>
     runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
       const service = new DurableObjectSessionService({ storage });
@@ -52,7 +52,7 @@ test.each([1_900_000, 970_000])(
     }),
 );
 
-test('the storage of tests refuses a row over 2 MB', () =>
+test('the test storage refuses a row over 2 MB', () =>
   runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), (_instance, { storage }) => {
     new DurableObjectSessionService({ storage });
     limitRows(storage);

@@ -66,14 +66,14 @@ test.each([
   }),
 );
 
-test('many small keys count as what they take when they are read', () =>
+test('many small keys count with the size they have when they are read', () =>
   inObject(async (service) => {
     const keys = Array.from({ length: 40_000 }, (_, index) => `user:${index}`);
     const state = Object.fromEntries(keys.map((key) => [key, 1]));
     await expect(service.createSession({ ...KEY, state })).rejects.toThrow(SizeLimitError);
   }));
 
-test('a state is measured when it may be too large, and not at every write', () =>
+test('state is measured only when it may be too large', () =>
   inObject(async (service, queries) => {
     const session = await service.createSession({ ...KEY, state: { first: 1 } });
     queries.length = 0;
@@ -87,7 +87,7 @@ test('a state is measured when it may be too large, and not at every write', () 
     expect(queries).toEqual([]);
   }));
 
-test('neither what was undone nor what other state has counts as room', () =>
+test('undone changes and other scopes do not count towards the limit', () =>
   inObject(async (service) => {
     const session = await service.createSession(KEY);
     const keys = ids.slice(0, 16);
@@ -100,7 +100,7 @@ test('neither what was undone nor what other state has counts as room', () =>
     await expect(more).rejects.toThrow(SizeLimitError);
   }));
 
-test('state that is too large already can be read, made smaller and appended behind', () =>
+test('state over the limit can be read and reduced, and events can be appended', () =>
   inObject(async (service, _queries, storage) => {
     const session = await service.createSession(KEY);
     for (const id of ids) {
@@ -124,7 +124,7 @@ test('state that is too large already can be read, made smaller and appended beh
     expect([state['small'], state['0'], Object.keys(state).length]).toEqual([1, 1, 8]);
   }));
 
-test('a session is read without its state where only its events count', () =>
+test('listing events does not read the state', () =>
   inObject(async (service) => {
     const session = await service.createSession({ ...KEY, state: { own: 1, 'user:own': 1, 'app:own': 1 } });
     for (const _id of ids) await service.appendEvent({ session, event: change({}) });

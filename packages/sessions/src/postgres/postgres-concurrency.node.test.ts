@@ -56,7 +56,7 @@ async function read(from = service, key = KEY): Promise<Session> {
   return session;
 }
 
-test('an append that waited for another one of the same event is a duplicate', async () => {
+test('an append that waited for the same event is a duplicate', async () => {
   const [mine, theirs] = [await read(), await read(other)];
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
@@ -70,7 +70,7 @@ test('an append that waited for another one of the same event is a duplicate', a
   expect({ ...stored.state }).toEqual({ writer: 'other' });
 });
 
-test('an append that waited for another one removes the keys that the other one made', async () => {
+test('an append that waited removes keys set by the append before it', async () => {
   const [mine, theirs] = [await read(), await read(other)];
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1, kept: 1 } }) });
@@ -84,7 +84,7 @@ test('an append that waited for another one removes the keys that the other one 
   expect({ ...mine.state }).toEqual({ kept: 1 });
 });
 
-test('of many appends that waited each gets a number of its own', async () => {
+test('appends that waited get distinct sequence numbers', async () => {
   const theirs = await read(other);
   const ids = Array.from({ length: 8 }, (_, index) => `event ${index}`);
   const sessions = await Promise.all(ids.map(() => read()));
@@ -120,7 +120,7 @@ test('a lease that was taken over while its owner waited to append writes nothin
   expect(await service.listToolCalls({ ...KEY, invocationId: 'e-1' })).toEqual([]);
 });
 
-test('of two who claim a free session at once one gets it, and the other is told until when', async () => {
+test('of two concurrent claims one gets the session, and the other gets its expiry', async () => {
   await client.query('BEGIN');
   const lease = await other.acquireLease(KEY);
   const claim = service.acquireLease({ ...KEY, onBusy: 'reject' });
@@ -131,7 +131,7 @@ test('of two who claim a free session at once one gets it, and the other is told
   await other.renewLease(lease);
 });
 
-test('a claim that waited for an append of an expired lease is told that the append renewed it', async () => {
+test('a claim that waited for an append under an expired lease finds the lease renewed', async () => {
   const at = (nowMs: number): PostgresSessionServiceOptions['platform'] => ({ ...systemPlatform, now: () => nowMs });
   const leaseClock = 'platform';
   const early = new PostgresSessionService({ pool, schema, leaseClock, platform: at(0) });
@@ -148,7 +148,7 @@ test('a claim that waited for an append of an expired lease is told that the app
   await owner.appendEvent({ session: theirs, event: eventOf('two'), lease });
 });
 
-test('an append from outside that waited for an append of an expired lease does not come between', async () => {
+test('an append without a lease that waited for one under an expired lease is not stored between', async () => {
   const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
   const session = await read();
   const driver = new PostgresSessionDriver(new PostgresDatabase(pool, { schema, leaseClock: 'platform' }));
@@ -166,7 +166,7 @@ test('an append from outside that waited for an append of an expired lease does 
   expect(await owner.appendEvent({ ...later, event: eventOf('three'), lease })).toEqual({ status: 'stale' });
 });
 
-test('whoever takes a session over during an append goes on after it', async () => {
+test('a takeover during an append continues after it', async () => {
   const [mine, theirs] = [await read(), await read(other)];
   const lease = await other.acquireLease(KEY);
   await other.appendEvent({ session: theirs, event: eventOf('one'), lease });
@@ -184,7 +184,7 @@ test('whoever takes a session over during an append goes on after it', async () 
 });
 
 test.each([true, false])(
-  'a run that waited for the begin of another is refused, with a message: %s',
+  'a run that waited for another to start is refused, with a message: %s',
   async (hasMessage) => {
     await client.query('BEGIN');
     await other.beginRun({ ...KEY, invocationId: 'first', resumable: true });
@@ -201,7 +201,7 @@ test.each([true, false])(
 );
 
 test.each([true, false])(
-  'a request that waited for the begin of the same request is known, with a message: %s',
+  'a request that waited for the same request to start is known, with a message: %s',
   async (hasMessage) => {
     await client.query('BEGIN');
     const requestId = 'r-1';
@@ -217,7 +217,7 @@ test.each([true, false])(
   },
 );
 
-test('a run that waited for an append reads what was appended and begins after it', async () => {
+test('a run that waited for an append starts after it and reads its event', async () => {
   const theirs = await read(other);
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
@@ -231,7 +231,7 @@ test('a run that waited for an append reads what was appended and begins after i
   expect((await read()).events.map(({ id }) => id)).toEqual(['one', 'two', 'three']);
 });
 
-test('a run that waited for a compaction dates its message after what the compaction covers', async () => {
+test('the message of a run that waited for a compaction has a timestamp after its range', async () => {
   const theirs = await read(other);
   const compactedContent = { role: 'model', parts: [{ text: 'summary' }] };
   const compaction = { startTimestamp: 0, endTimestamp: 9, compactedContent };
@@ -243,7 +243,7 @@ test('a run that waited for a compaction dates its message after what the compac
   expect((await begin).message?.timestamp).toBeGreaterThan(9);
 });
 
-test('a run that waited for the same message to be appended gets the stored one', async () => {
+test('a run that waited for the append of its own message gets the stored event', async () => {
   const theirs = await read(other);
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { writer: 'other' } }) });
@@ -257,7 +257,7 @@ test('a run that waited for the same message to be appended gets the stored one'
   expect({ ...(await read()).state }).toEqual({ writer: 'other' });
 });
 
-test('of two runs that begin at once one is refused, and nothing of it is stored', async () => {
+test('of two concurrent runs one is refused, and nothing of it is stored', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
   const second = { ...KEY, invocationId: 'e-2', message: eventOf('two', { stateDelta: { 'app:key': 1 } }) };
@@ -271,7 +271,7 @@ test('of two runs that begin at once one is refused, and nothing of it is stored
   await other.renewLease(first.lease);
 });
 
-test('a run that interrupts its own begin, for which it waited, follows its message', async () => {
+test('a repeated begin of one run continues after its message', async () => {
   await client.query('BEGIN');
   const first = await other.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('one'), resumable: true });
   const begin = service.beginRun({ ...KEY, invocationId: 'e-1', message: eventOf('two'), onBusy: 'interrupt' });
@@ -284,7 +284,7 @@ test('a run that interrupts its own begin, for which it waited, follows its mess
   await expect(async () => other.renewLease(first.lease)).rejects.toThrow(/epoch/);
 });
 
-test('a run that waited for another one to create the session begins in that one', async () => {
+test('a run that waited for the creation of the session starts in it', async () => {
   const key = { ...KEY, sessionId: 'new' };
   await client.query('BEGIN');
   const made = await other.createSession({ ...key, state: { maker: 'other' } });
@@ -297,7 +297,7 @@ test('a run that waited for another one to create the session begins in that one
   expect(session.events.map(({ id }) => id)).toEqual(['one']);
 });
 
-test('a run that waited for a deletion finds no session', async () => {
+test('a run that waited for a deletion throws SessionNotFoundError', async () => {
   await client.query('BEGIN');
   await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
   const begin = expect(async () =>
@@ -308,7 +308,7 @@ test('a run that waited for a deletion finds no session', async () => {
   await begin;
 });
 
-test('a run that waited for a deletion creates the session anew when asked to', async () => {
+test('a run with create that waited for a deletion creates the session again', async () => {
   const before = await read();
   await client.query('BEGIN');
   await client.query(`DELETE FROM "${schema}".eventloom_sessions`);
@@ -320,7 +320,7 @@ test('a run that waited for a deletion creates the session anew when asked to', 
   expect(session.events.map(({ id }) => id)).toEqual(['one']);
 });
 
-test('a run that is refused does not wait for the session, and locks nothing', async () => {
+test('a refused run does not wait for the session and locks nothing', async () => {
   const lease = await other.acquireLease(KEY);
   await client.query('BEGIN');
   await other.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
@@ -329,7 +329,7 @@ test('a run that is refused does not wait for the session, and locks nothing', a
   await client.query('COMMIT');
 });
 
-test('a session that is made twice at once is made once, and the other is told', async () => {
+test('of two concurrent creations one succeeds, and the other throws', async () => {
   const key = { ...KEY, sessionId: 'new' };
   await client.query('BEGIN');
   await other.createSession({ ...key, state: { maker: 'other' } });
@@ -340,7 +340,7 @@ test('a session that is made twice at once is made once, and the other is told',
   expect({ ...(await read(service, key)).state }).toEqual({ maker: 'other' });
 });
 
-test('a deletion that waited for an append deletes what was appended', async () => {
+test('a deletion that waited for an append deletes its event', async () => {
   const theirs = await read(other);
   await client.query('BEGIN');
   await other.appendEvent({ session: theirs, event: eventOf('one', { stateDelta: { key: 1 } }) });
@@ -353,7 +353,7 @@ test('a deletion that waited for an append deletes what was appended', async () 
   }
 });
 
-test('a session that is being written to keeps nobody from another', async () => {
+test('a write to one session does not block another', async () => {
   const key = { ...KEY, sessionId: 'next' };
   const next = await service.createSession({ ...key, state: { 'user:count': 0 } });
   await client.query('BEGIN');
@@ -366,7 +366,7 @@ test('a session that is being written to keeps nobody from another', async () =>
   expect({ ...(await read()).state }).toEqual({ 'user:count': 1, 'user:mine': 1, 'app:count': 1 });
 });
 
-test('an append that is undone to end a deadlock is tried again', async () => {
+test('an append rolled back by a deadlock is retried', async () => {
   const state = { 'user:a': 0, 'user:b': 0 };
   const mine = await service.createSession({ ...KEY, sessionId: 'mine', state });
   const theirs = await read(other);

@@ -82,7 +82,7 @@ test.each<[string, Record<string, number>, Partial<EventActions>]>([
   await client.end();
 });
 
-test('sessions that set and remove the same keys crosswise never undo each other, and leave what one of them wrote last', async () => {
+test('concurrent sets and removals of the same keys all commit, and the last write wins', async () => {
   const keys = ['app:x', 'app:y', 'user:a', 'user:b', 'user:c', 'user:d', 'user:e', 'user:f'];
   const rounds = 40;
   const sessions = await Promise.all(
@@ -122,7 +122,7 @@ test('sessions that set and remove the same keys crosswise never undo each other
   pool = new Pool({ connectionString: database.url });
 }, 60_000);
 
-test('what PostgreSQL goes on to undo is a retryable StorageError in the end', async () => {
+test('repeated rollbacks end in a retryable StorageError', async () => {
   const session = await service.createSession({ ...USER, sessionId: 'session' });
   await pool.query(`
     CREATE FUNCTION undo() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'undone' USING ERRCODE = '40P01'; END $$`);

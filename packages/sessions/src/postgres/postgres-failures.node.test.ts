@@ -53,7 +53,7 @@ async function terminate(): Promise<void> {
   await admin.query(end);
 }
 
-test('a server that cannot be reached is a retryable StorageError, and the service works when it can be', async () => {
+test('an unreachable server is a retryable StorageError, and the service works once it is reachable', async () => {
   proxy.stop();
   const error = await thrownBy(() => service.getSession(KEY));
   expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
@@ -66,7 +66,7 @@ test('a server that cannot be reached is a retryable StorageError, and the servi
   expect((await service.getSession(KEY))?.id).toBe('session');
 });
 
-test('a right that is missing is a StorageError that is not retryable', async () => {
+test('a missing privilege is a StorageError that is not retryable', async () => {
   const role = `role_${crypto.randomUUID().replaceAll('-', '')}`;
   await admin.query(`CREATE ROLE ${role}`);
   const powerless = new Pool({ connectionString: database.url, options: `-c role=${role}` });
@@ -76,7 +76,7 @@ test('a right that is missing is a StorageError that is not retryable', async ()
   await admin.query(`DROP ROLE ${role}`);
 });
 
-test('connections that the server ends fail what needs them, and nothing else: a pool that nobody listens to ends no process', async () => {
+test('connections ended by the server fail only calls that use them, and do not end the process', async () => {
   // Both connections are idle, of one that was taken the owner is told between the taking and the first statement.
   await Promise.all([service.getSession(KEY), service.getSession(KEY)]);
   await terminate();
@@ -108,7 +108,7 @@ describe('a server that does not answer', () => {
     expect((await service.getSession(KEY))?.id).toBe('session');
   });
 
-  test('gives back the connections that come when nobody waits for them any more', async () => {
+  test('releases connections that arrive after their caller gave up', async () => {
     await terminate();
     await expect.poll(() => pool.totalCount).toBe(0);
     proxy.freeze();
@@ -119,7 +119,7 @@ describe('a server that does not answer', () => {
     await expect.poll(() => pool.waitingCount + pool.totalCount - pool.idleCount).toBe(0);
   });
 
-  test('also keeps the first caller no longer, when the tables are looked for', async () => {
+  test('does not delay the first caller beyond the time-out', async () => {
     const other = new PostgresSessionService({ pool, schema: 'late', queryTimeoutMs: TIMEOUT_MS });
     proxy.freeze();
     expect(StorageError.isInstance(await thrownBy(() => other.getSession(KEY)))).toBe(true);
@@ -128,7 +128,7 @@ describe('a server that does not answer', () => {
   });
 });
 
-test('an append whose answer is lost is stored once when it is repeated, with its state', async () => {
+test('an append whose answer was lost is stored once when it is repeated', async () => {
   const session = await service.getOrCreateSession(KEY);
   const lease = await service.acquireLease(KEY);
   const event = createEvent({ ...eventOf('one'), actions: { stateDelta: { own: 1, 'temp:note': 2 } } });

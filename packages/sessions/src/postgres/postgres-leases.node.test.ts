@@ -58,7 +58,7 @@ async function take(nowMs: number, more: Partial<LeaseClaim> = {}) {
   return outcome.lease;
 }
 
-test('of those who wait the first one gets the session, and a claim without a ticket comes after all of them', async () => {
+test('waiting claims get the session in order, and a claim without a ticket comes last', async () => {
   const lease = await take(100);
   const [first, second] = [ticketOf('b', 110), ticketOf('a', 120)];
   // The second one leaves its ticket before the first one does.
@@ -78,7 +78,7 @@ test('of those who wait the first one gets the session, and a claim without a ti
   expect(await tickets()).toEqual([]);
 });
 
-test('of two who began to wait at once the one with the lower id is first', async () => {
+test('of two tickets of the same time the one with the lower id is first', async () => {
   const lease = await take(100);
   for (const id of ['b', 'a']) await claim(200, { ticket: ticketOf(id, 150) });
   await driver.releaseLease(lease, false);
@@ -86,7 +86,7 @@ test('of two who began to wait at once the one with the lower id is first', asyn
   await take(300, { ticket: ticketOf('a', 150) });
 });
 
-test('a ticket that has run out or was withdrawn keeps nobody waiting', async () => {
+test('an expired or withdrawn ticket delays no claim', async () => {
   const lease = await take(100);
   for (const id of ['a', 'b']) await claim(200, { ticket: ticketOf(id, 150) });
   await driver.releaseLease(lease, false);
@@ -97,7 +97,7 @@ test('a ticket that has run out or was withdrawn keeps nobody waiting', async ()
   expect(await tickets()).toEqual([]);
 });
 
-test('a ticket is written again only when less than half of its time is left', async () => {
+test('a ticket is renewed after half of its time', async () => {
   await take(100);
   const ticket = ticketOf('a', 150);
   /** Polls with the ticket and returns its stored row: its first two columns show who writes or locks it. */
@@ -111,7 +111,7 @@ test('a ticket is written again only when less than half of its time is left', a
   expect(await poll(451)).toMatchObject({ expires_at: 951 });
 });
 
-test('whoever interrupts asks for no ticket, and a lease that expired goes to the first in line', async () => {
+test('an interrupting claim ignores tickets, and an expired lease goes to the first ticket', async () => {
   await take(100);
   await claim(200, { ticket: ticketOf('a', 150) });
   const lease = await take(300, { takeOver: true });
@@ -122,7 +122,7 @@ test('whoever interrupts asks for no ticket, and a lease that expired goes to th
   await take(2300, { ticket: ticketOf('a', 150) });
 });
 
-test('an append renews its own lease, and no later one', async () => {
+test('an append renews its own lease only', async () => {
   const [session] = await driver.listSessions({ appName: 'app', userId: undefined, limit: 1, after: undefined });
   const append = async (id: string, nowMs: number, lease: SessionLease): Promise<void> => {
     const event = createEvent({ id, invocationId: 'e-1', author: 'agent' });
@@ -145,7 +145,7 @@ test('an append renews its own lease, and no later one', async () => {
   expect(await driver.listOpenRuns(page)).toEqual([{ ...run, attempts: 2, heldUntilMs: 0 }]);
 });
 
-test('the tickets of a session go with it, and those who still wait leave none behind', async () => {
+test('deleting a session deletes its tickets, and waiting claims add none', async () => {
   await take(100);
   await claim(200, { ticket: ticketOf('a', 150) });
   await driver.deleteSession(KEY);
@@ -155,7 +155,7 @@ test('the tickets of a session go with it, and those who still wait leave none b
   expect(await tickets()).toEqual([]);
 });
 
-test('appends do not write the row of the session, and claims write no index unless they are for a run', async () => {
+test('appends do not update the session row, and claims without a run update no index', async () => {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   const single = Object.assign(client, { release: () => undefined });
@@ -188,7 +188,7 @@ test('appends do not write the row of the session, and claims write no index unl
   await client.end();
 });
 
-test('leases last as long as the clock of the database says, whatever the clocks of processes say', async () => {
+test("lease times follow the database's clock, not those of processes", async () => {
   const HOUR_MS = 3_600_000;
   const at = (shiftMs: number) => {
     const platform = { ...systemPlatform, now: () => Date.now() + shiftMs };

@@ -50,7 +50,7 @@ describe('round trips', () => {
   });
   beforeEach(() => void (sent = []));
 
-  test('an append is one statement, whatever it writes', async () => {
+  test('an append is one statement', async () => {
     const lease = await service.acquireLease(KEY);
     const stateDelta = { own: 1, 'user:name': 'Ada', 'app:motto': 'go' };
     const changes = [{}, { stateDelta }, { removedState: ['own', 'user:name', 'app:none'] }];
@@ -65,7 +65,7 @@ describe('round trips', () => {
     expect(sent.length).toBe(1);
   });
 
-  test('an append that is refused is two statements', async () => {
+  test('a refused append is two statements', async () => {
     const old = await service.acquireLease(KEY);
     const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
     await service.appendEvent({ session, event: eventOf('one'), lease });
@@ -89,7 +89,7 @@ describe('round trips', () => {
     await service.releaseLease(lease);
   });
 
-  test('the begin of a run with a message and its end are one statement each, whatever they read and write', async () => {
+  test('beginRun with a message and endRun are one statement each', async () => {
     const changes = [{}, { stateDelta: { own: 1, 'user:name': 'Ada' } }, { removedState: ['own', 'user:name'] }];
     const reads = [undefined, { numRecentEvents: 1 }, { sinceCompaction: true }];
     for (const [index, actions] of changes.entries()) {
@@ -111,20 +111,20 @@ describe('round trips', () => {
     expect((await service.listOpenRuns(KEY)).runs).toEqual([]);
   });
 
-  test('the begin of a run that creates its session is one statement', async () => {
+  test('beginRun that creates its session is one statement', async () => {
     const run = { ...KEY, sessionId: 'created', invocationId: 'e-1', create: true };
     const begun = await service.beginRun({ ...run, message: eventOf('message') });
     expect(sent.length).toBe(1);
     expect(begun.session.lastSeq).toBe(1);
   });
 
-  test('the begin of a run without a message is two statements', async () => {
+  test('beginRun without a message is two statements', async () => {
     const { lease } = await service.beginRun({ ...KEY, invocationId: 'e-1', create: true });
     expect(sent.length).toBe(2);
     await service.releaseLease(lease);
   });
 
-  test('the begin of a run whose message is stored already is a statement and a transaction', async () => {
+  test('beginRun whose message is already stored is a statement and a transaction', async () => {
     const run = { ...KEY, invocationId: 'e-1', message: eventOf('again') };
     await service.releaseLease((await service.beginRun(run)).lease);
     sent = [];
@@ -132,7 +132,7 @@ describe('round trips', () => {
     expect(sent.map((query) => (query === 'connect' ? query : 'query'))).toEqual(['query', 'connect', 'query']);
   });
 
-  test('a run that waits in line is refused by one statement without its message, and then begins with two', async () => {
+  test('a waiting beginRun is refused by one statement without its message, and later succeeds with two', async () => {
     const driver = new PostgresSessionDriver(new PostgresDatabase(pool));
     const nowMs = Date.now();
     const held = await service.acquireLease(KEY);
@@ -156,7 +156,7 @@ describe('round trips', () => {
     await service.releaseLease(begun.lease);
   });
 
-  test('everything that a turn asks for is one statement', async () => {
+  test('every call of a turn is one statement', async () => {
     const lease = await service.acquireLease(KEY);
     await service.renewLease(lease);
     await service.getSession({ ...KEY, config: { numRecentEvents: 10 } });

@@ -30,7 +30,7 @@ async function recordsOf(service: PostgresSessionService): Promise<SessionRecord
 const rowsOf = async (statement: string): Promise<unknown[]> => (await pool.query(statement)).rows;
 const tables = `SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'eventloom%' ORDER BY 1, 2`;
 
-test('the tables are made by the first call, in the first schema of the connection, and their names begin with eventloom_', async () => {
+test("the first call creates the tables, prefixed eventloom_, in the connection's first schema", async () => {
   await pool.query('CREATE TABLE notes (id integer)');
   await new PostgresSessionService({ pool }).createSession(KEY);
   expect(await rowsOf(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`)).toEqual(
@@ -50,7 +50,7 @@ test('the tables are made by the first call, in the first schema of the connecti
   );
 });
 
-test('many services that begin at once on an empty database all work', async () => {
+test('several services can start concurrently on an empty database', async () => {
   const pools = Array.from({ length: 8 }, () => new Pool({ connectionString: database.url }));
   const schema = 'sessions';
   const created = pools.map((own, index) =>
@@ -62,7 +62,7 @@ test('many services that begin at once on an empty database all work', async () 
   await Promise.all(pools.map((own) => own.end()));
 });
 
-test('tables of a newer version are refused by both versions, and left as they are', async () => {
+test('tables of a newer version are refused and not changed', async () => {
   const service = new PostgresSessionService({ pool });
   await service.createSession(KEY);
   await service.migrate();
@@ -80,7 +80,7 @@ test('tables of a newer version are refused by both versions, and left as they a
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 
-test('a program that runs while a newer one brings the tables up to date writes nothing more, and says why', async () => {
+test('a running program writes nothing more after a newer one migrated the tables, and its error says why', async () => {
   const service = new PostgresSessionService({ pool });
   const session = await service.createSession({ ...KEY, state: { 'user:name': 'Ada' } });
   const lease = await service.acquireLease(KEY);
@@ -132,7 +132,7 @@ test('a further step is run once and keeps what is stored', async () => {
   expect({ ...found?.state }).toEqual({ own: 1 });
 });
 
-test('a migration that fails leaves nothing behind, and is tried again by the next call', async () => {
+test('a failed migration is rolled back and retried by the next call', async () => {
   await pool.query('CREATE TABLE eventloom_tool_calls (id integer)');
   const service = new PostgresSessionService({ pool });
   await expect(service.createSession(KEY)).rejects.toThrow(/already exists/);
@@ -141,7 +141,7 @@ test('a migration that fails leaves nothing behind, and is tried again by the ne
   expect((await service.createSession(KEY)).id).toBe('session');
 });
 
-test('services with schemas of their own share a pool and nothing else, whatever the schemas are called', async () => {
+test('services with different schemas share only the pool', async () => {
   const schemas = ['plain', 'Two Words', `it's "quoted"`, `back\\slash`, `\\'); --`, 'schéma', undefined];
   const services = schemas.map((schema) => new PostgresSessionService({ pool, schema }));
   for (const service of services) {
@@ -155,7 +155,7 @@ test('services with schemas of their own share a pool and nothing else, whatever
   for (const service of services.slice(1)) expect((await service.getSession(KEY))?.lastSeq).toBe(1);
 });
 
-test('the name of a schema is one also where backslashes in text have a meaning', async () => {
+test('a schema name is quoted correctly without standard_conforming_strings', async () => {
   const own = new Pool({ connectionString: database.url, options: '-c standard_conforming_strings=off' });
   for (const schema of [`back\\slash`, `\\'; DROP TABLE notes; --`]) {
     const service = new PostgresSessionService({ pool: own, schema });
@@ -166,13 +166,13 @@ test('the name of a schema is one also where backslashes in text have a meaning'
 });
 
 test.each(['', 'x'.repeat(64), 'é'.repeat(32), 'with\0nul', '\ud800', 'pg_mine', 'pg_temp'])(
-  '%j is refused as the name of a schema',
+  'the schema name %j is refused',
   (schema) => {
     expect(() => new PostgresSessionService({ pool, schema })).toThrow(ConfigurationError);
   },
 );
 
-test('a user who may not make tables can use those that are there', async () => {
+test('a user without CREATE privilege can use existing tables', async () => {
   await new PostgresSessionService({ pool, schema: 'sessions' }).migrate();
   const user = `reader_${crypto.randomUUID().replaceAll('-', '')}`;
   await pool.query(`CREATE ROLE ${user} LOGIN`);
@@ -194,7 +194,7 @@ test('a user who may not make tables can use those that are there', async () => 
   await pool.query(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
 });
 
-test('without prepared statements nothing is expected of a connection that another call left', async () => {
+test('without prepared statements calls do not depend on the connection', async () => {
   const reset: PostgresPool = {
     query: async (query) => {
       const client = await pool.connect();
@@ -226,7 +226,7 @@ test('without prepared statements nothing is expected of a connection that anoth
   expect(sessions.map(({ id, state }) => [id, { ...state }])).toEqual([['copy', { own: 2 }]]);
 });
 
-test('statements are prepared by names of their own, or not at all', async () => {
+test('prepared statements have their own names', async () => {
   for (const preparedStatements of [true, false]) {
     const client = new Client({ connectionString: database.url });
     await client.connect();

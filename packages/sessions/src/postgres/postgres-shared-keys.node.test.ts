@@ -81,7 +81,7 @@ test.each([
   expect({ ...stored?.state }).toEqual({ own: 1, ...stateDelta });
 });
 
-test('whoever removes a shared key waits for none that was removed before and is in the hands of another', async () => {
+test('removing a shared key does not wait for removed keys locked by another transaction', async () => {
   const state = { 'user:a': 1, 'user:b': 1, 'user:c': 1 };
   const session = await service.createSession({ ...USER, sessionId: 'session', state });
   const remove = async (id: string, key: string): Promise<unknown> =>

@@ -43,7 +43,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('a session and its events are found by their own keys also before there are statistics', async () => {
+test('a session and its events are found by their primary keys without statistics', async () => {
   const service = new PostgresSessionService({ pool, schema: 'young' });
   const session = await service.createSession(KEY);
   sent = [];
@@ -68,7 +68,7 @@ test('a session and its events are found by their own keys also before there are
   }
 });
 
-test('an append under a lease searches for no event, whatever the planner knew when its connection began', async () => {
+test('an append under a lease scans no events, whatever statistics the planner has', async () => {
   const service = new PostgresSessionService({ pool, schema: 'small' });
   const session = await service.createSession(KEY);
   await service.appendEvent({ session, event: eventOf('one') });
@@ -145,7 +145,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     return { blocks, scans, indexes };
   }
 
-  test('an append looks at a few pages', async () => {
+  test('an append reads a few pages', async () => {
     const session = await service.getSession({ ...KEY, config: { numRecentEvents: 0 } });
     if (!session) throw new Error('no session');
     const lease = await service.acquireLease(KEY);
@@ -199,7 +199,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     expect(blocks).toBeLessThan(250);
   });
 
-  test('a page of a listing looks at a few pages, wherever it begins', async () => {
+  test('a page of a listing reads a few database pages, wherever it begins', async () => {
     for (const owner of [{ appName: 'app' }, { appName: 'app', userId: 'user 3' }]) {
       let cursor: string | undefined;
       for (const limit of [5, 100, 5]) {
@@ -215,7 +215,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     }
   });
 
-  test('a page of the open runs looks at open runs only, wherever it begins', async () => {
+  test('a page of open runs reads only open runs, wherever it begins', async () => {
     let cursor: string | undefined;
     for (let page = 0; page < 3; page++) {
       sent = [];
@@ -231,7 +231,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     }
   });
 
-  test('taking a lease, for which somebody waits, and giving it back looks at a few pages', async () => {
+  test('claiming and releasing a contended lease reads a few pages', async () => {
     const key = { ...KEY, userId: 'user 3', sessionId: 'session 3' };
     const lease = await service.acquireLease(key);
     sent = [];

@@ -44,7 +44,7 @@ async function fill(key: SessionKey): Promise<void> {
   await service.recordToolCall(lease, { invocationId: 'e-1', callId: 'c', name: 'tool', status: 'started' });
 }
 
-test('deleting a session removes every row of it, and no row of another', async () => {
+test('deleting a session deletes its rows only', async () => {
   const keys = [KEY, { ...KEY, sessionId: 'other' }, { ...KEY, userId: 'stranger' }, { ...KEY, appName: 'other app' }];
   for (const key of keys) await fill(key);
   // Sessions, events, state (two keys of each session, one of each of three users and of two apps), initial state, calls, a run and its request.
@@ -60,7 +60,7 @@ test('deleting a session removes every row of it, and no row of another', async 
   expect(await counts()).toEqual([0, 0, 3 + 2, 0, 0, 0]);
 });
 
-test('text of any characters and numbers of any size come back as they were', async () => {
+test('text of any characters and numbers of any size are returned unchanged', async () => {
   const value = { text: 'NUL \0, lone \ud800, \u{1f9f5} "\\', number: 0.1 + 0.2, big: 2 ** 53 - 1, small: 5e-324 };
   const key = { ...KEY, sessionId: `'; -- "\\ \u{1f9f5}` };
   const session = await service.createSession({ ...key, state: { 'a\\b"{},': value } });
@@ -74,7 +74,7 @@ test('text of any characters and numbers of any size come back as they were', as
   expect((await service.listSessions({ appName: 'app' })).sessions[0]?.lastUpdateTime).toBe(session.lastUpdateTime);
 });
 
-test('what is over 64 MiB of JSON is refused by its name, and nothing is changed', async () => {
+test('a value over 64 MiB of JSON is refused with its name and changes nothing', async () => {
   const session = await service.createSession(KEY);
   const lease = await service.acquireLease(KEY);
   const text = 'x'.repeat(64 * 1024 * 1024);
@@ -102,7 +102,7 @@ test('what is over 64 MiB of JSON is refused by its name, and nothing is changed
   expect(await counts()).toEqual([1, 0, 0, 0, 0, 0]);
 }, 30_000);
 
-test('values that are each small enough and together too large are refused, and nothing is changed', async () => {
+test('values that are too large together are refused and change nothing', async () => {
   await service.migrate();
   const text = 'x'.repeat(50 * 1024 * 1024);
   const creation = service.createSession({ ...KEY, state: { a: text, b: text, c: text, d: text, 'user:e': 1 } });
@@ -111,7 +111,7 @@ test('values that are each small enough and together too large are refused, and 
   expect(await counts()).toEqual([0, 0, 0, 0, 0, 0]);
 }, 30_000);
 
-test('what is removed of an app or a user is swept by the next removal, and when a session is deleted', async () => {
+test('removed app and user keys are deleted by the next removal or session deletion', async () => {
   const session = await service.createSession({ ...KEY, state: { own: 1, 'user:name': 'Ada', 'app:motto': 'go' } });
   const other = await service.createSession({ ...KEY, sessionId: 'other' });
   const removedState = ['own', 'user:name', 'app:motto', 'user:none'];
@@ -148,7 +148,7 @@ test('what is removed of an app or a user is swept by the next removal, and when
   expect({ ...(await service.importSession({ records })).state }).toEqual({ 'user:name': 'Ida' });
 });
 
-test('sessions are listed by their last event also while the index lags behind', async () => {
+test('sessions are listed by their last event even if the index lags behind', async () => {
   let nowMs = 1_000_000;
   const platform = { ...systemPlatform, now: () => nowMs };
   const own = new PostgresSessionService({ pool, schema, platform });
@@ -183,7 +183,7 @@ test('sessions are listed by their last event also while the index lags behind',
   }
 }, 30_000);
 
-test('an event of some megabytes comes back whole', async () => {
+test('an event of several megabytes is returned whole', async () => {
   const session = await service.createSession(KEY);
   const text = 'ä'.repeat(8 * 1024 * 1024);
   await service.appendEvent({ session, event: eventOf('large', { content: { role: 'model', parts: [{ text }] } }) });
@@ -191,7 +191,7 @@ test('an event of some megabytes comes back whole', async () => {
   expect(stored?.events[0]?.content?.parts?.[0]?.text === text).toBe(true);
 }, 30_000);
 
-test('a connection that is lost in a transaction fails the call, ends no process and is not used again', async () => {
+test('a connection lost in a transaction fails the call, and is not reused', async () => {
   await service.createSession(KEY);
   const blocker = await pool.connect();
   await blocker.query('BEGIN');

@@ -37,7 +37,7 @@ function rowCounts(database: DatabaseSync): Record<string, unknown> {
   );
 }
 
-test('a file opened again has everything: events, state, lease, ledger', async () => {
+test('a reopened file has all events, state, leases and ledger entries', async () => {
   const platform = new ManualPlatform();
   const first = new SqliteSessionService({ path, platform });
   const session = await first.createSession({ ...KEY, state: { own: 1, 'app:motto': 'go' } });
@@ -63,7 +63,7 @@ test('a file opened again has everything: events, state, lease, ledger', async (
   second.close();
 });
 
-test('two services on one file share its leases: one waits until the other releases, or its lease expires', async () => {
+test("two services on one file share leases: one waits until the other's is released or expires", async () => {
   const platform = new ManualPlatform();
   const one = new SqliteSessionService({ path, platform });
   const other = new SqliteSessionService({ path, platform });
@@ -82,7 +82,7 @@ test('two services on one file share its leases: one waits until the other relea
   other.close();
 });
 
-test('deleting a session leaves no row of it behind', async () => {
+test('deleting a session deletes all its rows', async () => {
   const database = new DatabaseSync(':memory:');
   const service = new SqliteSessionService({ database });
   const before = rowCounts(database);
@@ -102,7 +102,7 @@ test('deleting a session leaves no row of it behind', async () => {
   expect(rowCounts(database)).toEqual(before);
 });
 
-test('a missing folder is made, and new folders and files are for their owner only', async () => {
+test('a missing folder is created, and new folders and files are private to their owner', async () => {
   path = join(folder, 'a', 'b', 'sessions.db');
   const service = new SqliteSessionService({ path });
   await service.createSession(KEY);
@@ -112,7 +112,7 @@ test('a missing folder is made, and new folders and files are for their owner on
   expect(existsSync(path)).toBe(true);
 });
 
-test('what is no database is refused, with its path', () => {
+test('a file that is not a database is refused with its path', () => {
   writeFileSync(
     path,
     'this is no database, but it is long enough to have a header of a hundred bytes, and some more.'.repeat(9),
@@ -123,7 +123,7 @@ test('what is no database is refused, with its path', () => {
   }
 });
 
-test('a file of a newer version is refused and left as it is', async () => {
+test('a file of a newer version is refused and not changed', async () => {
   new SqliteSessionService({ path }).close();
   const database = new DatabaseSync(path);
   database.exec("UPDATE eventloom_meta SET value = 99 WHERE key = 'sessions.schema'");
@@ -133,7 +133,7 @@ test('a file of a newer version is refused and left as it is', async () => {
   database.close();
 });
 
-test('an append whose commit fails leaves nothing behind, and no gap before the next', async () => {
+test('an append whose commit fails stores nothing and leaves no gap in the sequence', async () => {
   const database = new DatabaseSync(path);
   const service = new SqliteSessionService({ database });
   const session = await service.createSession(KEY);
@@ -158,7 +158,7 @@ test('an append whose commit fails leaves nothing behind, and no gap before the 
   database.close();
 });
 
-test('a database that is handed in keeps its other tables and stays open', async () => {
+test('a given database keeps its other tables and stays open', async () => {
   const database = new DatabaseSync(path);
   database.exec('CREATE TABLE mine (id INTEGER PRIMARY KEY); INSERT INTO mine VALUES (7); PRAGMA user_version = 5');
   const service = new SqliteSessionService({ database, durability: 'power' });
@@ -178,7 +178,7 @@ test('a service needs either a path or a database', () => {
   expect(() => new SqliteSessionService({ path, database })).toThrow(ConfigurationError);
 });
 
-test('more than 64 MiB in one piece is refused and changes nothing; 64 MiB are stored', async () => {
+test('a value over 64 MiB is refused and changes nothing; 64 MiB are stored', async () => {
   const limit = 64 * 1024 * 1024;
   const service = new SqliteSessionService({ path: ':memory:' });
   const session = await service.createSession(KEY);
@@ -196,7 +196,7 @@ test('more than 64 MiB in one piece is refused and changes nothing; 64 MiB are s
   service.close();
 }, 20_000);
 
-test('a file that had millions of sessions still tells the events of the next ones apart', async () => {
+test('session numbers are not reused after millions of sessions', async () => {
   const database = new DatabaseSync(path);
   const service = new SqliteSessionService({ database });
   await service.createSession({ ...KEY, sessionId: 'first' });

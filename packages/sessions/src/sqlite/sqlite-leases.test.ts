@@ -33,7 +33,7 @@ async function pass(platform: ManualPlatform, totalMs: number): Promise<void> {
   }
 }
 
-test('the place of one who waited in a process that is gone is kept for one to two seconds', async () => {
+test('the place of a dead process in line is kept for one to two seconds', async () => {
   const platform = new ManualPlatform();
   const gone = Object.assign(new ManualPlatform(), { newUuid: () => 'an id that nobody else has' });
   const service = open(platform);
@@ -51,7 +51,7 @@ test('the place of one who waited in a process that is gone is kept for one to t
   expect(waiting.state).toBe('fulfilled');
 });
 
-test('a session goes from one process to the first in line of another in 25 ms', async () => {
+test('a released session goes to the first waiting process within 25 ms', async () => {
   const platform = new ManualPlatform();
   const [one, other] = [open(platform), open(platform)];
   await one.createSession(KEY);
@@ -65,7 +65,7 @@ test('a session goes from one process to the first in line of another in 25 ms',
   expect(waiting.state).toBe('fulfilled');
 });
 
-test('who waits asks often, and seldom writes', async () => {
+test('a waiting process polls often and writes seldom', async () => {
   const platform = new ManualPlatform();
   const service = open(platform);
   await service.createSession(KEY);
@@ -82,7 +82,7 @@ test('who waits asks often, and seldom writes', async () => {
   await expect(waiting.promise).rejects.toThrow(SessionBusyError);
 });
 
-test('a lease that was given after the clock had gone ahead and was set right expires in its time', async () => {
+test('a lease given after a clock correction expires in its time', async () => {
   let nowMs = 1_000_000;
   const platform: Platform = Object.assign(new ManualPlatform(), { now: () => nowMs });
   const service = open(platform);

@@ -32,7 +32,7 @@ function event(id: string, stateDelta: Record<string, unknown> = {}) {
   return createEvent({ id, invocationId: 'e-1', author: 'agent', timestamp: 1, actions: { stateDelta } });
 }
 
-test('writes wait while another process keeps the file locked, and are done in the order in which they were asked for', async () => {
+test('writes wait while another process locks the file, and run in order', async () => {
   const session = await service.createSession(KEY);
   const lease = await service.acquireLease(KEY);
   stranger.exec('BEGIN IMMEDIATE');
@@ -59,7 +59,7 @@ test('writes wait while another process keeps the file locked, and are done in t
   await expect(service.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
 });
 
-test('reads go on while writes wait', async () => {
+test('reads continue while writes wait', async () => {
   const session = await service.createSession(KEY);
   stranger.exec('BEGIN IMMEDIATE');
   const append = watch(Promise.resolve(service.appendEvent({ session, event: event('one') })));
@@ -72,7 +72,7 @@ test('reads go on while writes wait', async () => {
   await append.promise;
 });
 
-test('a file that stays locked for five seconds is a retryable StorageError, and the service works on afterwards', async () => {
+test('a file locked for five seconds is a retryable StorageError, and the service works afterwards', async () => {
   const session = await service.createSession(KEY);
   const lease = await service.acquireLease(KEY);
   stranger.exec('BEGIN IMMEDIATE');
@@ -93,7 +93,7 @@ test('a file that stays locked for five seconds is a retryable StorageError, and
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['three']);
 });
 
-test('a full disk is a retryable StorageError at once that changes nothing, and reads go on', async () => {
+test('a full disk is an immediate retryable StorageError that changes nothing, and reads continue', async () => {
   const database = new DatabaseSync(join(folder, 'full.db'));
   const full = new SqliteSessionService({ database });
   const session = await full.createSession(KEY);

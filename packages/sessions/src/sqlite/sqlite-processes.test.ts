@@ -83,7 +83,7 @@ async function readStored(path: string): Promise<Progress> {
   return { started: calls.length, appended, finished };
 }
 
-test('kill -9 at random moments of 10,000 appends leaves all that was acknowledged, in order, with its state, and nothing else', async () => {
+test('kill -9 at random moments of 10,000 appends leaves exactly the acknowledged events, in order and with their state', async () => {
   const path = join(folder, 'sessions.db');
   const count = 10_000;
   let stored: Progress = { started: 0, appended: 0, finished: 0 };
@@ -109,7 +109,7 @@ test('kill -9 at random moments of 10,000 appends leaves all that was acknowledg
   expect(kills).toBeGreaterThan(1);
 }, 120_000);
 
-test('two processes at the same sessions lose nothing, double nothing and are never interleaved', async () => {
+test('two processes on the same sessions lose, repeat and interleave nothing', async () => {
   const path = join(folder, 'sessions.db');
   const sessionIds = ['one', 'two', 'three'];
   const service = new SqliteSessionService({ path });

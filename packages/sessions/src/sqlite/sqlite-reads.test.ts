@@ -30,7 +30,7 @@ function event(number: number, timestamp: number, endTimestamp?: number) {
   return createEvent({ id: `event ${number}`, invocationId: 'e-1', author: 'agent', timestamp, actions });
 }
 
-test.for([1, 2, 3, 4])('windows are those of memory, in order of time or not (seed %i)', async (seed) => {
+test.for([1, 2, 3, 4])('windows equal those of the in-memory service for random timestamps (seed %i)', async (seed) => {
   const random = randomNumbers(seed);
   const isOrdered = seed % 2 === 0;
   const services = [new SqliteSessionService({ path: ':memory:' }), new InMemorySessionService()];
@@ -63,7 +63,7 @@ test.for([1, 2, 3, 4])('windows are those of memory, in order of time or not (se
   }
 });
 
-test('what is since the last compaction is read without what came before', async () => {
+test('sinceCompaction reads no events before the compaction', async () => {
   const database = new DatabaseSync(':memory:');
   const service = new SqliteSessionService({ database });
   const session = await service.createSession(KEY);
@@ -82,7 +82,7 @@ test('what is since the last compaction is read without what came before', async
   expect(after?.events.length).toBe(15);
 });
 
-test('what came after a time is read without the rest, also when one early event is dated ahead', async () => {
+test('afterTimestamp reads few other events, even if an early event has a late timestamp', async () => {
   const database = new DatabaseSync(':memory:');
   const service = new SqliteSessionService({ database });
   const session = await service.createSession(KEY);
@@ -107,7 +107,7 @@ test('what came after a time is read without the rest, also when one early event
   ]);
 });
 
-test('a page of a listing ends when it has much state, and the next one goes on', async () => {
+test('a page of a listing is limited by the size of its state', async () => {
   const service = new SqliteSessionService({ path: ':memory:' });
   const large = 'x'.repeat(5 * 1024 * 1024);
   const ids = Array.from({ length: 9 }, (_, index) => `session ${index}`);
@@ -122,7 +122,7 @@ test('a page of a listing ends when it has much state, and the next one goes on'
   ).toEqual(ids);
 });
 
-test('what sessions share is read once for a page', async () => {
+test('shared state is read once per page', async () => {
   const service = new SqliteSessionService({ path: ':memory:' });
   const shared = 'x'.repeat(5 * 1024 * 1024);
   await service.createSession({ ...KEY, state: { 'app:shared': shared, 'user:shared': shared, own: 0 } });
@@ -138,7 +138,7 @@ test('what sessions share is read once for a page', async () => {
   expect(new Set(sessions.map(({ state }) => state['own'])).size).toBe(21);
 });
 
-test.for([1, 2, 3])('listings are those of memory, whenever the clock says what (seed %i)', async (seed) => {
+test.for([1, 2, 3])('listings equal those of the in-memory service for random clocks (seed %i)', async (seed) => {
   const random = randomNumbers(seed);
   const platform = new SettablePlatform();
   const services = [new SqliteSessionService({ path: ':memory:', platform }), new InMemorySessionService({ platform })];
