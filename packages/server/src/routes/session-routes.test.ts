@@ -119,7 +119,7 @@ describe('a name in the path', () => {
     },
   );
 
-  test.each(['%', '%zz', '%ff', '%c3%28'])('%s encodes no text and is refused', async (name) => {
+  test.each(['%', '%zz', '%ff', '%c3%28'])('%s, which is not valid percent-encoding, is refused', async (name) => {
     const { status, json } = await setUp().send('GET', `${SESSIONS}/${name}`);
     expect([status, json['code']]).toEqual([400, 'INVALID_REQUEST']);
   });
