@@ -59,31 +59,34 @@ const AGENTS: readonly (readonly [string, number, string, BaseAgent, string])[] 
   ],
 ];
 
-test.each(AGENTS)('an error of %s is reported to the program, and its message is sent to no client or session', async (...of) => {
-  const [, failed, code, agent, who] = of;
-  const sessionService = new InMemorySessionService();
-  const reported: unknown[] = [];
-  const server = createServer({
-    runners: [new Runner({ appName: 'app', agent, sessionService })],
-    onError: (error) => reported.push(error),
-  });
-  const post = async (path: string, body: object) => {
-    const request = new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body) });
-    const response = await server.fetch(request);
-    return { status: response.status, text: await response.text() };
-  };
-  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
-  await post('/apps/app/users/ann/sessions/s', {});
-  const newMessage = { parts: [{ text: 'hi' }] };
-  const { status, text } = await post('/run', { ...key, newMessage });
-  expect([status, JSON.parse(text)]).toEqual([failed, { error: expect.stringContaining(who), code }]);
-  const stream = await post('/run_sse', { ...key, newMessage, streaming: true });
-  const stored = JSON.stringify(await sessionService.getSession(key));
-  expect(stored).toContain('errorMessage');
-  expect(`${text}${stream.text}${stored}`).not.toContain('hunter2');
-  expect(stored).toContain(`"errorCode":"${code}"`);
-  expect(reported).toMatchObject([{ cause: { message: SECRET } }, { cause: { message: SECRET } }]);
-});
+test.each(AGENTS)(
+  'an error of %s is reported to the program, and its message is sent to no client or session',
+  async (...of) => {
+    const [, failed, code, agent, who] = of;
+    const sessionService = new InMemorySessionService();
+    const reported: unknown[] = [];
+    const server = createServer({
+      runners: [new Runner({ appName: 'app', agent, sessionService })],
+      onError: (error) => reported.push(error),
+    });
+    const post = async (path: string, body: object) => {
+      const request = new Request(`http://localhost${path}`, { method: 'POST', body: JSON.stringify(body) });
+      const response = await server.fetch(request);
+      return { status: response.status, text: await response.text() };
+    };
+    const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+    await post('/apps/app/users/ann/sessions/s', {});
+    const newMessage = { parts: [{ text: 'hi' }] };
+    const { status, text } = await post('/run', { ...key, newMessage });
+    expect([status, JSON.parse(text)]).toEqual([failed, { error: expect.stringContaining(who), code }]);
+    const stream = await post('/run_sse', { ...key, newMessage, streaming: true });
+    const stored = JSON.stringify(await sessionService.getSession(key));
+    expect(stored).toContain('errorMessage');
+    expect(`${text}${stream.text}${stored}`).not.toContain('hunter2');
+    expect(stored).toContain(`"errorCode":"${code}"`);
+    expect(reported).toMatchObject([{ cause: { message: SECRET } }, { cause: { message: SECRET } }]);
+  },
+);
 
 test('a full server is reported once a minute, and every other failure each time', () => {
   const platform = fixedPlatform();

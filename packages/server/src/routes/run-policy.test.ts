@@ -60,21 +60,18 @@ function setUp({ steps, defaults, resumable, ...options }: Setup = {}) {
 }
 
 describe('a run body', () => {
-  test.each(['/run', '/run_sse'])(
-    'with an option of RunConfig is refused at %s, and nothing runs',
-    async (path) => {
-      const { send, model, stored } = setUp();
-      for (const name of ['maxLlmCalls', 'max_llm_calls']) {
-        const { status, json } = await send({ ...ASK, [name]: 2 }, path);
-        expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
-        expect(json.error).toBe(
-          `${name}: is decided by the server, not by a request: for all runs of an app by ` +
-            'new Runner({ runConfig: { maxLlmCalls: … } }), for one request by the hook runConfig of createServer',
-        );
-      }
-      expect([model.calls, await stored()]).toEqual([0, []]);
-    },
-  );
+  test.each(['/run', '/run_sse'])('with an option of RunConfig is refused at %s, and nothing runs', async (path) => {
+    const { send, model, stored } = setUp();
+    for (const name of ['maxLlmCalls', 'max_llm_calls']) {
+      const { status, json } = await send({ ...ASK, [name]: 2 }, path);
+      expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
+      expect(json.error).toBe(
+        `${name}: is decided by the server, not by a request: for all runs of an app by ` +
+          'new Runner({ runConfig: { maxLlmCalls: … } }), for one request by the hook runConfig of createServer',
+      );
+    }
+    expect([model.calls, await stored()]).toEqual([0, []]);
+  });
 });
 
 describe('the runConfig hook', () => {

@@ -133,27 +133,24 @@ describe('a resumed run', () => {
 });
 
 describe('a repeated request', () => {
-  test.each(['/run', '/run_sse'])(
-    'to %s gets the events of its run, which does not run again',
-    async (path) => {
-      const gate = new Gate();
-      const { post, sessionService } = await setUp([{ text: 'once', gate }]);
-      const body = { ...ASK, requestId: 'r-1' };
-      const first = post(path, body);
-      await gate.reached;
-      const second = post(path, body);
-      gate.open();
-      const [one, other] = await Promise.all([first, second]);
-      const third = await post(path, body);
-      const texts = await Promise.all([one, other, third].map((response) => response.text()));
-      expect(texts[0]).toContain('once');
-      expect(texts).toEqual([texts[0], texts[0], texts[0]]);
-      const ids = [one, other, third].map((response) => response.headers.get('Eventloom-Invocation-Id'));
-      expect(ids).toEqual([ids[0], ids[0], ids[0]]);
-      const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
-      expect(session?.events).toHaveLength(2);
-    },
-  );
+  test.each(['/run', '/run_sse'])('to %s gets the events of its run, which does not run again', async (path) => {
+    const gate = new Gate();
+    const { post, sessionService } = await setUp([{ text: 'once', gate }]);
+    const body = { ...ASK, requestId: 'r-1' };
+    const first = post(path, body);
+    await gate.reached;
+    const second = post(path, body);
+    gate.open();
+    const [one, other] = await Promise.all([first, second]);
+    const third = await post(path, body);
+    const texts = await Promise.all([one, other, third].map((response) => response.text()));
+    expect(texts[0]).toContain('once');
+    expect(texts).toEqual([texts[0], texts[0], texts[0]]);
+    const ids = [one, other, third].map((response) => response.headers.get('Eventloom-Invocation-Id'));
+    expect(ids).toEqual([ids[0], ids[0], ids[0]]);
+    const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    expect(session?.events).toHaveLength(2);
+  });
 
   test('to /run gets the error of its run', async () => {
     const { post } = await setUp([new ConfigurationError('no such model')]);

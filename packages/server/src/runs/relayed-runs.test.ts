@@ -98,16 +98,13 @@ describe('a run of another process', () => {
     expect(relay.mirrors.size).toBe(0);
   });
 
-  test.each([0, 7])(
-    'is not found if it is lost and not in its session, by a reader at %i',
-    async (seq) => {
-      const { relay, read } = setUp();
-      const told = readAll(await read(seq));
-      relay.tell(1, 'a');
-      relay.lose();
-      expect(await told).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
-    },
-  );
+  test.each([0, 7])('is not found if it is lost and not in its session, by a reader at %i', async (seq) => {
+    const { relay, read } = setUp();
+    const told = readAll(await read(seq));
+    relay.tell(1, 'a');
+    relay.lose();
+    expect(await told).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
+  });
 
   test.each([true, false])('ends with its stored outcome if its host is lost (open: %j)', async (isOpen) => {
     const { relay, read, sessionService } = setUp();
@@ -153,22 +150,19 @@ describe('a run of another process', () => {
     expect(await readAll((await follow(2)) ?? expect.unreachable())).toEqual(['3 b']);
   });
 
-  test.each([false, true])(
-    'tells its reader to retry while its message is not stored (lost: %j)',
-    async (isLost) => {
-      const { relay, read, sessionService } = setUp();
-      await sessionService.createSession(KEY);
-      await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
-      if (isLost) {
-        const told = readAll(await read());
-        relay.lose();
-        expect(await told).toEqual(['retry: 2000', '- RUN_RELAY']);
-      } else {
-        relay.remote = undefined;
-        await expect(read()).rejects.toMatchObject({ code: 'RUN_RELAY' });
-      }
-    },
-  );
+  test.each([false, true])('tells its reader to retry while its message is not stored (lost: %j)', async (isLost) => {
+    const { relay, read, sessionService } = setUp();
+    await sessionService.createSession(KEY);
+    await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
+    if (isLost) {
+      const told = readAll(await read());
+      relay.lose();
+      expect(await told).toEqual(['retry: 2000', '- RUN_RELAY']);
+    } else {
+      relay.remote = undefined;
+      await expect(read()).rejects.toMatchObject({ code: 'RUN_RELAY' });
+    }
+  });
 
   test('is released if it cannot be read', async () => {
     const { relay, read } = setUp({ maxReadersPerRun: 0 });

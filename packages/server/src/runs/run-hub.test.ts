@@ -138,21 +138,24 @@ describe('a run resumed by the server', () => {
     expect([hub.inFlight, hub.find(KEY, 'e-left')]).toEqual([0, log]);
   });
 
-  test.each([true, false])('releases its memory if it never had its session (resumed by the server: %s)', async (isUnasked) => {
-    const long = say('x'.repeat(150));
-    const { play } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
-    const how = { invocationId: 'e-left', resumes: 'e-left' };
-    await play([say('before')], how).ended;
-    for (let time = 0; time < 2; time++) {
-      const taken = new Gate();
-      taken.open();
-      await play([new AgentError('x'.repeat(150))], { ...how, isUnasked, taken }).ended;
-    }
-    const gate = new Gate();
-    play([long, gate]);
-    await gate.reached;
-    expect(() => play([])).not.toThrow();
-  });
+  test.each([true, false])(
+    'releases its memory if it never had its session (resumed by the server: %s)',
+    async (isUnasked) => {
+      const long = say('x'.repeat(150));
+      const { play } = setUp({ maxKeptChars: 3 * serializeEvent(long).length });
+      const how = { invocationId: 'e-left', resumes: 'e-left' };
+      await play([say('before')], how).ended;
+      for (let time = 0; time < 2; time++) {
+        const taken = new Gate();
+        taken.open();
+        await play([new AgentError('x'.repeat(150))], { ...how, isUnasked, taken }).ended;
+      }
+      const gate = new Gate();
+      play([long, gate]);
+      await gate.reached;
+      expect(() => play([])).not.toThrow();
+    },
+  );
 });
 
 describe('the hub', () => {

@@ -156,28 +156,25 @@ describe('a starting server', () => {
     expect(await open()).toHaveLength(1);
   });
 
-  test.each([0, 60_000])(
-    'resumes a limited number at a time, polling every %i ms',
-    async (ms) => {
-      const { leave, serve, open } = setUp();
-      const runs = [await leave('a'), await leave('b'), await leave('c')];
-      const gates = [new Gate(), new Gate(), new Gate()];
-      const limits = { maxResumedRuns: 2, unfinishedRunsEveryMs: ms };
-      const server = serve(
-        gates.map((gate) => ({ gate, text: 'done' })),
-        { limits },
-      );
-      if (ms === 0) await server.takeUpUnfinishedRuns();
-      await gates[1]?.reached;
-      expect(server.runsInFlight).toBe(2);
-      expect(await open()).toMatchObject([{ attempts: 1 }, { attempts: 1 }, { attempts: 0 }]);
-      gates[0]?.open();
-      await gates[2]?.reached;
-      gates[1]?.open();
-      gates[2]?.open();
-      for (const run of runs) expect(partsOf(await followed(server, run)).at(-1)).toBe('done');
-    },
-  );
+  test.each([0, 60_000])('resumes a limited number at a time, polling every %i ms', async (ms) => {
+    const { leave, serve, open } = setUp();
+    const runs = [await leave('a'), await leave('b'), await leave('c')];
+    const gates = [new Gate(), new Gate(), new Gate()];
+    const limits = { maxResumedRuns: 2, unfinishedRunsEveryMs: ms };
+    const server = serve(
+      gates.map((gate) => ({ gate, text: 'done' })),
+      { limits },
+    );
+    if (ms === 0) await server.takeUpUnfinishedRuns();
+    await gates[1]?.reached;
+    expect(server.runsInFlight).toBe(2);
+    expect(await open()).toMatchObject([{ attempts: 1 }, { attempts: 1 }, { attempts: 0 }]);
+    gates[0]?.open();
+    await gates[2]?.reached;
+    gates[1]?.open();
+    gates[2]?.open();
+    for (const run of runs) expect(partsOf(await followed(server, run)).at(-1)).toBe('done');
+  });
 
   test('does not resume a run that another server resumed', async () => {
     const { leave, serve, open, ran, reported } = setUp();
