@@ -100,6 +100,20 @@ export class DocumentSessionDriver implements SessionDriver {
     return this.#change(request, (app, session) => append(app, session, request));
   }
 
+  appendEvents(appends: readonly EventAppend[]) {
+    const [first] = appends;
+    if (!first) return Promise.resolve([]);
+    return this.#change(first, (app, session) => {
+      const outcomes: AppendOutcome[] = [];
+      for (const each of appends) {
+        const outcome = append(app, session, each);
+        outcomes.push(outcome);
+        if (outcome.status !== 'stored' && outcome.status !== 'duplicate') break;
+      }
+      return outcomes;
+    });
+  }
+
   claimLease(claim: LeaseClaim) {
     return this.#change(claim, (app, session) => takeLease(session, claim, () => ++app.count));
   }

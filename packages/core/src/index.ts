@@ -177,6 +177,7 @@ export type {
 } from './session/session-lease.ts';
 export type {
   AppendEventRequest,
+  AppendEventsRequest,
   BeginRunRequest,
   BegunRun,
   EndRunRequest,

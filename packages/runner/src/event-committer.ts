@@ -1,5 +1,6 @@
 import {
   type AppendEventRequest,
+  type AppendEventsRequest,
   type BaseSessionService,
   createEventActions,
   type Event,
@@ -117,7 +118,7 @@ export class EventCommitter {
   /** Stores the record that the run yields an event of a sub-invocation. Returns the event. */
   #recordStreamed(event: Event): MaybePromise<Event> {
     if (event.partial === true || event.nodeEvent) return event;
-    const { events, lastSeq } = this.#context.session;
+    const { events, lastSeq } = this.#context.invocation.session;
     const index = events.findLastIndex(({ id }) => id === event.id);
     const stored = events[index];
     if (!stored) return event;
@@ -130,6 +131,20 @@ export class EventCommitter {
   /** Creates and stores an event of the runtime itself. */
   appendNew(params: EventParams): MaybePromise<Event> {
     return this.append(stampEvent(this.#context.createEvent(params), this.#config));
+  }
+
+  /** Creates and stores several events of the runtime itself, in one transaction. */
+  async appendAllNew(params: readonly EventParams[]): Promise<void> {
+    const appends = params.map((each) => {
+      const created = stampEvent(this.#context.createEvent(each), this.#config);
+      const event = { ...created, timestamp: afterCovered(created.timestamp, this.#coveredUntil) };
+      return { event, ...this.#childChanges?.repeatIn(event) };
+    });
+    const { session } = this.#context.invocation;
+    const { lease } = this.#held;
+    const append = (request: AppendEventsRequest): Promise<Event[]> => this.#service.appendEvents(request);
+    for (const { actions } of await this.#held.write(append, { session, appends, lease }))
+      this.#childChanges?.note('', actions);
   }
 
   /** Creates the event which says that a resumable run has ended: everything is done, and nothing is waited for. */

@@ -41,10 +41,8 @@ export function toRunError(
  * The error of a run whose message is not stored. When another run took the session before, say because this process was stopped for longer than
  * a lease, nothing happened, and the message can be sent again.
  */
-export function toRefusal(error: EventloomError, locked: LockedRun | undefined): EventloomError {
-  // Of answers on several branches some may be stored.
-  const isStored = locked && locked.loaded.session.lastSeq > (locked.session.run?.lastSeq ?? 0);
-  if (!StaleWriterError.isInstance(error) || isStored) return error;
+export function toRefusal(error: EventloomError): EventloomError {
+  if (!StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
     'another run took the session before the message was stored: nothing is stored of it, send it again',
     { cause: error },

@@ -4,6 +4,7 @@ import {
   type Content,
   type Event,
   type EventActions,
+  type EventParams,
   InvalidMessageError,
   type Invocation,
   type InvocationContext,
@@ -179,7 +180,7 @@ export interface MessageToStore {
 
 /**
  * Stores the message that a run starts with, or the answers that it resumes with. Answers to calls on one branch become one event on
- * that branch. Credentials among them are handed to the credential service, and never stored in an event.
+ * that branch; the events of one message are stored together or not at all. Credentials among them are handed to the credential service, and never stored in an event.
  */
 export async function storeMessage(
   { invocation, committer }: CreatedInvocation,
@@ -199,11 +200,15 @@ export async function storeMessage(
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [IS_REPLACED]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));
+  const events: EventParams[] = [];
   for (const [place, parts] of partsByBranch(content.parts ?? [], calls, branch)) {
     const event = { author: 'user', content: { ...content, parts }, actions };
-    await committer.appendNew(place === undefined ? event : { ...event, branch: place });
+    events.push(place === undefined ? event : { ...event, branch: place });
     actions = CONTINUES;
   }
+  const [only, ...others] = events;
+  if (only && others.length === 0) await committer.appendNew(only);
+  else await committer.appendAllNew(events);
 }
 
 /**

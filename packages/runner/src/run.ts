@@ -162,7 +162,7 @@ export async function* run(
     }
     const error = control.isStarted
       ? toRunError(thrown, control.abortReason)
-      : toRefusal(toRunError(thrown, control.abortReason), locked);
+      : toRefusal(toRunError(thrown, control.abortReason));
     control.operation?.fail(error);
     if (config?.completionEvent === true && !control.isStarted && RunAbortedError.isInstance(error))
       yield completionEvent(runner, config, control.invocationId, error);

@@ -1,6 +1,7 @@
 import {
   type AcquireLeaseRequest,
   type AppendEventRequest,
+  type AppendEventsRequest,
   BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
@@ -166,6 +167,17 @@ export class DriverSessionService extends BaseSessionService {
     return outcome instanceof Promise
       ? outcome.then((settled) => this.#settle(session, append, settled))
       : this.#settle(session, append, outcome);
+  }
+
+  override async appendEvents({ session, appends, lease }: AppendEventsRequest): Promise<Event[]> {
+    const planned = appends.map(({ event, repeatedState }) => this.#planned(session, event, lease, repeatedState));
+    const outcomes = await this.#driver.appendEvents(planned);
+    const events: Event[] = [];
+    for (const [index, outcome] of outcomes.entries()) {
+      const append = planned[index];
+      if (append) events.push(await this.#settle(session, append, outcome));
+    }
+    return events;
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {

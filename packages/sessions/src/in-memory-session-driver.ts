@@ -169,6 +169,17 @@ export class InMemorySessionDriver implements SessionDriver {
     return { status: 'stored', seq: record.events.length };
   }
 
+  appendEvents(appends: readonly EventAppend[]): AppendOutcome[] {
+    const outcomes: AppendOutcome[] = [];
+    for (const append of appends) {
+      const outcome = this.appendEvent(append);
+      outcomes.push(outcome);
+      // The first append renews the lease for those that follow it.
+      if (outcome.status !== 'stored' && outcome.status !== 'duplicate') break;
+    }
+    return outcomes;
+  }
+
   beginRun(begin: RunBegin): BeginOutcome {
     let record = this.#find(begin);
     // First, because it may throw.

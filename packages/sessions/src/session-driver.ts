@@ -271,6 +271,12 @@ export interface SessionDriver {
   appendEvent(append: EventAppend): MaybePromise<AppendOutcome>;
 
   /**
+   * Appends events of one session under one lease, in order, and returns the outcome of each. A refusal is of all of them, and the only
+   * outcome: then, and when one cannot be stored, nothing is changed.
+   */
+  appendEvents(appends: readonly EventAppend[]): MaybePromise<readonly AppendOutcome[]>;
+
+  /**
    * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, records the run, reads the session as
    * `readSession` does, and appends the message with its state. When any of this fails or is refused, nothing is changed, except that a
    * claim that is refused as busy leaves its ticket.

@@ -103,6 +103,14 @@ export interface AppendEventRequest {
   readonly repeatedState?: ReadonlySet<string> | undefined;
 }
 
+/** Parameters of `appendEvents`. */
+export interface AppendEventsRequest extends Pick<AppendEventRequest, 'session'> {
+  /** The events in the order in which they are appended. None of them is partial. */
+  readonly appends: readonly Pick<AppendEventRequest, 'event' | 'repeatedState'>[];
+  /** Lease of the run that appends. */
+  readonly lease: SessionLease;
+}
+
 /** Parameters of `beginRun`. */
 export interface BeginRunRequest extends AcquireLeaseRequest {
   /** The run that the lease is for. It becomes the session's open run. */
@@ -168,7 +176,7 @@ export interface ListToolCallsRequest extends SessionKey {
  * synchronously or reject the promise, so `await` the call inside the `try`.
  *
  * Every method throws StorageError if the storage cannot be reached, does not answer in time, is full or is locked. The call may
- * have taken effect nevertheless. `appendEvent`, `recordToolCall`, `renewLease`, `releaseLease` and `endRun` are idempotent:
+ * have taken effect nevertheless. `appendEvent`, `appendEvents`, `recordToolCall`, `renewLease`, `releaseLease` and `endRun` are idempotent:
  * repeat them with the same arguments.
  *
  * @example
@@ -255,6 +263,13 @@ export abstract class BaseSessionService {
    * @throws SizeLimitError for an event or a value that is larger than the back end stores; nothing is changed
    */
   abstract appendEvent(request: AppendEventRequest): MaybePromise<Event>;
+
+  /**
+   * Appends several events in one transaction: all of them, or none if one is refused. Otherwise like `appendEvent` for each, and as safe to
+   * repeat.
+   * @throws the errors of `appendEvent`; nothing is changed
+   */
+  abstract appendEvents(request: AppendEventsRequest): Promise<Event[]>;
 
   /**
    * Acquires the session's lease for a run, records the run, reads the session and appends the message, in one transaction. While

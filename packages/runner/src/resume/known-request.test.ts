@@ -1,9 +1,10 @@
 import { BasePlugin, type Content, type Event, type Part, ShuttingDownError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { Gate } from '@eventloom/testing';
+import { ParallelAgent } from '@eventloom/multi-agent';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
-import { KEY, runToError, scenario, textOf } from '../fixtures/scenario.ts';
+import { KEY, runToError, scenario, scripted, textOf } from '../fixtures/scenario.ts';
 import { dying } from './fixtures/dying-service.ts';
 
 const REQUEST = { requestId: 'r-1' } as const;
@@ -54,6 +55,48 @@ test.each([true, false])(
         );
         expect([...place, answers.length]).toEqual([...place, 1]);
         expect((await next.runner.listOpenRuns()).runs).toEqual([]);
+      }
+    }
+  },
+);
+
+test.each([
+  ['different ids', 'd'],
+  ['the same id', 'c'],
+])(
+  'answers to calls of two agents, with %s, that are sent again after a kill are stored and run once',
+  async (_, id) => {
+    const crew = (left: ScriptedStep[], right: ScriptedStep[]): ParallelAgent =>
+      new ParallelAgent({
+        name: 'crew',
+        subAgents: [scripted('left', left, { tools }), scripted('right', right, { tools })],
+      });
+    const answers = [answer({ a: 1 }), answer({ b: 1 }, id)];
+    for (let commit = 1, isLast = false; !isLast; commit++) {
+      for (const isAfter of [false, true]) {
+        const asking = crew([WAIT], [{ calls: [{ id, name: 'wait' }] }]);
+        const first = await scenario({ agent: asking, resumable: true });
+        await first.run('hi', REQUEST);
+        const { service, commits } = dying(first.sessionService, commit, isAfter);
+        const killed = { sessionService: service, agent: crew(['Left.'], ['Right.']) };
+        await first
+          .restart(killed)
+          .run(answers, ANSWER)
+          .catch(() => undefined);
+        isLast = commits() < commit;
+        first.platform.advance(60_000);
+        const next = first.restart({ agent: crew(['Left.'], ['Right.']) });
+        await next.run(answers, ANSWER);
+        await next.run(answers, ANSWER);
+        const place = [commit, isAfter];
+        const stored = await next.stored();
+        const branches = stored.filter(({ requestId, author }) => requestId === 'r-2' && author === 'user');
+        expect([...place, branches.map(({ branch }) => branch).toSorted()]).toEqual([
+          ...place,
+          ['crew.left', 'crew.right'],
+        ]);
+        expect([...place, textsOf(stored).slice(1).toSorted()]).toEqual([...place, ['Left.', 'Right.']]);
+        expect([...place, (await next.runner.listOpenRuns()).runs]).toEqual([...place, []]);
       }
     }
   },

@@ -209,8 +209,13 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
   if (events.some(({ actions }) => actions.agentState?.[IS_REPLACED] === true)) return true;
   const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
   if (answers.length > 0) {
-    const stored = new Map(events.flatMap(getFunctionResponses).map((response) => [response.id, response]));
-    return stored.size === answers.length && answers.every((answer) => isSameAnswer(answer, stored.get(answer.id)));
+    // Calls on different branches may have the same id.
+    const stored = events.flatMap(getFunctionResponses);
+    if (stored.length !== answers.length) return false;
+    return answers.every((answer) => {
+      const index = stored.findIndex((each) => each.id === answer.id && isSameAnswer(answer, each));
+      return index >= 0 && stored.splice(index, 1).length === 1;
+    });
   }
   const stored = events.flatMap(({ content }) => content?.parts ?? []);
   const isSaved = (index: number): boolean => areBlobsSaved && parts[index]?.inlineData !== undefined;
@@ -223,8 +228,7 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
 }
 
 /** Compares an answer with one in the form in which it is stored: see `RequestAnswers.read`. */
-function isSameAnswer(given: FunctionResponse, stored: FunctionResponse | undefined): boolean {
-  if (!stored) return false;
+function isSameAnswer(given: FunctionResponse, stored: FunctionResponse): boolean {
   if (!isPersonRequest(stored))
     return isSameJson({ response: {}, ...given, name: stored.name }, { response: {}, ...stored });
   const { response: answer = {}, id = '' } = given;

@@ -8,6 +8,7 @@ import {
   sessionServiceConformance,
   sessionTransferConformance,
 } from './index.ts';
+import { appendsMutants } from './mutants/appends-mutants.ts';
 import { appendMutants } from './mutants/append-mutants.ts';
 import { appendValueMutants } from './mutants/append-value-mutants.ts';
 import { compactionWindowMutants } from './mutants/compaction-window-mutants.ts';
@@ -37,6 +38,7 @@ const mutants: readonly Mutant[] = [
   ...sessionMutants,
   ...stateMutants,
   ...appendMutants,
+  ...appendsMutants,
   ...appendValueMutants,
   ...windowMutants,
   ...compactionWindowMutants,

@@ -6,6 +6,7 @@ import {
   type MakeService,
 } from '@eventloom/core/conformance';
 import { appendConcurrencyRules } from './append-concurrency-rules.ts';
+import { appendsRules } from './appends-rules.ts';
 import { appendRules } from './append-rules.ts';
 import { appendValueRules } from './append-value-rules.ts';
 import { compactionWindowRules } from './compaction-window-rules.ts';
@@ -54,6 +55,7 @@ export function sessionServiceConformance(
     ...stateRules,
     ...stateKeyRules,
     ...appendRules,
+    ...appendsRules,
     ...appendValueRules,
     ...appendConcurrencyRules,
     ...windowRules,

@@ -69,6 +69,31 @@ export class EventAppender {
     }
   }
 
+  /** Appends events of one session under one lease, in one transaction. */
+  async appendAll(appends: readonly EventAppend[]): Promise<AppendOutcome[]> {
+    const [first] = appends;
+    if (!first?.lease) return [];
+    const insertions = appends.map((append) => ({
+      append,
+      insertion: { statement: this.#append[changeOf(append)], values: valuesOf(append) },
+    }));
+    const outcomes = await this.#database.transaction(async (run) => {
+      await this.lock(run, first);
+      const done: AppendOutcome[] = [];
+      for (const { append, insertion } of insertions) {
+        const refusal = await this.#refusalOf(run, append, false);
+        // The position of the lease is not known before the commit.
+        const seq = refusal ? undefined : await this.#insert(run, insertion, undefined, true);
+        const outcome: AppendOutcome = refusal ?? (seq === undefined ? { status: 'stale' } : { status: 'stored', seq });
+        done.push(outcome);
+        if (outcome.status !== 'stored' && outcome.status !== 'duplicate') break;
+      }
+      return done;
+    });
+    this.#positions.delete(first.lease.epoch);
+    return outcomes;
+  }
+
   /** Keeps everybody else from writing to the session until the end of the transaction; its `pk`, undefined when it is not there. */
   async lock(run: RunStatement, { appName, userId, sessionId }: SessionKey): Promise<string | undefined> {
     const [row] = (await run(this.#lock, [appName, userId, sessionId])) as readonly { readonly pk: string }[];

@@ -122,6 +122,10 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#appender.append(append);
   }
 
+  appendEvents(appends: readonly EventAppend[]): Promise<AppendOutcome[]> {
+    return this.#appender.appendAll(appends);
+  }
+
   beginRun(begin: RunBegin): Promise<BeginOutcome> {
     return this.#begins.begin(begin);
   }

@@ -16,6 +16,12 @@ export interface AppendParts {
   readonly leases: SqlLeases;
 }
 
+/** The outcome of an append; the writer's position if the event was stored. */
+interface AppendResult {
+  readonly outcome: AppendOutcome;
+  readonly writer?: SessionWriter;
+}
+
 /** Appends events: in one statement where the lease's owner knows the place and nothing else changes, else in one transaction. */
 export class SqlAppends {
   readonly #connection: SqlConnection;
@@ -65,6 +71,25 @@ export class SqlAppends {
     return outcome;
   }
 
+  /** Appends events in one transaction. @throws SizeLimitError and InvalidEventError, with nothing changed */
+  appendAll(appends: readonly EventAppend[]): AppendOutcome[] {
+    const { events, leases } = this.#parts;
+    const texts = appends.map(({ event }) => events.toText(event));
+    const found = this.#connection.write(() => {
+      const done: AppendResult[] = [];
+      for (const [index, append] of appends.entries()) {
+        const result = this.#appendAnywhere(append, texts[index] ?? '', undefined);
+        done.push(result);
+        if (result.outcome.status !== 'stored' && result.outcome.status !== 'duplicate') break;
+      }
+      return done;
+    });
+    const lease = appends[0]?.lease;
+    const last = found.findLast(({ writer }) => writer)?.writer;
+    if (lease && last) leases.remember(lease, last);
+    return found.map(({ outcome }) => outcome);
+  }
+
   /**
    * Appends the first event of a run, under the lease that was just given. Called inside a transaction.
    * @param row the session as it is
@@ -103,11 +128,7 @@ export class SqlAppends {
   }
 
   /** Looks everything up, and says why when nothing is appended. */
-  #appendAnywhere(
-    append: EventAppend,
-    text: string,
-    end: RunEnd | undefined,
-  ): { readonly outcome: AppendOutcome; readonly writer?: SessionWriter } {
+  #appendAnywhere(append: EventAppend, text: string, end: RunEnd | undefined): AppendResult {
     const { events, state, listing, leases } = this.#parts;
     const { appName, userId, sessionId, event, nowMs, lease } = append;
     const row = findSession(this.#sql, append);

@@ -193,6 +193,10 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#appends.append(append));
   }
 
+  appendEvents(appends: readonly EventAppend[]): MaybePromise<AppendOutcome[]> {
+    return this.#work.write(() => this.#appends.appendAll(appends));
+  }
+
   beginRun(begin: RunBegin): MaybePromise<BeginOutcome> {
     return this.#work.write(() => this.#refuseAgain(begin) ?? this.#connection.write(() => this.#beginRun(begin)));
   }

@@ -46,6 +46,14 @@ export class LimitedDriver extends InMemorySessionDriver {
     return super.appendEvent(append);
   }
 
+  override appendEvents(appends: readonly EventAppend[]): AppendOutcome[] {
+    for (const { event, writes } of appends) {
+      this.checkEvent(event);
+      this.checkWrites(writes);
+    }
+    return super.appendEvents(appends);
+  }
+
   override recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): boolean {
     this.checkToolCall(entry);
     return super.recordToolCall(lease, entry);

@@ -1,0 +1,49 @@
+import type { AppendOutcome, EventAppend } from '../../session-driver.ts';
+import { settle } from '../samples.ts';
+import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
+import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
+
+export const appendsMutants: readonly Mutant[] = [
+  brokenDriver('appends.like-each', 'appends them in the reverse order', (driver) => ({
+    appendEvents: (appends) => driver.appendEvents(appends.toReversed()).toReversed(),
+  })),
+  brokenService('appends.like-each', 'leaves the session object as it was', (service) => ({
+    appendEvents: (request) => service.appendEvents({ ...request, session: structuredClone(request.session) }),
+  })),
+  brokenDriver('appends.one-moment', 'appends one after the other', (driver) => ({
+    async appendEvents(appends) {
+      const outcomes: AppendOutcome[] = [];
+      for (const append of appends) {
+        outcomes.push(driver.appendEvent(append));
+        await settle();
+      }
+      return outcomes;
+    },
+  })),
+  {
+    breaks: 'appends.all-or-none',
+    how: 'appends the events before the one that is too large',
+    make: limitedService(
+      () =>
+        new (class extends LimitedDriver {
+          override appendEvents(appends: readonly EventAppend[]): AppendOutcome[] {
+            return appends.map((append) => this.appendEvent(append));
+          }
+        })(MAX_BYTES),
+    ),
+  },
+  brokenDriver('appends.all-or-none', 'appends under a lost lease', (driver) => ({
+    appendEvents(appends) {
+      driver.appendEvents(appends.map((append) => ({ ...append, lease: undefined, nowMs: append.nowMs * 2 })));
+      return driver.appendEvents(appends);
+    },
+  })),
+  brokenDriver('appends.repeated', 'stores them again under other ids', (driver) => ({
+    appendEvents: (appends) =>
+      appends.map((append) => {
+        const outcome = driver.appendEvent(append);
+        if (outcome.status !== 'duplicate') return outcome;
+        return driver.appendEvent({ ...append, event: { ...append.event, id: `${append.event.id} again` } });
+      }),
+  })),
+];
