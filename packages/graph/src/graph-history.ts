@@ -1,5 +1,13 @@
 import { type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
-import { type RecordedCall, Calls, enclosedBranch, enclosureOf, inputRequestOf } from '@eventloom/core/internal';
+import {
+  type RecordedCall,
+  Calls,
+  enclosedBranch,
+  enclosureOf,
+  isFailure,
+  isInput,
+  inputRequestOf,
+} from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';
 import type { NodeWork } from './graph-node.ts';
@@ -115,7 +123,7 @@ function historyOf(plan: GraphPlan, begin: Event, events: RunEvents, stretch: St
     return last;
   };
   for (const event of executed) {
-    if (event.executionId !== executionId || event.author === 'user') {
+    if (event.executionId !== executionId || isInput(event)) {
       channels.noteKeys(event);
       continue;
     }
@@ -201,8 +209,8 @@ function isFailed(events: readonly Event[], own: readonly Event[]): boolean {
   return own
     .slice(own.indexOf(last) + 1)
     .some(
-      ({ object, branch }) =>
-        object === ObjectType.runnerEnd || (object === ObjectType.error && enclosure.startsWith(enclosureOf(branch))),
+      (event) =>
+        event.object === ObjectType.runnerEnd || (isFailure(event) && enclosure.startsWith(enclosureOf(event.branch))),
     );
 }
 

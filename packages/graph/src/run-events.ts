@@ -1,4 +1,5 @@
 import type { Event } from '@eventloom/core';
+import { isInput } from '@eventloom/core/internal';
 
 /** A range of the events of one invocation, by index. */
 export interface Stretch {
@@ -23,7 +24,7 @@ export class RunEvents {
 
   /** Returns the events of agents in one execution, in order. */
   ofExecution(executionId: string, stretch: Stretch): Event[] {
-    return this.#pick(this.#byExecution.get(executionId), stretch).filter(({ author }) => author !== 'user');
+    return this.#pick(this.#byExecution.get(executionId), stretch).filter((event) => !isInput(event));
   }
 
   /**
@@ -35,7 +36,7 @@ export class RunEvents {
       keys.some((key) => Object.hasOwn(stateDelta, key) || removedState.includes(key));
     return this.all
       .slice(stretch.from, stretch.to)
-      .filter((event) => (event.executionId === executionId && event.author !== 'user') || changes(event));
+      .filter((event) => (event.executionId === executionId && !isInput(event)) || changes(event));
   }
 
   /** Returns the index of the last matching event on the branches of a node's attempts, without inner branches. @param branch the branch of the first attempt */

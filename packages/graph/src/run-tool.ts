@@ -119,8 +119,9 @@ async function answer(
   if (toolContext.isPaused || !plugins.has('afterToolCallback')) return result;
   // The output of a graph called as a tool is frozen, and plugins may change the result.
   if (tool.calledAgent && Object.isFrozen(result)) result = structuredClone(result);
-  const record = typeof result === 'object' && result !== null ? (result as Record<string, unknown>) : { result };
-  return (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: record })) ?? result;
+  // Plugins see what the tool returned, whatever it is; the type is that of the ADK.
+  const given = { tool, toolArgs, toolContext, result: result as Record<string, unknown> };
+  return (await plugins.first('afterToolCallback', given)) ?? result;
 }
 
 /** Removes the requests to people from a tool's actions, and returns them as parts. */

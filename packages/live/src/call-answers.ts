@@ -132,8 +132,9 @@ class SentChunks {
       const { output, ...failure } = response;
       return this.#isSent(output) ? failure : response;
     }
-    const isResult = Object.keys(response).length === 1 && 'result' in response;
-    return isResult && this.#isSent(response['result']) ? undefined : response;
+    const [key, ...others] = Object.keys(response);
+    const isResult = (key === 'result' || key === 'results') && others.length === 0;
+    return isResult && this.#isSent(response[key]) ? undefined : response;
   }
 
   /** Compares with the chunks as a streaming tool puts them together: texts as one text, others as a list, null or nothing where there are none. */

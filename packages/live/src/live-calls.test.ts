@@ -94,14 +94,14 @@ test('each chunk of a non-blocking call is a response with willContinue, which i
   expect(answers()).toEqual([
     { ...call, response: { output: 1 }, willContinue: true },
     { ...call, response: { output: 2 }, scheduling: 'INTERRUPT', willContinue: true },
-    { ...call, response: { result: [1, 2] }, scheduling: 'INTERRUPT', willContinue: false },
+    { ...call, response: { results: [1, 2] }, scheduling: 'INTERRUPT', willContinue: false },
   ]);
   expect(events.filter((event) => event.partial).map(({ object }) => object)).toEqual([
     'tool.response',
     'tool.response',
   ]);
   expect((await stored()).flatMap(getFunctionResponses)).toEqual([
-    { ...call, response: { result: [1, 2] }, scheduling: 'INTERRUPT' },
+    { ...call, response: { results: [1, 2] }, scheduling: 'INTERRUPT' },
   ]);
 });
 
@@ -113,7 +113,7 @@ test('chunks are sent as text before the result if the service takes one respons
   expect(model.connections[0]?.sent).toEqual([
     { content: { role: 'user', parts: [{ text: 'Function ticker returned: 1' }] } },
     { content: { role: 'user', parts: [{ text: 'Function ticker returned: 2' }] } },
-    { toolResponses: [expect.objectContaining({ response: { result: [1, 2] } })] },
+    { toolResponses: [expect.objectContaining({ response: { results: [1, 2] } })] },
   ]);
 });
 

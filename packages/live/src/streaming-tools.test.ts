@@ -64,7 +64,7 @@ test.each<[string, ToolOptions<undefined>['execute'], string]>([
       yield 1;
       return ['a cat'];
     },
-    '{"result":["a cat"]}',
+    '{"results":["a cat"]}',
   ],
   [
     'a generator yields as its result',

@@ -50,6 +50,10 @@ export class ModelCall {
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
   #responseId: string | undefined;
+  /** The ids of the reply's calls, in order, as far as they are known. */
+  readonly #callIds: NamedCall[] = [];
+  /** Number of calls in the chunks so far. */
+  #streamedCalls = 0;
   /** Merges the chunks received so far; undefined before the first. */
   #aggregator: ResponseAggregator | undefined;
   /** The error that a callback for responses threw. */
@@ -130,23 +134,42 @@ export class ModelCall {
   /** Creates the event of a chunk. */
   chunk(response: LlmResponse): Event {
     const { agent, context } = this.#turn;
-    if (this.#answerMs === undefined) this.#clock(response, context.platform.now());
+    const isFirstToken = this.#answerMs === undefined && this.#clock(response, context.platform.now());
     // Readers of the event may modify it, so the whole reply is merged from copies.
     this.#aggregator ??= new ResponseAggregator();
-    this.#aggregator.add(response.content?.parts?.every(isOnlyText) ? response : copyPlain(response));
+    const isText = response.content?.parts?.every(isOnlyText) ?? true;
+    this.#aggregator.add(isText ? response : copyPlain(response));
     this.#responseId ??= response.responseId ?? `r-${context.platform.newUuid()}`;
-    const event: { responseId?: string } & Event = context.createEvent(response);
+    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
     event.responseId = this.#responseId;
+    if (!isText && response.content) event.content = this.#nameStreamedCalls(response.content);
+    if (isFirstToken) event.usageMetadata = { ...response.usageMetadata, timingInfo: this.#timeToFirstToken() };
     return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
-  #clock(response: LlmResponse, nowMs: number): void {
+  /** Notes the time of the first token, thought and answer. Returns true for the chunk with the first token. */
+  #clock(response: LlmResponse, nowMs: number): boolean {
+    const isWaiting = this.#firstTokenMs === undefined;
     for (const part of response.content?.parts ?? []) {
       if (!part.functionCall && !part.text) continue;
       this.#firstTokenMs ??= nowMs;
       if (part.thought === true) this.#thoughtMs ??= nowMs;
       else this.#answerMs ??= nowMs;
     }
+    return isWaiting && this.#firstTokenMs !== undefined;
+  }
+
+  #timeToFirstToken(nowMs = 0): TimingInfo {
+    return { timeToFirstTokenMs: (this.#firstTokenMs ?? nowMs) - (this.#startMs ?? nowMs) };
+  }
+
+  /** Gives the calls in a chunk the ids that they have in the whole reply. */
+  #nameStreamedCalls(content: Content): Content {
+    const calls = callsToRun(content.parts);
+    if (calls.length === 0) return content;
+    const parts = this.#withCallIds(content.parts ?? [], calls, this.#streamedCalls);
+    this.#streamedCalls += calls.length;
+    return { ...content, parts };
   }
 
   /** Returns the response merged from the chunks so far; empty if there were none. */
@@ -165,13 +188,19 @@ export class ModelCall {
   whole(response: LlmResponse, actions: EventActions = this.actions): Event {
     const { agent, context, parts } = this.#turn;
     const { content } = response;
-    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(response);
+    const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
+      isCutShort(response) ? cutShort(response) : response,
+    );
     event.actions = actions;
     if (event.partial !== undefined) delete event.partial;
     this.calls = callsToRun(content?.parts);
     if (content?.parts && this.calls.length > 0) {
       if (this.calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-      event.content = { ...content, role: content.role ?? 'model', parts: this.#withCallIds(content.parts) };
+      event.content = {
+        ...content,
+        role: content.role ?? 'model',
+        parts: this.#withCallIds(content.parts, this.calls, 0),
+      };
       let longRunning: string[] | undefined;
       for (const { id = '', name = '' } of this.calls)
         if (getOwn(this.request.toolsDict, name)?.isLongRunning) (longRunning ??= []).push(id);
@@ -183,26 +212,19 @@ export class ModelCall {
     }
     if (this.#responseId !== undefined) event.responseId = this.#responseId;
     const nowMs = context.platform.now();
-    const timingInfo: TimingInfo = { timeToFirstTokenMs: (this.#firstTokenMs ?? nowMs) - (this.#startMs ?? nowMs) };
+    const timingInfo = this.#timeToFirstToken(nowMs);
     if (this.#thoughtMs !== undefined) timingInfo.reasoningDurationMs = (this.#answerMs ?? nowMs) - this.#thoughtMs;
     event.usageMetadata = { ...response.usageMetadata, timingInfo };
-    if (isCutShort(response)) {
-      event.errorCode = response.finishReason ?? '';
-      event.errorMessage = response.errorMessage ?? `the model stopped with ${response.finishReason}`;
-    }
     return agent.codeExecutor ? withCodeTags(event) : event;
   }
 
   /**
    * Gives a new id to each call to run that has none, or that has the id of an earlier call on this branch. A response must identify one call, and
-   * some models restart their numbering in every reply.
+   * some models restart their numbering in every reply. A call of the whole reply keeps the id that it had in its chunk.
+   * @param calls the calls to run among the parts; named calls take their place
+   * @param first the number of calls of the reply before these parts
    */
-  #withCallIds(parts: readonly Part[]): Part[] {
-    const { session, invocation, branch, platform } = this.#turn.context;
-    const { calls } = this;
-    const known = Calls.of(session, invocation.derived);
-    /** Number of times that each id occurred in this reply so far. */
-    const times = calls.length > 1 ? new Map<string, number>() : undefined;
+  #withCallIds(parts: readonly Part[], calls: FunctionCall[], first: number): Part[] {
     const named: Part[] = [];
     let next = 0;
     for (const part of parts) {
@@ -211,22 +233,37 @@ export class ModelCall {
         named.push(part);
         continue;
       }
-      const { id } = call;
-      const before = id === undefined ? 0 : (times?.get(id) ?? 0);
-      if (id) times?.set(id, before + 1);
-      if (id && before === 0 && !known.newest(id, branch)) {
-        next++;
-        named.push(part);
-        continue;
-      }
-      // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
-      const newId = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
-      const functionCall = { ...call, id: newId };
+      const id = this.#callId(call, first + next);
+      const functionCall = call.id === id ? call : { ...call, id };
       calls[next++] = functionCall;
-      named.push({ ...part, functionCall });
+      named.push(functionCall === call ? part : { ...part, functionCall });
     }
     return named;
   }
+
+  /** @param index the position of the call among the calls of the reply */
+  #callId({ id, name }: FunctionCall, index: number): string {
+    const { session, invocation, branch, platform } = this.#turn.context;
+    const streamed = this.#callIds[index];
+    if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
+    const known = Calls.of(session, invocation.derived);
+    let before = 0;
+    if (id) for (let at = 0; at < index; at++) if (this.#callIds[at]?.modelId === id) before++;
+    // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
+    const isNew = id && before === 0 && !known.newest(id, branch);
+    const newId = id ? `adk-${id}-${known.named(id).length + before + 1}` : `adk-${platform.newUuid()}`;
+    const given = isNew ? id : newId;
+    this.#callIds[index] = { id: given, modelId: id, name };
+    return given;
+  }
+}
+
+/** The id that a call of the reply was given. */
+interface NamedCall {
+  readonly id: string;
+  /** The id that the model gave it. */
+  readonly modelId: string | undefined;
+  readonly name: string | undefined;
 }
 
 /** Returns the sources that an agent found that was called as a tool in this run; undefined if there are none. */
@@ -238,6 +275,11 @@ function toolGrounding({ session }: InvocationContext): Event['groundingMetadata
 /** Returns true for a reply that the model did not complete: its finish reason is not STOP, and it has no error code. */
 export function isCutShort({ finishReason, errorCode }: LlmResponse): boolean {
   return finishReason !== undefined && finishReason !== 'STOP' && errorCode === undefined;
+}
+
+function cutShort(response: LlmResponse): LlmResponse {
+  const { finishReason = '', errorMessage = `the model stopped with ${finishReason}` } = response;
+  return { ...response, errorCode: finishReason, errorMessage };
 }
 
 /** Returns true for a part whose shallow copy is a full copy, because it holds only text. */

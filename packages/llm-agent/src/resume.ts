@@ -4,7 +4,6 @@ import {
   hasTrailingCodeExecutionResult,
   type InvocationContext,
   ModelError,
-  ObjectType,
   SET_MODEL_RESPONSE,
   type ToolConfirmation,
 } from '@eventloom/core';
@@ -18,8 +17,10 @@ import {
   getOwn,
   inputOf,
   inputRequestOf,
+  isFailure,
   isOutputMismatch,
   isSettled,
+  isWholeReply,
   leavesAgent,
   newestEntries,
   openAnswers,
@@ -82,7 +83,7 @@ async function* finishStep(
   const at = resumedFrom.events.findLastIndex(isReply);
   const reply = resumedFrom.events[at];
   if (!reply) return true;
-  if (reply.object === ObjectType.error) {
+  if (isFailure(reply)) {
     const error = new ModelError(reply.errorMessage ?? '', { errorCode: reply.errorCode ?? 'MODEL_ERROR' });
     context.markReported(error);
     throw error;
@@ -101,7 +102,7 @@ async function* finishStep(
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
 function isReply(event: Event): boolean {
-  if (event.usageMetadata?.timingInfo || event.object === ObjectType.error) return true;
+  if (isWholeReply(event) || isFailure(event)) return true;
   if (hasTrailingCodeExecutionResult(event)) return true;
   return callsToRun(event.content?.parts).some((call) => askedCallId(call) === undefined);
 }
@@ -175,7 +176,7 @@ class InterruptedStep {
   #isContinuedBehind(responses: readonly CallResponse[]): boolean {
     const { agent, branch, session } = this.#context;
     for (const [position, event] of responses.length > 0 ? newestEntries(session.events) : []) {
-      if (event.author !== agent.name || event.branch !== branch || !event.usageMetadata?.timingInfo) continue;
+      if (event.author !== agent.name || event.branch !== branch || !isWholeReply(event)) continue;
       const isBehind = (response: CallResponse): boolean =>
         response.event.invocationId === event.invocationId && response.position < position;
       if (responses.some(isBehind)) return true;

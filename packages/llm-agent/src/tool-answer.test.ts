@@ -8,7 +8,7 @@ test.each([
   [false, { result: false }],
   [null, { result: null }],
   [undefined, { result: null }],
-  [[1, 2], { result: [1, 2] }],
+  [[1, 2], { results: [1, 2] }],
   [new Date(0), { result: '1970-01-01T00:00:00.000Z' }],
   [{ when: new Date(0), left: undefined }, { when: '1970-01-01T00:00:00.000Z' }],
 ])('%o answers %j', (result, response) => {

@@ -1,5 +1,5 @@
 import type { BaseAgent, BaseTool, EventActions, FunctionResponsePart, InvocationContext } from '@eventloom/core';
-import { copyJson, enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
+import { enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
 /** The response to a tool call, and its media. */
@@ -9,14 +9,15 @@ export interface ToolAnswer {
 }
 
 /**
- * Converts a tool's result to a response: an object unchanged, any other value as `{ result: value }`. The media of a `toolResult` become parts.
- * @param isFinal true to freeze the response, so that the tool ledger and the event can share it; false if callbacks may still change it
+ * Converts a tool's result to a response as the ADK does: an object unchanged, a list as `{ results: list }`, any other value as
+ * `{ result: value }`. The media of a `toolResult` become parts.
+ * The response is a frozen copy, so that the tool ledger and the event can share it.
  */
-export function toToolAnswer(toolName: string, result: unknown, isFinal = false): ToolAnswer {
+export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
-  const copied = isFinal ? sealJson(returned, { toJson: true }) : copyJson(returned, { toJson: true });
+  const copied = sealJson(returned, { toJson: true });
   if ('fault' in copied) {
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;
@@ -25,7 +26,7 @@ export function toToolAnswer(toolName: string, result: unknown, isFinal = false)
     };
   }
   const { value } = copied;
-  const response = isRecord(value) ? value : { result: value };
+  const response = isRecord(value) ? value : Array.isArray(value) ? { results: value } : { result: value };
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
 }
 

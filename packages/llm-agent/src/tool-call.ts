@@ -22,6 +22,7 @@ import {
   INTERRUPTED_CALL,
   isEmptyActions,
   isPromiseLike,
+  isToolResult,
   ledgerCallId,
   type ObservedOperation,
   recordedActions,
@@ -203,63 +204,74 @@ export class ToolCall implements ToolListener {
     const running: RunningTool = { tool, args: copied.value as Record<string, unknown>, operation };
     const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
     const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
-    return asksBefore || asksAfter ? this.#answerAsked(running, asksBefore, asksAfter) : this.#runTool(running, true);
+    if (asksBefore || asksAfter) return this.#answerAsked(running, asksBefore, asksAfter);
+    return this.#runTool(running, (returned) => this.#toAnswer(tool, returned));
   }
 
   async #answerAsked(running: RunningTool, asksBefore: boolean, asksAfter: boolean): Promise<ToolAnswer | undefined> {
     const { context } = this.#batch.turn;
-    const before = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
-    const answer = before ?? (await this.#runTool(running, !asksAfter));
-    return answer && asksAfter ? context.untilAborted(this.#askAfter(running, answer)) : answer;
+    const { tool } = running;
+    const instead = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
+    const returned = instead ?? (await this.#runTool(running, (result) => result));
+    if (!asksAfter || this.#context.isPaused) return this.#toAnswer(tool, returned);
+    // A tool that only asks a person has not returned anything yet.
+    if (returned === undefined && asksPerson(this.#context.actions)) return undefined;
+    return context.untilAborted(this.#askAfter(running, returned));
   }
 
-  /** Runs the tool without its callbacks. @param isFinal true if no callback may change the response any more */
-  #runTool(running: RunningTool, isFinal: boolean): MaybePromise<ToolAnswer | undefined> {
+  /**
+   * Runs the tool without its callbacks.
+   * @param read receives what the tool returned, or what the model is told about its error
+   */
+  #runTool<T>(running: RunningTool, read: (returned: unknown) => T): MaybePromise<T> {
+    const { context } = this.#batch.turn;
+    const readUnlessAborted = (returned: unknown): T => {
+      context.throwIfAborted();
+      return read(returned);
+    };
+    const onError = async (thrown: unknown): Promise<T> => read(await this.#answerError(running, thrown));
     try {
       const { tool, args } = running;
       const returned = tool.runAsync({ args, toolContext: this.#context });
-      if (!isPromiseLike(returned)) return this.#toAnswer(tool, returned, isFinal);
-      const { context } = this.#batch.turn;
-      return context
-        .untilAborted(Promise.resolve(returned))
-        .then((result) => this.#toAnswer(tool, result, isFinal))
-        .catch((thrown: unknown) => this.#answerError(running, thrown));
+      if (!isPromiseLike(returned)) return readUnlessAborted(returned);
+      return context.untilAborted(Promise.resolve(returned)).then(readUnlessAborted).catch(onError);
     } catch (thrown) {
-      return this.#answerError(running, thrown);
+      return onError(thrown);
     }
   }
 
-  #toAnswer(tool: BaseTool, result: unknown, isFinal: boolean): ToolAnswer | undefined {
-    const toolContext = this.#context;
-    this.#batch.turn.context.throwIfAborted();
-    if (toolContext.isPaused) return undefined;
-    if (result === undefined && (tool.isLongRunning || asksPerson(toolContext.actions))) return undefined;
-    return toToolAnswer(tool.name, result, isFinal);
+  #toAnswer(tool: BaseTool, returned: unknown): ToolAnswer | undefined {
+    const { actions, isPaused } = this.#context;
+    if (isPaused) return undefined;
+    if (returned === undefined && (tool.isLongRunning || asksPerson(actions))) return undefined;
+    return toToolAnswer(tool.name, returned);
   }
 
-  async #askBefore({ tool, args }: RunningTool): Promise<ToolAnswer | undefined> {
+  /** Returns what a callback gives in place of the tool's result; undefined if the tool is to run. */
+  async #askBefore({ tool, args }: RunningTool): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;
-    const instead =
+    return (
       (await context.plugins.first('beforeToolCallback', { tool, toolArgs: args, toolContext })) ??
-      (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }));
-    return instead && toToolAnswer(tool.name, instead);
+      (await firstAnswer(agent.beforeToolCallback, { tool, args, context: toolContext }))
+    );
   }
 
-  async #askAfter({ tool, args }: RunningTool, { response: given, parts }: ToolAnswer): Promise<ToolAnswer> {
+  /** Shows the callbacks what the tool returned, unchanged and not copied, as the ADK does: they may change it in place. */
+  async #askAfter({ tool, args }: RunningTool, returned: unknown): Promise<ToolAnswer | undefined> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;
-    // Not frozen, because the callbacks may change the response in place.
-    const response = given as Record<string, unknown>;
+    // Typed as in the ADK, although a tool may return any value.
+    const response = (isToolResult(returned) ? returned.response : returned) as Record<string, unknown>;
     const replaced =
       (await context.plugins.first('afterToolCallback', { tool, toolArgs: args, toolContext, result: response })) ??
       (await firstAnswer(agent.afterToolCallback, { tool, args, context: toolContext, response }));
     // A replacement also replaces the media, so that a callback that withholds a result withholds all of it.
-    if (replaced) return toToolAnswer(tool.name, replaced, true);
-    return { ...toToolAnswer(tool.name, response, true), parts };
+    return replaced ? toToolAnswer(tool.name, replaced) : this.#toAnswer(tool, returned);
   }
 
-  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<ToolAnswer> {
+  /** Returns what the model is told about an error of the tool. */
+  async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.
     // A StorageError fails the run, because the model can do nothing about it.
@@ -269,16 +281,16 @@ export class ToolCall implements ToolListener {
     return answer;
   }
 
-  async #askAboutError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<ToolAnswer> {
+  async #askAboutError(tool: BaseTool, args: Record<string, unknown>, error: Error): Promise<unknown> {
     const { agent, context } = this.#batch.turn;
     const toolContext = this.#context;
     const answered =
       (await context.plugins.first('onToolErrorCallback', { tool, toolArgs: args, toolContext, error })) ??
       (await firstAnswer(agent.onToolErrorCallback, { tool, args, context: toolContext, error }));
-    if (answered) return toToolAnswer(tool.name, answered);
+    if (answered) return answered;
     const failed = { error: error.message || error.name };
     const received = copyJson(toolContext.partialOutput, { toJson: true });
-    return { response: 'value' in received ? { ...failed, output: received.value } : failed };
+    return 'value' in received ? { ...failed, output: received.value } : failed;
   }
 
   /** Passes on an event that the tool emitted while it runs. */

@@ -41,6 +41,7 @@ export class TransferToAgentTool extends BaseTool {
       return Promise.resolve({ error });
     }
     toolContext.actions.transferToAgent = name;
-    return Promise.resolve({ transferredTo: name });
+    // The ADK answers nothing, which its responses show as null.
+    return Promise.resolve(null);
   }
 }

@@ -3,6 +3,7 @@ import {
   type Event,
   type EventloomError,
   type InvocationContext,
+  type MaybePromise,
   ObjectType,
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
@@ -19,7 +20,7 @@ const DONE: EventResult = { done: true, value: undefined };
 
 /**
  * Drives an agent, and then each agent that control is transferred to: one after the other, none inside another. A generator of their
- * events, and of an announcement for every transfer.
+ * events, and with `runConfig.announceTransfers` of an announcement for every transfer.
  *
  * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the
  * agent of that name goes on in its place and on its branch. In the call tree, the agent that transferred is its parent.
@@ -115,7 +116,7 @@ export class AgentDriver implements AgentEvents {
     await this.return();
   }
 
-  readonly #onStep = (step: EventResult): EventResult => {
+  readonly #onStep = (step: EventResult): MaybePromise<EventResult> => {
     this.#isWorking = false;
     return step.done === true ? this.#transfer() : step;
   };
@@ -129,13 +130,14 @@ export class AgentDriver implements AgentEvents {
     throw error;
   };
 
-  /** Gives control to the agent that the one that ended transferred to. Its announcement comes first; without one, this is the end. */
-  #transfer(): EventResult {
+  /** Gives control to the agent that the one that ended transferred to. Without such an agent, this is the end. */
+  #transfer(): MaybePromise<EventResult> {
     const from = this.#context;
     try {
       const name = this.#takeTransfer();
       if (name !== undefined) {
         this.#countTransfer(from);
+        if (from.runConfig.announceTransfers !== true) return this.next();
         const content = { role: 'model', parts: [{ text: `Transferring control to agent: ${name}` }] };
         const value = from.createEvent({ content, object: ObjectType.agentTransfer, tags: [TRANSFER_TAG] });
         return { done: false, value };

@@ -94,7 +94,7 @@ test('the agent continues only when the reader asks for the next event', async (
 test('missing fields of an event are filled in, and given ones stay', async () => {
   const { runner, platform } = await scenario({
     async *agent() {
-      yield createEvent({ content: { parts: [{ text: 'bare' }] } });
+      yield { ...createEvent({ content: { parts: [{ text: 'bare' }] } }), id: '', timestamp: 0 };
       yield createEvent({ id: 'mine', invocationId: 'foreign', author: 'helper', timestamp: 5, executionId: 'x' });
     },
   });
@@ -115,6 +115,18 @@ test('missing fields of an event are filled in, and given ones stay', async () =
     timestamp: 5,
     executionId: 'x',
   });
+});
+
+test('an event object that is yielded in every turn is stored as an event of its own each time', async () => {
+  const greeting = createEvent({ content: { role: 'model', parts: [{ text: 'Hello.' }] } });
+  const { run, stored } = await scenario({
+    async *agent() {
+      yield greeting;
+    },
+  });
+  await run('one');
+  await run('two');
+  expect((await stored()).map(textOf)).toEqual(['one', 'Hello.', 'two', 'Hello.']);
 });
 
 test('chunks are yielded when streaming, never stored, and their actions are ignored', async () => {

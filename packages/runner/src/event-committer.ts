@@ -14,8 +14,9 @@ import {
   type RunConfig,
   type Session,
 } from '@eventloom/core';
-import { afterCovered, checkEventFields, toStreamedRecord } from '@eventloom/core/internal';
+import { afterCovered, checkEventFields, isYieldedAgain, toStreamedRecord } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
+import { asSeenWithin } from './sub-invocation.ts';
 import type { LockedSession } from './session-locks.ts';
 
 /** The parameters of an EventCommitter. */
@@ -206,7 +207,7 @@ export class EventCommitter {
       appending.then(isDone, isDone);
     }
     const stored = await appending;
-    this.#context.session.events.push(stored);
+    this.#context.session.events.push(asSeenWithin(stored));
     this.#context.invocation.onStored?.(event);
     this.#context.progress.noteCommitted(stored);
     return stored;
@@ -243,12 +244,13 @@ export class EventCommitter {
       event.actions !== undefined;
     if (isComplete && !this.#isStamped && event.invocationId === this.#invocationId) return event;
     if (!isComplete) checkEventFields(`agent "${this.agentName}"`, event);
+    const isNew = event.executionId !== undefined || !isYieldedAgain(event);
     const completed = {
       ...event,
-      id: event.id || this.#platform.newEventId(),
+      id: (isNew && event.id) || this.#platform.newEventId(),
       invocationId: this.#invocationId,
       author: event.author || this.agentName,
-      timestamp: event.timestamp || this.#platform.now() / 1000,
+      timestamp: (isNew && event.timestamp) || this.#platform.now() / 1000,
       executionId: event.executionId ?? this.#invocationId,
       actions: createEventActions(event.actions),
     };

@@ -1,4 +1,4 @@
-import { BaseLlm, type Event, type LlmResponse, ModelError, type Part } from '@eventloom/core';
+import { BaseLlm, type Event, getFunctionCalls, type LlmResponse, ModelError, type Part } from '@eventloom/core';
 import type { LlmAgentConfig } from '@eventloom/llm-agent';
 import type { ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -162,7 +162,15 @@ test("time to first token and reasoning time are measured with the platform's cl
   const { platform, run } = await streaming(new Slow({ model: 'slow' }));
   const events = await run();
   expect(events.at(-1)?.usageMetadata?.timingInfo).toEqual({ timeToFirstTokenMs: 200, reasoningDurationMs: 350 });
-  expect(events.slice(0, -1).every((event) => event.usageMetadata === undefined)).toBe(true);
+  // The first chunk with text or thought tells it as well.
+  const first = { timingInfo: { timeToFirstTokenMs: 200 } };
+  expect(events.slice(0, -1).map((event) => event.usageMetadata)).toEqual([
+    undefined,
+    first,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });
 
 test('each model call of a run has its own timing', async () => {
@@ -181,3 +189,51 @@ test('a reply of 5,000 chunks is yielded whole', async () => {
   expect(await run()).toHaveLength(5001);
   expect(partsOf(await stored()).slice(1)).toEqual([[{ text: chunks.join('') }]]);
 });
+
+test('a call has the same id in its chunk and in the whole reply, and getFunctionCalls returns it once', async () => {
+  const ran: unknown[] = [];
+  const tool = new FunctionTool({
+    name: 'f',
+    description: '',
+    execute: (_args, { functionCallId }) => ran.push(functionCallId),
+  });
+  const calls: readonly (readonly Part[])[] = [
+    [{ text: 'Two calls.' }],
+    [{ functionCall: { name: 'f', args: { n: 1 } } }],
+    [
+      { functionCall: { name: 'f', args: { n: 2 }, id: 'c1' } },
+      { functionCall: { name: 'f', args: { n: 3 }, id: 'c1' } },
+    ],
+  ];
+  const { run } = await scenario({
+    model: [{ chunks: calls }, { chunks: [calls[2] ?? []] }, 'done'],
+    agent: { tools: [tool] },
+  });
+  const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
+  const idsOf = (isPartial: boolean): unknown[] =>
+    events
+      .filter(({ partial = false }) => partial === isPartial)
+      .flatMap(({ content }) => content?.parts ?? [])
+      .flatMap(({ functionCall }) => functionCall?.id ?? []);
+  expect(idsOf(true)).toEqual([expect.stringMatching(/^adk-/), 'c1', 'adk-c1-2', 'adk-c1-2', 'adk-c1-3']);
+  expect(idsOf(false)).toEqual(idsOf(true));
+  expect(events.flatMap(getFunctionCalls).map(({ id }) => id)).toEqual(idsOf(true));
+  expect(ran).toEqual(idsOf(true));
+});
+
+test.each(['sse', 'none'] as const)(
+  'a reply that the model cut short is an error event with its text, with streamingMode %s',
+  async (streamingMode) => {
+    for (const finishReason of ['SAFETY', 'MAX_TOKENS']) {
+      const { run } = await scenario({ model: [{ chunks: ['The', ' sky'], response: { finishReason } }] });
+      const events = await run('hi', { runConfig: { streamingMode } });
+      expect(events.at(-1)).toMatchObject({
+        object: 'error',
+        finishReason,
+        errorCode: finishReason,
+        error: { type: finishReason, message: `the model stopped with ${finishReason}` },
+        content: { parts: [{ text: 'The sky' }] },
+      });
+    }
+  },
+);

@@ -48,7 +48,9 @@ export async function* run(
   let failure: EventloomError | undefined;
   let config = input.params?.runConfig;
   let request: RunRequest | undefined;
+  const closing = runner.toolsets.begin();
   try {
+    if (closing) await closing;
     request = parseRunRequest(runner, input); // message, answers, resume or live: decided here and nowhere else
     config = request.config;
     if (request.start.kind === 'live') control.live = request.start.live;
@@ -173,5 +175,7 @@ export async function* run(
       control.isLeftOpen = !outcome;
       await locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
     } else await locked?.session.undo();
+    const closed = runner.toolsets.end();
+    if (closed) await closed;
   }
 }

@@ -20,6 +20,7 @@ import {
 import { combineInstrumentation } from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
+import { OpenToolsets } from './open-toolsets.ts';
 import { answeredCallIds, checkNewMessage } from './run-message.ts';
 import { rewind, type RewindParams } from './rewind.ts';
 import { closeRun, type CloseRunParams } from './resume/close-run.ts';
@@ -68,6 +69,8 @@ export class Runner {
   readonly runConfig: RunConfigDefaults;
   /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
   readonly sessions: SessionLocks;
+  /** The toolsets of the agents, which are closed while no run is under way. */
+  readonly toolsets: OpenToolsets;
   /** Compacts a session at the end of a run, if the runner is configured to. */
   readonly compactor: EventsCompactor | undefined;
 
@@ -89,6 +92,7 @@ export class Runner {
     this.platform = config.platform ?? systemPlatform;
     this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat(), this.platform);
     this.compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
+    this.toolsets = new OpenToolsets(config.agent, this.platform);
     this.sessions = new SessionLocks(this, config);
   }
 

@@ -49,14 +49,14 @@ test.each([
   ['a generator', () => now('a', 'b'), ['a', 'b'], { result: 'ab' }],
   ['a generator of promises', () => now(Promise.resolve('a'), 'b'), ['a', 'b'], { result: 'ab' }],
   ['a promise of a generator', async () => later('a'), ['a'], { result: 'a' }],
-  ['chunks that are not all texts', () => later('a', { n: 1 }), ['a', { n: 1 }], { result: ['a', { n: 1 }] }],
+  ['chunks that are not all texts', () => later('a', { n: 1 }), ['a', { n: 1 }], { results: ['a', { n: 1 }] }],
   ['no chunks', () => later(), [], { result: null }],
   ['a final result at the end', () => later('a', new FinalToolResult({ n: 2 })), ['a'], { n: 2 }],
   ['a final result of undefined', () => later('a', new FinalToolResult(undefined)), ['a'], { result: null }],
   ['a final result that was not the last', () => later(new FinalToolResult('x'), 'a'), ['a'], { result: 'a' }],
   ['a generator that returns', () => returning(), ['a'], { returned: true }],
-  ['an object that it goes on writing to', () => counting(), [{ n: 1 }, { n: 2 }], { result: [{ n: 1 }, { n: 2 }] }],
-  ['a list, which is no generator', () => ['a', 'b'], [], { result: ['a', 'b'] }],
+  ['an object that it goes on writing to', () => counting(), [{ n: 1 }, { n: 2 }], { results: [{ n: 1 }, { n: 2 }] }],
+  ['a list, which is no generator', () => ['a', 'b'], [], { results: ['a', 'b'] }],
 ])('%s', async (_, execute, chunks, result) => {
   const { run } = await streaming(execute);
   const events = await run();

@@ -3,6 +3,7 @@ import {
   getFunctionResponses,
   type Invocation,
   type InvocationContext,
+  ObjectType,
   type Session,
   StreamingMode,
 } from '@eventloom/core';
@@ -37,7 +38,8 @@ export async function* runSubInvocation(
       yield event;
     }
   } else {
-    const said = { author: 'user', content: request.userContent };
+    const { agent } = parent;
+    const said = { author: agent.name, object: ObjectType.agentInput, content: request.userContent };
     await inTurn(async () => own.appendNew(said));
   }
   const driver = new AgentDriver(context.forAgent(request.agent));
@@ -74,7 +76,12 @@ function recordedEvents(
       enclosureOf(event.branch) === branch &&
       !known.has(event.id),
   );
-  return [...before, ...since];
+  return [...before.map(asSeenWithin), ...since];
+}
+
+/** Returns a stored event of a sub-invocation as its agent sees it: the request of the caller is what the agent's user says. */
+export function asSeenWithin(event: Event): Event {
+  return event.object === ObjectType.agentInput ? { ...event, author: 'user' } : event;
 }
 
 /** Finds the events that ask people for an answer, have none, and were not yielded from the run. */

@@ -1,4 +1,4 @@
-import type { ToolContext } from '@eventloom/core';
+import { BasePlugin, type ToolContext } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { callF, toolOf } from './fixtures/called-tool.ts';
@@ -37,10 +37,40 @@ test('afterToolCallback may replace the response', async () => {
     model: [callF, 'done'],
     agent: {
       tools: [toolOf()],
-      afterToolCallback: [({ response }) => ({ was: response['result'] }), () => expect.unreachable()],
+      afterToolCallback: [({ response }) => ({ was: response }), () => expect.unreachable()],
     },
   });
   expect(responseOf((await run())[1])).toEqual({ was: 1 });
+});
+
+test.each([42, 'text', null, undefined, [1, 2], { a: 1 }])(
+  'an afterToolCallback and a plugin get %j as the tool returned it',
+  async (returned) => {
+    const seen: unknown[] = [];
+    class Watch extends BasePlugin {
+      override afterToolCallback({ result }: { result: unknown }): undefined {
+        seen.push(result);
+      }
+    }
+    const { run } = await scenario({
+      model: [callF, 'done'],
+      plugins: [new Watch('watch')],
+      agent: { tools: [toolOf(() => returned)], afterToolCallback: ({ response }) => void seen.push(response) },
+    });
+    await run();
+    expect(seen).toEqual([returned, returned]);
+  },
+);
+
+test('an afterToolCallback may give the result of a long-running tool that returned nothing', async () => {
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: {
+      tools: [new FunctionTool({ name: 'f', description: 'f', isLongRunning: true, execute: () => undefined })],
+      afterToolCallback: () => ({ at: 'once' }),
+    },
+  });
+  expect(responseOf((await run())[1])).toEqual({ at: 'once' });
 });
 
 test('onToolErrorCallback may answer for a tool that threw', async () => {

@@ -1,6 +1,8 @@
 import { BaseTool, BaseToolset, type BaseToolsetOptions, isFinalResponse } from '@eventloom/core';
+import { AgentTool } from '@eventloom/multi-agent';
+import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { scenario } from './fixtures/scenario.ts';
+import { KEY, saying, scenario, scripted, textOf } from './fixtures/scenario.ts';
 
 class Echo extends BaseTool {
   constructor(name: string) {
@@ -196,4 +198,78 @@ test('an abort while a toolset lists its tools ends the run immediately, with on
   await listing.promise;
   controller.abort();
   await expect(running).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+});
+
+/** A toolset that counts how often it was opened and closed. */
+class Connecting extends Listing {
+  log: string[] = [];
+
+  override async getTools(): Promise<BaseTool[]> {
+    this.log.push('open');
+    return super.getTools();
+  }
+
+  override async close(): Promise<void> {
+    this.log.push('close');
+  }
+}
+
+test('the toolsets of all agents are closed when a run has ended, and open again in the next run', async () => {
+  const [own, below, called] = [0, 1, 2].map(() => new Connecting(() => []));
+  const { run } = await scenario({
+    model: ['one', 'two'],
+    agent: {
+      tools: [own as Connecting, new AgentTool({ agent: scripted('called', [], { tools: [called as Connecting] }) })],
+      subAgents: [scripted('below', [], { tools: [below as Connecting] })],
+    },
+  });
+  await run();
+  expect([own, below, called].map((toolset) => toolset?.log)).toEqual([['open', 'close'], ['close'], ['close']]);
+  await run();
+  expect(own?.log).toEqual(['open', 'close', 'open', 'close']);
+});
+
+test('a toolset that another run of the runner uses stays open until that run has ended', async () => {
+  const gate = new Gate();
+  const toolset = new Connecting(() => []);
+  const { runner, sessionService, run } = await scenario({
+    model: [{ text: 'late', gate }, 'soon'],
+    agent: { tools: [toolset] },
+  });
+  await sessionService.createSession({ ...KEY, sessionId: 'other' });
+  const late = run();
+  await gate.reached;
+  await runner.run({ ...saying('hi'), sessionId: 'other' });
+  expect(toolset.log).toEqual(['open', 'open']);
+  gate.open();
+  await late;
+  expect(toolset.log).toEqual(['open', 'open', 'close']);
+});
+
+test('a run ends although a toolset fails to close, and the failure is reported', async () => {
+  class Broken extends Listing {
+    override close(): Promise<void> {
+      throw new RangeError('cannot close');
+    }
+  }
+  const { run, platform } = await scenario({ model: ['ok'], agent: { tools: [new Broken(() => [])] } });
+  expect((await run()).map(textOf)).toEqual(['ok']);
+  await expect(platform.drain()).rejects.toThrow('cannot close');
+});
+
+test('a run ends five seconds after a toolset began to close, if closing does not end', async () => {
+  const closing = Promise.withResolvers<void>();
+  class Endless extends Listing {
+    override close(): Promise<void> {
+      closing.resolve();
+      return new Promise(() => undefined);
+    }
+  }
+  const { start, platform } = await scenario({ model: ['ok'], agent: { tools: [new Endless(() => [])] } });
+  const stream = start();
+  await stream.next();
+  const ending = stream.next();
+  await closing.promise;
+  platform.advance(5000);
+  expect((await ending).done).toBe(true);
 });

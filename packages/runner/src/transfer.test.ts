@@ -23,13 +23,27 @@ test('after a transfer the target agent answers', async () => {
   const events = await run();
   expect(events.map(summaryOf)).toEqual([
     'lead: calls transfer_to_agent',
-    'lead: answers {"transferredTo":"helper"}',
+    'lead: answers {"result":null}',
+    'helper: I can help.',
+  ]);
+  expect(events.map((event) => hasTag(event, 'transfer'))).toEqual([true, true, false]);
+  expect(events[1]?.actions.transferToAgent).toBe('helper');
+  expect(events.map(isFinalResponse)).toEqual([false, false, true]);
+  expect((await stored()).slice(1)).toEqual(events);
+  expect(hideTransfers(events).map(summaryOf)).toEqual(['helper: I can help.']);
+});
+
+test('announceTransfers streams a text for each transfer, which is not final and not stored', async () => {
+  const helper = scripted('helper', ['I can help.']);
+  const { run, stored } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
+  const events = await run('hi', { runConfig: { announceTransfers: true } });
+  expect(events.map(summaryOf)).toEqual([
+    'lead: calls transfer_to_agent',
+    'lead: answers {"result":null}',
     'lead: Transferring control to agent: helper',
     'helper: I can help.',
   ]);
-  expect(events.map((event) => hasTag(event, 'transfer'))).toEqual([true, true, true, false]);
-  expect(events[1]?.actions.transferToAgent).toBe('helper');
-  expect(events[2]).toMatchObject({ object: 'agent.transfer' });
+  expect(events[2]).toMatchObject({ object: 'agent.transfer', tags: ['transfer'] });
   expect(events.map(isFinalResponse)).toEqual([false, false, false, true]);
   expect((await stored()).slice(1)).toEqual([events[0], events[1], events[3]]);
   expect(hideTransfers(events).map(summaryOf)).toEqual(['helper: I can help.']);
@@ -39,7 +53,7 @@ test('the target sees the conversation without the transfer announcement', async
   const model = new ScriptedModel(['I can help.']);
   const helper = new LlmAgent({ name: 'helper', model });
   const { run } = await scenario({ agent: scripted('lead', [transferTo('helper')], { subAgents: [helper] }) });
-  await run('help me');
+  await run('help me', { runConfig: { announceTransfers: true } });
   const contents = JSON.stringify(model.requests[0]?.request.contents);
   expect(contents).toContain('help me');
   expect(contents).toContain('[lead] called tool `transfer_to_agent`');
@@ -54,10 +68,10 @@ test('other calls of the same reply run before the transfer', async () => {
   const events = await run();
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
     { result: 'noted' },
-    { transferredTo: 'helper' },
+    { result: null },
   ]);
   expect(events[1]?.tags).toEqual(['transfer']);
-  expect(summaryOf(events[3] ?? expect.unreachable())).toBe('helper: done');
+  expect(summaryOf(events[2] ?? expect.unreachable())).toBe('helper: done');
 });
 
 test("each transfer starts an execution whose parent is the transferring agent's", async () => {
@@ -82,9 +96,8 @@ test('the transferring agent ends, callbacks included, before the target starts'
     }),
   });
   expect((await run()).map(summaryOf).slice(1)).toEqual([
-    'lead: answers {"transferredTo":"helper"}',
+    'lead: answers {"result":null}',
     'lead: over to you',
-    'lead: Transferring control to agent: helper',
     'helper: helped',
   ]);
 });
@@ -124,10 +137,7 @@ test('a custom agent transfers with an event', async () => {
     { subAgents: [helper] },
   );
   const { run } = await scenario({ agent: lead });
-  expect((await run()).map(summaryOf).slice(1)).toEqual([
-    'lead: Transferring control to agent: helper',
-    'helper: helped',
-  ]);
+  expect((await run()).map(summaryOf).slice(1)).toEqual(['helper: helped']);
 });
 
 test('a custom agent that transfers and then ends the invocation does not transfer', async () => {
@@ -163,11 +173,7 @@ test('an agent run by a custom agent may transfer, and the caller continues afte
     { subAgents: [asker] },
   );
   const { run } = await scenario({ agent: lead });
-  expect((await run()).map(summaryOf).slice(2)).toEqual([
-    'asker: Transferring control to agent: helper',
-    'helper: helped',
-    'lead: and done',
-  ]);
+  expect((await run()).map(summaryOf).slice(2)).toEqual(['helper: helped', 'lead: and done']);
 });
 
 test('chunks of the target are yielded, and the transfer call is not a chunk', async () => {

@@ -11,14 +11,14 @@ import {
 /** Other fields of an event that a builder creates. */
 export type EventExtras = Omit<EventParams, 'content'>;
 
-/** Creates an event of the user. Id, timestamp and invocation id stay empty unless given, as with `createEvent`. */
+/** Creates an event of the user. Id, timestamp and invocation id stay empty unless given, for the runner to fill in. */
 export function userEvent(content: string | readonly Part[], extras: EventExtras = {}): Event {
-  return createEvent({ author: 'user', ...extras, content: contentOf('user', content) });
+  return build({ author: 'user', ...extras, content: contentOf('user', content) });
 }
 
 /** Creates an event of an agent. */
 export function modelEvent(author: string, content: string | readonly Part[], extras: EventExtras = {}): Event {
-  return createEvent({ author, ...extras, content: contentOf('model', content) });
+  return build({ author, ...extras, content: contentOf('model', content) });
 }
 
 /** Creates an event with which an agent's model calls functions. */
@@ -37,7 +37,12 @@ export function functionResponseEvent(
   extras: EventExtras = {},
 ): Event {
   const parts = responses.map((functionResponse) => ({ functionResponse }));
-  return createEvent({ author, ...extras, content: contentOf('user', parts) });
+  return build({ author, ...extras, content: contentOf('user', parts) });
+}
+
+function build(params: EventParams): Event {
+  const { id = '', timestamp = 0 } = params;
+  return { ...createEvent(params), id, timestamp };
 }
 
 function contentOf(role: string, content: string | readonly Part[]): Content {

@@ -7,11 +7,11 @@ import { BaseAgent, isBaseAgent } from './base-agent.ts';
 import { contextOf, fail, run, said, say, Worker } from './fixtures/worker-agent.ts';
 
 describe('the name', () => {
-  test.each(['a', '_a', '$a', 'a1', 'агент', '助手', 'User', '__proto__'])('may be %s', (name) => {
+  test.each(['a', '_a', '$a', 'a1', 'my-agent', 'агент', '助手', 'User', '__proto__'])('may be %s', (name) => {
     expect(new Worker({ name }).name).toBe(name);
   });
 
-  test.each(['', '1a', 'a-b', 'a b', 'a.b', 'a\n', 'user', undefined, null, 5])('may not be %j', (name) => {
+  test.each(['', '1a', '-a', 'a b', 'a.b', 'a\n', 'user', undefined, null, 5])('may not be %j', (name) => {
     expect(() => new Worker({ name: name as string })).toThrow(ConfigurationError);
   });
 });

@@ -1,5 +1,6 @@
 import type { AgentPlace, InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors.ts';
+import { isYieldedAgain } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import {
@@ -17,7 +18,7 @@ import { describeKind, isRecord } from '../content/json.ts';
 
 /** Options of every agent. */
 export interface BaseAgentConfig {
-  /** An identifier: letters, digits, `_` and `$`, not starting with a digit. Unique in the agent tree. `user` is reserved. */
+  /** Letters, digits, `_`, `$` and `-`, not starting with a digit or `-`. Unique in the agent tree. `user` is reserved. */
   readonly name: string;
   /** The agent's purpose in a line or two. Models of other agents read it to decide on transfers and calls. Default: empty. */
   readonly description?: string;
@@ -41,7 +42,7 @@ export const BASE_AGENT_OPTIONS: OptionNames<BaseAgentConfig> = {
   onAgentErrorCallback: true,
 };
 
-const IDENTIFIER = /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u;
+const AGENT_NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
 const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 
 /**
@@ -73,7 +74,7 @@ export abstract class BaseAgent {
 
   /**
    * Checks the options and becomes the parent of the sub-agents.
-   * @throws ConfigurationError for a name that is not an identifier or is `user`, for a sub-agent that is not an agent
+   * @throws ConfigurationError for a name with other characters or `user`, for a sub-agent that is not an agent
    * or has a parent already, and for a name that two agents of the tree share
    */
   constructor(config: BaseAgentConfig) {
@@ -85,9 +86,9 @@ export abstract class BaseAgent {
       throw new ConfigurationError(
         `${new.target.name}: name is missing; write new ${new.target.name}({ name: 'helper', … }), with a name that no other agent of the tree has`,
       );
-    if (typeof config.name !== 'string' || !IDENTIFIER.test(config.name)) {
+    if (typeof config.name !== 'string' || !AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
-        `agent name ${JSON.stringify(config.name)}: must be an identifier (letters, digits, _ and $, not starting with a digit)`,
+        `agent name ${JSON.stringify(config.name)}: must be letters, digits, _, $ and -, and start with a letter, _ or $`,
       );
     }
     if (config.name === 'user')
@@ -246,11 +247,12 @@ async function* completed(
 function completedEvent(event: Event, context: InvocationContext): Event {
   if (typeof event !== 'object' || event === null || event.executionId !== undefined) return event;
   const { id, author, timestamp, ...said } = event;
+  const isNew = !isYieldedAgain(event);
   return context.createEvent({
     ...said,
-    ...(id ? { id } : {}),
+    ...(id && isNew ? { id } : {}),
     ...(author ? { author } : {}),
-    ...(timestamp ? { timestamp } : {}),
+    ...(timestamp && isNew ? { timestamp } : {}),
   });
 }
 

@@ -122,6 +122,7 @@ const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   customMetadata: 'x',
   getSessionConfig: { last: 5 },
   completionEvent: 1,
+  announceTransfers: 1,
   requestId: 'r1',
   resumable: 'yes',
   clientTools: {},

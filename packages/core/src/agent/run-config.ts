@@ -55,6 +55,11 @@ export interface RunConfig extends LiveRunConfig {
   readonly getSessionConfig?: GetSessionConfig | undefined;
   /** True ends the stream with one more event, of the kind `runner.completion`, which is not stored. Default false. */
   readonly completionEvent?: boolean | undefined;
+  /**
+   * True announces each transfer to another agent in a streamed event `agent.transfer` with a text, which is not stored. Default false: clients
+   * of the ADK would print the text as an answer.
+   */
+  readonly announceTransfers?: boolean | undefined;
   /** The caller's own id for this request: see `RunAsyncParams.requestId`. */
   readonly requestId?: string | undefined;
   /**
@@ -115,6 +120,7 @@ const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
   customMetadata: record,
   getSessionConfig: record,
   completionEvent: ofType('boolean'),
+  announceTransfers: ofType('boolean'),
   requestId: ofType('string'),
   resumable: ofType('boolean'),
   // Checked by checkClientTools.

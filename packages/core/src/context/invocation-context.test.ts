@@ -119,6 +119,22 @@ describe('sub-invocations', () => {
   });
 });
 
+describe('endInvocation', () => {
+  test('ends the invocation when it is called or set to true, and set to false it goes on', () => {
+    const called = contextOf().forAgent(agent);
+    called.endInvocation();
+    const assigned = contextOf().forAgent(agent);
+    assigned.endInvocation = true;
+    expect([called.isEnded, assigned.isEnded]).toEqual([true, true]);
+    assigned.endInvocation = false;
+    expect(assigned.isEnded).toBe(false);
+  });
+
+  test('refuses a value that is no boolean', () => {
+    expect(() => Reflect.set(contextOf(), 'endInvocation', 'yes')).toThrow('must be true or false');
+  });
+});
+
 describe('the first agent', () => {
   test('before the first agent started, the agent is the root', () => {
     expect(contextOf().agent.name).toBe('root');

@@ -3,11 +3,13 @@ import type { RunConfig } from '../agent/run-config.ts';
 import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
+import { describeKind } from '../content/json.ts';
 import { ConfigurationError, InvalidRequestError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
 import { checkEventFields, type EventParams } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
+import { fillKind } from '../event/event-kind.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -323,10 +325,16 @@ export class InvocationContext {
 
   /**
    * Ends the run after the current event, without an error: no further agent, model or tool runs. In an agent that is called as a tool it
-   * ends only that call.
+   * ends only that call. Assigning `true` does the same, as in the ADK. To read it, use `isEnded`.
    */
-  endInvocation(): void {
-    this.progress.ended = true;
+  get endInvocation(): () => void {
+    return () => void (this.progress.ended = true);
+  }
+
+  set endInvocation(isEnded: boolean) {
+    if (typeof isEnded !== 'boolean')
+      throw new ConfigurationError(`context.endInvocation: must be true or false, is ${describeKind(isEnded)}`);
+    this.progress.ended = isEnded;
   }
 
   /**
@@ -445,6 +453,7 @@ export class InvocationContext {
     };
     if (branch !== undefined) event.branch = branch;
     if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
+    fillKind(event);
     return event;
   }
 }

@@ -22,14 +22,19 @@ describe('createEvent', () => {
     );
   });
 
-  test('leaves a missing id, author and timestamp empty for the runner', () => {
-    expect(createEvent()).toEqual({
-      id: '',
+  test('gives an event an id and the current time in seconds, and leaves its author for the runner', () => {
+    const before = Date.now() / 1000;
+    const event = createEvent();
+    expect(event).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
       invocationId: '',
       author: '',
-      timestamp: 0,
+      timestamp: expect.any(Number) as number,
       actions: { stateDelta: {}, artifactDelta: {} },
     });
+    expect(event.timestamp).toBeGreaterThanOrEqual(before);
+    expect(event.timestamp).toBeLessThanOrEqual(Date.now() / 1000);
+    expect(createEvent().id).not.toBe(event.id);
   });
 
   test('keeps the given fields and adds missing deltas', () => {

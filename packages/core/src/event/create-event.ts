@@ -1,5 +1,7 @@
 import { InvalidEventError } from '../errors.ts';
 import { type Event, ObjectType } from './event.ts';
+import { systemPlatform } from '../platform/platform.ts';
+import { fillKind } from './event-kind.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
 
 /** Fields that an event does not have although one may expect them, and the code to write instead. */
@@ -42,8 +44,8 @@ export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?:
  * Creates an event, for tests and for events that are appended to a session outside of a run. Agents use `context.createEvent`, which
  * knows the agent and the run.
  *
- * All fields are optional. Without them `id`, `invocationId` and `author` are empty and `timestamp` is 0: the runner, or
- * `sessionService.appendEvent`, replaces these. `actions` may be given in part.
+ * All fields are optional. Without them `id` is a new UUID, `timestamp` is the current time, and `invocationId` and `author` are empty: the
+ * runner, or `sessionService.appendEvent`, replaces these. `actions` may be given in part.
  *
  * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
  *
@@ -56,14 +58,16 @@ export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?:
  */
 export function createEvent(params: EventParams = {}): Event {
   checkEventFields('createEvent', params);
-  return {
+  const event: { -readonly [K in keyof Event]: Event[K] } = {
     ...params,
-    id: params.id ?? '',
+    id: params.id || systemPlatform.newEventId(),
     invocationId: params.invocationId ?? '',
     author: params.author ?? '',
-    timestamp: params.timestamp ?? 0,
+    timestamp: params.timestamp ?? systemPlatform.now() / 1000,
     actions: createEventActions(params.actions),
   };
+  fillKind(event);
+  return event;
 }
 
 /** Creates an error event. `type` becomes `errorCode` and `error.type`, `message` becomes `errorMessage` and `error.message`. */
@@ -75,4 +79,16 @@ export function createErrorEvent(params: EventParams, type: string, message: str
     errorMessage: message,
     error: { type, message },
   });
+}
+
+const YIELDED = new WeakSet<Event>();
+
+/**
+ * Notes that an agent yielded an event that it made without a context. Returns true if the same object was yielded before: it is then another
+ * event, and needs an id and a time of its own.
+ */
+export function isYieldedAgain(event: Event): boolean {
+  if (YIELDED.has(event)) return true;
+  YIELDED.add(event);
+  return false;
 }

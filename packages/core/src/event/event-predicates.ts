@@ -2,9 +2,13 @@ import type { FunctionCall, FunctionResponse } from '../content/content.ts';
 import { type Event, ObjectType } from './event.ts';
 import { OutputSchemaError } from '../errors.ts';
 
-/** Returns the function calls of an event, in order; empty if it has none. */
+/**
+ * Returns the function calls of an event, in order; empty if it has none, and for a chunk: the whole reply has its calls again, so that a reader
+ * of the stream gets each call once.
+ */
 export function getFunctionCalls(event: Event): FunctionCall[] {
   const calls: FunctionCall[] = [];
+  if (event.partial === true) return calls;
   for (const part of event.content?.parts ?? []) if (part.functionCall) calls.push(part.functionCall);
   return calls;
 }
@@ -16,9 +20,24 @@ export function getFunctionResponses(event: Event): FunctionResponse[] {
   return responses;
 }
 
+/** True for an event that an agent answers: of the user, or the request of the agent that called it as a tool or a node. */
+export function isInput({ author, object }: Event): boolean {
+  return author === 'user' || object === ObjectType.agentInput;
+}
+
 /** True for an answer that did not match the output schema. False for the error event that ends the run because of it. */
 export function isOutputMismatch(event: Event): boolean {
-  return event.errorCode === OutputSchemaError.code && event.object !== ObjectType.error;
+  return event.errorCode === OutputSchemaError.code && isWholeReply(event);
+}
+
+/** True for the whole reply of a model in a text run, also one that was cut short: it tells how long the reply took. */
+export function isWholeReply({ usageMetadata, partial }: Event): boolean {
+  return usageMetadata?.timingInfo !== undefined && partial !== true;
+}
+
+/** True for the error event of an agent or a run that failed. False for a reply that the model cut short, which is an error event as well. */
+export function isFailure(event: Event): boolean {
+  return event.object === ObjectType.error && !isWholeReply(event);
 }
 
 /** True if the last part is the result of executed code, which the model has not answered yet. */

@@ -79,6 +79,8 @@ export const ObjectType = {
   chatCompletion: 'chat.completion',
   chatCompletionChunk: 'chat.completion.chunk',
   toolResponse: 'tool.response',
+  /** The request to an agent that runs as a tool or a node, by the agent that made it. */
+  agentInput: 'agent.input',
   agentTransfer: 'agent.transfer',
   codeExecution: 'postprocessing.code_execution',
   graphNodeCustom: 'graph.node.custom',

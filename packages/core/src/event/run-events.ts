@@ -1,6 +1,7 @@
 import { enclosureOf } from './branch.ts';
 import { EventTag, hasTag } from './event-tags.ts';
-import { type Event, ObjectType } from './event.ts';
+import type { Event } from './event.ts';
+import { isFailure } from './event-predicates.ts';
 import type { RunOutcome } from '../session/open-run.ts';
 
 /** The `errorCode` of the event that ends an abandoned run: see `Runner.closeRun`. */
@@ -38,6 +39,6 @@ export function errorOutcome(code: string): RunOutcome {
  * its own finish reason, is not a failure.
  */
 export function outcomeOfEvent(last: Event | undefined): RunOutcome {
-  if (last?.object !== ObjectType.error || last.finishReason !== undefined) return { state: 'completed' };
+  if (!last || !isFailure(last) || last.finishReason !== undefined) return { state: 'completed' };
   return errorOutcome(last.errorCode ?? 'INTERNAL');
 }

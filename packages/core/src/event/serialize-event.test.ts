@@ -19,7 +19,7 @@ function written(event: Event, options?: SerializeEventOptions): unknown {
 
 describe('serializeEvent', () => {
   test('writes both deltas, also when they are empty', () => {
-    expect(serializeEvent(createEvent({ id: 'id' }))).toBe(
+    expect(serializeEvent({ ...createEvent({ id: 'id' }), timestamp: 0 })).toBe(
       '{"id":"id","invocationId":"","author":"","timestamp":0,"actions":{"stateDelta":{},"artifactDelta":{}}}',
     );
   });

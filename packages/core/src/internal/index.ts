@@ -34,10 +34,9 @@ export type { InTurn, SubInvocation } from '../context/sub-invocation.ts';
 export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
-export { createErrorEvent } from '../event/create-event.ts';
-export { checkEventFields } from '../event/create-event.ts';
+export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
 export { afterCovered, isEmptyActions, leavesAgent } from '../event/event-actions.ts';
-export { isOutputMismatch } from '../event/event-predicates.ts';
+export { isFailure, isInput, isOutputMismatch, isWholeReply } from '../event/event-predicates.ts';
 export { STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export { beginsResumableRun, errorOutcome, hasBeginOfRun, outcomeOfEvent } from '../event/run-events.ts';
@@ -71,6 +70,7 @@ export {
   toStateWrites,
   USER_PREFIX,
 } from '../state/state-scope.ts';
+export { guardSession, guardState, unguardState } from '../state/guarded-state.ts';
 export { checkStateDelta } from '../state/state.ts';
 export {
   inputOf,

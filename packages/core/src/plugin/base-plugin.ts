@@ -126,7 +126,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** Called after each tool call. A returned record replaces the response. */
+  /** Called after each tool call. `result` is what the tool returned, unchanged, and of any type. A returned record replaces the response. */
   afterToolCallback(_params: {
     tool: BaseTool;
     toolArgs: Record<string, unknown>;

@@ -1,7 +1,8 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { InvalidRequestError, StateKeyError, StateValueError } from '../errors.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
-import { checkStateDelta, State } from './state.ts';
+import { checkStateDelta, State, StateReader } from './state.ts';
 
 /** State over a view, with the actions of the event to come. */
 function stateOf(view: Record<string, unknown> = {}): {
@@ -29,6 +30,14 @@ describe('reading', () => {
     expect(state.get('nothing', 'default')).toBeNull();
     expect(state.get('absent')).toBeUndefined();
     expect(state.get('absent', 'default')).toBe('default');
+  });
+
+  test('console.log and JSON.stringify show the values', () => {
+    const { state } = stateOf({ a: 1, 'user:list': [2] });
+    state.set('b', 3);
+    expect(inspect(state)).toBe("{ a: 1, 'user:list': [ 2 ], b: 3 }");
+    expect(JSON.parse(JSON.stringify(state))).toEqual({ a: 1, 'user:list': [2], b: 3 });
+    expect(inspect(new StateReader({ a: 1 }))).toBe('{ a: 1 }');
   });
 
   test('has is true for a present key, even with null', () => {

@@ -2,6 +2,7 @@ import { copyJson } from '../content/copy-json.ts';
 import { setOwn } from '../content/json.ts';
 import { InvalidRequestError, StateValueError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
+import { unguardState } from './guarded-state.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';
 
 /** A class whose objects refuse `state.key = value`, which would otherwise set a property that nothing reads. */
@@ -18,6 +19,8 @@ const NoAssignment = /* @__PURE__ */ (() => {
   Object.setPrototypeOf(Base.prototype, new Proxy(Object.prototype, traps));
   return Base;
 })();
+/** The name of the method that Node's `console.log` calls; other runtimes ignore it. */
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /** Read access to state. Returned values are copies. */
 export class StateReader extends NoAssignment {
@@ -46,6 +49,16 @@ export class StateReader extends NoAssignment {
   /** Returns a copy of the whole state, keys with their scope prefixes. */
   toRecord(): Record<string, unknown> {
     return structuredClone({ ...this.#view });
+  }
+
+  /** Returns the same as `toRecord`, for `JSON.stringify`. */
+  toJSON(): Record<string, unknown> {
+    return this.toRecord();
+  }
+
+  /** Returns the values, so that `console.log` shows them on Node. */
+  [INSPECT](): Record<string, unknown> {
+    return this.toRecord();
   }
 }
 
@@ -78,8 +91,8 @@ export class State extends StateReader {
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
-    super(view);
-    this.#view = view;
+    super(unguardState(view));
+    this.#view = unguardState(view);
     this.#actions = actions;
   }
 

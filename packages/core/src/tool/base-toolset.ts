@@ -81,7 +81,10 @@ export abstract class BaseToolset {
    */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
-  /** Releases the toolset's resources, such as connections. Its tools cannot run afterwards. */
+  /**
+   * Releases the toolset's resources, such as connections. The runner calls it when a run has ended and no other run of the runner is under
+   * way; the next run calls `getTools` again, which connects again. Closing what is closed has no effect.
+   */
   abstract close(): Promise<void>;
 
   /** Returns the name for a tool: `prefix_name`, or `name` without a prefix. */

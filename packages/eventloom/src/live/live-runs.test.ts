@@ -100,8 +100,8 @@ test('a transfer opens a connection for the other agent and sends it the history
 });
 
 test.each([
-  [false, [{ output: 1 }, true], [{ result: [1] }, false]],
-  [true, [{ output: 1 }, undefined], [{ result: [1] }, undefined]],
+  [false, [{ output: 1 }, true], [{ results: [1] }, false]],
+  [true, [{ output: 1 }, undefined], [{ results: [1] }, undefined]],
 ] as const)(
   'a non-blocking tool is declared NON_BLOCKING and sends its chunks (Vertex AI: %s)',
   async (vertexai, chunk, whole) => {

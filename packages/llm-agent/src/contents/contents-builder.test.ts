@@ -145,7 +145,8 @@ test('messages and calls of another agent are shown as context, without its thou
 // Answers of the wrong shape.
 
 test('an answer that does not match the schema is followed by a correction', () => {
-  const wrong = { errorCode: 'OUTPUT_SCHEMA', errorMessage: 'Not JSON.' };
+  const usageMetadata = { timingInfo: { timeToFirstTokenMs: 1 } };
+  const wrong = { errorCode: 'OUTPUT_SCHEMA', errorMessage: 'Not JSON.', usageMetadata };
   const correction = said('user', 'Not JSON. Answer again with JSON that matches the schema and nothing else.');
   expect(contentsOf([modelEvent('bot', 'four', wrong)])).toEqual([said('model', 'four'), correction]);
   expect(contentsOf([createEvent({ author: 'bot', ...wrong })])).toEqual([correction]);

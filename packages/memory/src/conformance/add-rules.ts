@@ -4,7 +4,7 @@ import { find, KEY, OWNER, said, sessionWith, TIME } from './samples.ts';
 
 const NOT_SAID: Readonly<Record<string, Event>> = {
   'a chunk': said('1', 'owl', { partial: true }),
-  'an error': said('2', 'owl', { errorCode: 'SAFETY', errorMessage: 'owl' }),
+  'an error': { ...said('2', 'owl'), errorCode: 'SAFETY', errorMessage: 'owl' },
   'a full error': said('3', 'owl', { error: { type: 'api', message: 'owl' } }),
   'an error event': said('4', 'owl', { object: ObjectType.error }),
   'a hand-off': said('5', 'owl', { object: ObjectType.agentTransfer }),
@@ -195,7 +195,7 @@ export const addRules: readonly MemoryRule[] = [
     title: 'An event without an id or a time is refused, and no event of the call is added.',
     async check(subject) {
       const bad: Readonly<Record<string, unknown>> = {
-        'no id': said('', 'owl'),
+        'no id': { ...said('', 'owl'), id: '' },
         'a long id': said('n'.repeat(257), 'owl'),
         'no time': { ...said('two', 'owl'), timestamp: undefined },
         'a time that is none': said('two', 'owl', { timestamp: Number.NaN }),

@@ -1,6 +1,7 @@
 import { type Event, ObjectType } from '@eventloom/core';
 import {
   enclosureOf,
+  isInput,
   type ExecutionQuery,
   LOOP_COUNT,
   type RecordedExecution,
@@ -91,7 +92,7 @@ class Execution implements RecordedExecution {
   }
 
   add(event: Event, index: number): void {
-    if (event.author === 'user') return;
+    if (isInput(event)) return;
     this.events.push(event);
     if (event.actions.endOfAgent === true) this.isCompleted = true;
     if (event.actions.agentState === undefined) return;

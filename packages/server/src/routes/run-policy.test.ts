@@ -158,6 +158,7 @@ describe('the runConfig hook', () => {
     customMetadata: 'x',
     getSessionConfig: { last: 5 },
     completionEvent: 1,
+    announceTransfers: 1,
     requestId: 'r1',
     resumable: 'yes',
     clientTools: {},

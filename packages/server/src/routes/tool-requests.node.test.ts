@@ -79,7 +79,7 @@ test('chunks of a streaming tool are frames and are not stored', async () => {
   expect(tools.map(({ partial, object }) => [partial, object])).toEqual([
     [true, 'tool.response'],
     [true, 'tool.response'],
-    [undefined, undefined],
+    [undefined, 'tool.response'],
   ]);
   expect(responses(tools)).toEqual([{ output: 'one ' }, { output: 'two' }, { result: 'one two' }]);
   expect(await get(SESSION)).not.toContain('output');

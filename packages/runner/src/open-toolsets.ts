@@ -1,0 +1,63 @@
+import { type BaseAgent, type BaseToolset, isBaseToolset, type Platform } from '@eventloom/core';
+import { reportUnlessStopped } from '@eventloom/core/internal';
+import { isLlmAgent } from '@eventloom/llm-agent';
+
+/** Time that a toolset has to close at the end of a run, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 5000;
+
+/**
+ * The toolsets of a runner's agents. They are closed when a run ends and no other run of the runner is under way, as the ADK closes them
+ * after each run: so a program whose runs have ended can end as well. A toolset that is used again opens again.
+ */
+export class OpenToolsets {
+  readonly #toolsets: readonly BaseToolset[];
+  readonly #platform: Platform;
+  /** The number of runs under way. */
+  #runs = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(agent: BaseAgent, platform: Platform) {
+    const toolsets = new Set<BaseToolset>();
+    collectToolsets(agent, toolsets, new Set());
+    this.#toolsets = [...toolsets];
+    this.#platform = platform;
+  }
+
+  /** Notes that a run begins. Resolves once toolsets that are being closed are closed; undefined if none are. */
+  begin(): Promise<void> | undefined {
+    this.#runs++;
+    return this.#closing;
+  }
+
+  /** Notes that a run has ended, and closes the toolsets if it was the last one. A failure to close is reported to the platform. */
+  end(): Promise<void> | undefined {
+    this.#runs--;
+    if (this.#runs > 0 || this.#toolsets.length === 0) return undefined;
+    const closing = this.#closeAll().finally(() => {
+      if (this.#closing === closing) this.#closing = undefined;
+    });
+    this.#closing = closing;
+    return closing;
+  }
+
+  async #closeAll(): Promise<void> {
+    await Promise.all(this.#toolsets.map((toolset) => this.#close(toolset)));
+  }
+
+  /** Closes a toolset, and waits for it for at most five seconds. */
+  async #close(toolset: BaseToolset): Promise<void> {
+    const platform = this.#platform;
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
+    const closing = (async () => toolset.close())().catch((error: unknown) => reportUnlessStopped(platform, error));
+    await Promise.race([closing, timeout]);
+    cancel();
+  }
+}
+
+function collectToolsets(agent: BaseAgent, toolsets: Set<BaseToolset>, seen: Set<BaseAgent>): void {
+  if (seen.has(agent)) return;
+  seen.add(agent);
+  if (isLlmAgent(agent)) for (const tool of agent.tools) if (isBaseToolset(tool)) toolsets.add(tool);
+  for (const other of [...agent.subAgents, ...agent.calledAgents]) collectToolsets(other, toolsets, seen);
+}
