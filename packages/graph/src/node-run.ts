@@ -10,7 +10,7 @@ import {
   ObjectType,
   RunAbortedError,
 } from '@eventloom/core';
-import { type AbortGuard, applyStateDelta, guardState, type InTurn } from '@eventloom/core/internal';
+import { type AbortGuard, applyStateDelta, type InTurn } from '@eventloom/core/internal';
 import { type Attempt, AttemptTimer } from './attempt.ts';
 import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError, toNodeError } from './errors.ts';
@@ -274,9 +274,5 @@ function withState(context: InvocationContext, state: Readonly<Record<string, un
     applyStateDelta(own, event.actions.stateDelta, event.actions.removedState);
     invocation.onStored?.(event);
   };
-  return context.withInvocation({
-    ...invocation,
-    session: { ...invocation.session, state: guardState(own) },
-    onStored,
-  });
+  return context.withInvocation({ ...invocation, session: { ...invocation.session, state: own }, onStored });
 }

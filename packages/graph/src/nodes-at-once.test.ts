@@ -19,7 +19,7 @@ test("concurrent agent nodes commit by turns and do not wait for each other's en
     .compile();
   const { stored } = await play(agent);
   const texts = stored
-    .filter(({ branch, author }) => branch && author !== 'user')
+    .filter(({ branch, object }) => branch && object !== 'agent.input')
     .map(({ content }) => content?.parts?.[0]?.text);
   expect(texts).toEqual(['one 1', 'two 1', 'one 2', 'two 2', 'one 3', 'two 3']);
 });

@@ -69,7 +69,7 @@ export type SingleBeforeToolCallback = (params: {
   context: ToolContext;
 }) => MaybePromise<Record<string, unknown> | undefined | void>;
 /**
- * A function for `afterToolCallback`, called after each tool call that did not throw. `response` is the value that the tool
+ * A function for `afterToolCallback`, called after each tool call. `response` is the value that the tool
  * returned, unchanged: 42 and not `{ result: 42 }`; the function may change it in place. Returning an object sends that one instead; media of
  * the tool's result are then left out. Returning undefined changes nothing.
  *

@@ -41,13 +41,14 @@ describe('an agent called with AgentTool', () => {
     expect(events.map((event) => [event.author, event.branch])).toEqual([
       ['user', undefined],
       ['lead', undefined],
-      ['user', 'helper@c1'],
+      ['lead', 'helper@c1'],
       ['helper', 'helper@c1'],
       ['helper', 'helper@c1'],
       ['helper', 'helper@c1'],
       ['lead', undefined],
       ['lead', undefined],
     ]);
+    expect(events[2]?.object).toBe('agent.input');
     const contents = JSON.stringify(modelOf(lead).requests[1]?.request.contents);
     expect(contents).not.toContain('secret');
     expect(contents).toContain('"result":"ok"');
@@ -126,7 +127,7 @@ describe('an agent called with AgentTool', () => {
     const [lead, ...others] = request?.executions ?? [];
     expect(others).toEqual([]);
     expect(lead?.executionId).toBe(request?.invocationId);
-    expect(lead?.children.map(({ events }) => events.map((event) => event.author))).toEqual([['user', 'helper']]);
+    expect(lead?.children.map(({ events }) => events.map((event) => event.author))).toEqual([['lead', 'helper']]);
   });
 
   test('shares maxLlmCalls with the run', async () => {

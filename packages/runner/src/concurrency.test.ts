@@ -154,11 +154,11 @@ const AUTHORS = [
   'desk ',
   'desk ',
   'desk ',
+  'desk expert',
   'expert expert',
   'left scouts.left',
   'right scouts.right',
   'user ',
-  'user expert',
 ];
 
 /** All that can be read of a tree. */

@@ -5,7 +5,7 @@ import {
   type MaybePromise,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { guardSession, type MessageAnswers, type MessageWithAnswers, sessionKeyOf } from '@eventloom/core/internal';
+import { type MessageAnswers, type MessageWithAnswers, sessionKeyOf } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -35,7 +35,6 @@ export function createInvocation(
   const { agent, platform, pluginManager, sessionService } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
-  guardSession(session);
   const held = run.session;
   const record = (entry: ToolLedgerEntry): MaybePromise<void> => sessionService.recordToolCall(held.lease, entry);
   const list = (invocationId: string): MaybePromise<ToolLedgerEntry[]> =>

@@ -46,7 +46,7 @@ test('stored events of a sub-invocation are stored in order, nested ones too', a
   };
   const inner = new Caller(new Worker({ name: 'worker' }), () => ({}));
   await play(new Caller(inner, () => ({ inTurn })));
-  expect(turns).toEqual(['user: go', 'user: go', 'worker: word']);
+  expect(turns).toEqual(['calls_calls_worker: go', 'calls_worker: go', 'worker: word']);
 });
 
 test('aborting a sub-invocation stops nothing else', async () => {

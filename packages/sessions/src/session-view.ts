@@ -1,5 +1,5 @@
 import type { Session } from '@eventloom/core';
-import { applyStateDelta, prefixedKey, setOwn, stateScopeOf, unguardState } from '@eventloom/core/internal';
+import { applyStateDelta, prefixedKey, setOwn, stateScopeOf } from '@eventloom/core/internal';
 import type { AppendPlan } from './append-plan.ts';
 import type { StateEntry, StoredSession } from './session-driver.ts';
 
@@ -64,5 +64,5 @@ export function showTemp(session: Session, { stateDelta, removedState }: AppendP
 
 /** The view of a session's state is read-only to all but the service that keeps it up to date. */
 function writableState({ state }: Session): Record<string, unknown> {
-  return unguardState(state);
+  return state;
 }

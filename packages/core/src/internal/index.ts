@@ -70,7 +70,6 @@ export {
   toStateWrites,
   USER_PREFIX,
 } from '../state/state-scope.ts';
-export { guardSession, guardState, unguardState } from '../state/guarded-state.ts';
 export { checkStateDelta } from '../state/state.ts';
 export {
   inputOf,

@@ -2,7 +2,6 @@ import { copyJson } from '../content/copy-json.ts';
 import { setOwn } from '../content/json.ts';
 import { InvalidRequestError, StateValueError } from '../errors.ts';
 import type { EventActions } from '../event/event-actions.ts';
-import { unguardState } from './guarded-state.ts';
 import { APP_PREFIX, checkStateKey, TEMP_PREFIX, USER_PREFIX } from './state-scope.ts';
 
 /** A class whose objects refuse `state.key = value`, which would otherwise set a property that nothing reads. */
@@ -91,8 +90,8 @@ export class State extends StateReader {
    * @param actions the actions of the next event; writes are recorded in its `stateDelta` and `removedState`
    */
   constructor(view: Record<string, unknown>, actions: EventActions) {
-    super(unguardState(view));
-    this.#view = unguardState(view);
+    super(view);
+    this.#view = view;
     this.#actions = actions;
   }
 
