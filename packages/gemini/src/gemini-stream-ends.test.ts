@@ -35,16 +35,18 @@ test('an empty stream is a response with an error code', async () => {
   });
 });
 
-test('a text without a finish reason has the code NO_FINISH_REASON, a call has none', async () => {
+test('a stream that ends without a finish reason has the code NO_FINISH_REASON after text, and after a call INCOMPLETE_CALL and no call', async () => {
   await server.enqueue(
     sseReply([wireResponse({ text: 'The sky', finishReason: null })]),
-    sseReply([wireResponse({ calls: [{ name: 'f' }], finishReason: null })]),
+    sseReply([wireResponse({ text: 'I look.', calls: [{ name: 'f' }], finishReason: null })]),
   );
   expect((await streamed(gemini({ platform: fixedPlatform() }))).whole).toMatchObject({
     content: { parts: [{ text: 'The sky' }] },
     errorCode: 'NO_FINISH_REASON',
   });
-  expect((await streamed(gemini({ platform: fixedPlatform() }))).whole).not.toHaveProperty('errorCode');
+  const { whole } = await streamed(gemini({ platform: fixedPlatform() }));
+  expect(whole).toMatchObject({ errorCode: 'INCOMPLETE_CALL', errorMessage: expect.stringContaining('"f"') });
+  expect(whole?.content?.parts).toEqual([{ text: 'I look.' }]);
 });
 
 test('a stream that is cut throws after its chunks, and is not retried', async () => {

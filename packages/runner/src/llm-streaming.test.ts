@@ -237,3 +237,32 @@ test.each(['sse', 'none'] as const)(
     }
   },
 );
+
+test('of a reply that ends inside a call no call runs, and the client and the model learn that', async () => {
+  const ran: unknown[] = [];
+  const tool = new FunctionTool({ name: 'f', description: '', execute: () => ran.push(1) });
+  const calls: Part[] = [
+    { functionCall: { name: 'f', args: {} } },
+    { functionCall: { name: 'pay', willContinue: true } },
+  ];
+  const { run, model } = await scenario({
+    model: [{ chunks: [[{ text: 'I pay.' }], calls] }, 'Sorry.'],
+    agent: { tools: [tool] },
+  });
+  const events = await run('pay', { runConfig: { streamingMode: 'sse' } });
+  const message = 'the reply ended before its call of "pay" was complete; none of its calls was run';
+  expect(events.at(-1)).toMatchObject({
+    object: 'error',
+    errorCode: 'INCOMPLETE_CALL',
+    error: { type: 'INCOMPLETE_CALL', message },
+    content: { parts: [{ text: 'I pay.' }] },
+  });
+  expect(ran).toEqual([]);
+  await run('and?');
+  expect(model.requests[1]?.request.contents).toEqual([
+    { role: 'user', parts: [{ text: 'pay' }] },
+    { role: 'model', parts: [{ text: 'I pay.' }] },
+    { role: 'user', parts: [{ text: `For context: ${message}.` }] },
+    { role: 'user', parts: [{ text: 'and?' }] },
+  ]);
+});

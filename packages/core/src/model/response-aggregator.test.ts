@@ -142,3 +142,22 @@ test('a reply that broke off within its only call has no content', () => {
   aggregator.add(chunkOf({ functionCall: { name: 'f' } }));
   expect(aggregator.finishBroken()).toEqual({});
 });
+
+test.each<[string, Part[]]>([
+  ['is not complete at the end', [{ functionCall: { name: 'pay', willContinue: true } }]],
+  [
+    'is not complete when the next one begins',
+    [{ functionCall: { name: 'pay', willContinue: true } }, { functionCall: { name: 'look' } }],
+  ],
+  ['has no beginning', [{ functionCall: { id: 'pay', partialArgs: [{ jsonPath: '$.a', numberValue: 1 }] } }]],
+])('a reply with a call that %s has none of its calls, and an error that names the call', (_what, parts) => {
+  const aggregator = new ResponseAggregator();
+  aggregator.add({ content: { role: 'model', parts: [{ text: 'Wait.' }, { functionCall: { name: 'whole' } }] } });
+  aggregator.add({ content: { role: 'model', parts }, finishReason: 'STOP' });
+  expect(aggregator.finish()).toEqual({
+    content: { role: 'model', parts: [{ text: 'Wait.' }] },
+    finishReason: 'STOP',
+    errorCode: 'INCOMPLETE_CALL',
+    errorMessage: 'the reply ended before its call of "pay" was complete; none of its calls was run',
+  });
+});

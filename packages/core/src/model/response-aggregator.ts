@@ -81,8 +81,13 @@ export class ResponseAggregator {
     this.#text = '';
   }
 
-  /** Returns the whole reply. Leaves out calls with incomplete arguments, so that they are not run. */
+  /** Returns the whole reply. If one of its calls is incomplete, it has none of its calls, so that none is run, and an error code that says so. */
   finish(): LlmResponse {
+    const { incomplete } = this.#calls;
+    return incomplete.length > 0 ? withoutCalls(this.#merged(), incomplete) : this.#merged();
+  }
+
+  #merged(): LlmResponse {
     this.#closeText();
     const whole: LlmResponse = { ...this.#last };
     if (this.#parts.length > 0) whole.content = { role: this.#role ?? 'model', parts: this.#parts };
@@ -92,10 +97,31 @@ export class ResponseAggregator {
 
   /** Returns the received part of a reply that was interrupted, without calls. */
   finishBroken(): LlmResponse {
-    const { content, ...rest } = this.finish();
-    const parts = content?.parts?.filter((part) => !part.functionCall);
-    return parts?.length ? { ...rest, content: { ...content, parts } satisfies Content } : rest;
+    return contentWithoutCalls(this.#merged());
   }
+}
+
+/** The error code of a reply that ended before all of its calls were complete. */
+export const INCOMPLETE_CALL = 'INCOMPLETE_CALL';
+
+/**
+ * Returns the received part of a reply that ended too early, as an error that names its calls, of which none is to be run.
+ * @param names the functions that the incomplete calls name
+ */
+export function withoutCalls(reply: LlmResponse, names: readonly string[]): LlmResponse {
+  const rest = contentWithoutCalls(reply);
+  const calls = names.map((name) => JSON.stringify(name)).join(', ');
+  return {
+    ...rest,
+    errorCode: rest.errorCode ?? INCOMPLETE_CALL,
+    errorMessage:
+      rest.errorMessage ?? `the reply ended before its call of ${calls} was complete; none of its calls was run`,
+  };
+}
+
+function contentWithoutCalls({ content, ...rest }: LlmResponse): LlmResponse {
+  const parts = content?.parts?.filter((part) => !part.functionCall);
+  return parts?.length ? { ...rest, content: { ...content, parts } satisfies Content } : rest;
 }
 
 function finishAlternative([index, gathered]: readonly [number, ResponseAggregator]): AlternativeResponse {

@@ -4,18 +4,28 @@ import type { FunctionCall, Part, PartialArg } from '../content/content.ts';
 /** Assembles function calls whose arguments are streamed in pieces (`partialArgs`, `willContinue`), one call after the other. */
 export class StreamedCalls {
   #open: { readonly part: Part; readonly call: FunctionCall; readonly args: Record<string, unknown> } | undefined;
+  readonly #lost: string[] = [];
+
+  /** The names of the calls that are not complete: those that were given up, and the one whose pieces are still coming. */
+  get incomplete(): readonly string[] {
+    return this.#open ? [...this.#lost, this.#open.call.name ?? ''] : this.#lost;
+  }
 
   /**
    * Returns the part with the complete call; undefined while pieces of it are missing. A call that is not streamed is returned
-   * as it is. A call that was not finished when the next one begins is given up, and so is a piece that belongs to none.
+   * as it is. A call that was not finished when the next one begins is given up, and so is a piece that belongs to none: see `incomplete`.
    */
   add(part: Part): Part | undefined {
     const call = part.functionCall;
     if (!call) return undefined;
     const open = this.#continuedBy(call);
     if (!open) {
+      if (this.#open) this.#lost.push(this.#open.call.name ?? '');
       this.#open = undefined;
-      if (call.name === undefined) return undefined;
+      if (call.name === undefined) {
+        this.#lost.push(call.id ?? '');
+        return undefined;
+      }
       if (!call.willContinue && !call.partialArgs) return part;
     }
     const { partialArgs, willContinue, ...head } = call;

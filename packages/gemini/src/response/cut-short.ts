@@ -1,4 +1,5 @@
 import type { LlmResponse } from '@eventloom/core';
+import { callsToRun, INCOMPLETE_CALL, withoutCalls } from '@eventloom/core/internal';
 import type { GenerateContentResponse } from '@google/genai';
 
 /** Details about the end of a reply that are not part of the reply. */
@@ -16,27 +17,34 @@ export interface ReplyEnd {
 /**
  * A whole reply with what cut it short, beside its content: the reason why the prompt was blocked, or a finish reason other
  * than STOP, as `errorCode`. Two codes are ours, for what the service leaves without one: `UNKNOWN_ERROR` (the ADK's) when it
- * answered nothing, `NO_FINISH_REASON` when a stream of text stopped without saying so.
+ * answered nothing, `NO_FINISH_REASON` when a stream of text stopped without saying so. A stream that stopped so after calls, or inside one,
+ * has the code `INCOMPLETE_CALL` and no calls.
  */
 export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
+  if (reply.errorCode === INCOMPLETE_CALL) return reply;
+  const calls = end.stream && reply.finishReason === undefined ? callsToRun(reply.content?.parts) : [];
+  // Nothing says that no more calls were to come.
+  if (calls.length > 0 && end.promptFeedback?.blockReason === undefined)
+    return withoutCalls(
+      reply,
+      calls.map(({ name = '' }) => name),
+    );
   const fault = faultOf(reply, end);
   return fault ? { ...reply, ...fault } : reply;
 }
 
 function faultOf(reply: LlmResponse, end: ReplyEnd): Pick<LlmResponse, 'errorCode' | 'errorMessage'> | undefined {
   const { promptFeedback, finishMessage, answered, stream } = end;
-  const { finishReason, content } = reply;
+  const { finishReason } = reply;
   if (promptFeedback?.blockReason !== undefined) {
     const { blockReason, blockReasonMessage } = promptFeedback;
     return { errorCode: blockReason, errorMessage: blockReasonMessage ?? `the prompt was blocked: ${blockReason}` };
   }
   if (!answered) return { errorCode: 'UNKNOWN_ERROR', errorMessage: 'the service gave no candidate and no reason' };
   if (finishReason === undefined) {
-    // Some models leave the reason out after a call, and a call is whole by itself.
-    const complete = !stream || content?.parts?.some((part) => part.functionCall);
-    return complete
-      ? undefined
-      : { errorCode: 'NO_FINISH_REASON', errorMessage: 'the reply stopped without a finish reason' };
+    return stream
+      ? { errorCode: 'NO_FINISH_REASON', errorMessage: 'the reply stopped without a finish reason' }
+      : undefined;
   }
   if (finishReason === 'STOP') return undefined;
   return { errorCode: finishReason, errorMessage: finishMessage ?? `the model stopped: ${finishReason}` };

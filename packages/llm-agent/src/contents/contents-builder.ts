@@ -11,6 +11,7 @@ import {
   type RecordedCall,
   Calls,
   callsToRun,
+  INCOMPLETE_CALL,
   INTERRUPTED_CALL,
   isOutputMismatch,
   isPersonRequest,
@@ -257,6 +258,7 @@ export class ContentsBuilder {
     }
     const isOwnError = event.errorCode !== undefined && event.author === this.#agentName;
     if (isOwnError && isOutputMismatch(event)) this.#addCorrection(event);
+    if (isOwnError && event.errorCode === INCOMPLETE_CALL) this.#addLostCalls(event);
   }
 
   /** Adds transcribed speech. Consecutive pieces of one speaker are joined to one text. */
@@ -275,6 +277,12 @@ export class ContentsBuilder {
     this.#newestAnswered = NO_GROUPS;
     const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
     this.#push({ role: 'user', parts: [{ text }] });
+  }
+
+  /** Adds a message that tells the model that its reply was cut off inside a call. Otherwise it would take the call for made. */
+  #addLostCalls({ errorMessage = '' }: Event): void {
+    this.#newestAnswered = NO_GROUPS;
+    this.#push({ role: 'user', parts: [{ text: `For context: ${errorMessage}.` }] });
   }
 
   #addSaid(event: Event, content: Content): void {

@@ -1,0 +1,105 @@
+// Reads recordings from files.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createLlmRequest, type FunctionCall, type LlmResponse, ModelError } from '@eventloom/core';
+import type { GeminiRecording } from '@eventloom/testing/fake-gemini';
+import { expect, test } from 'vitest';
+import { Gemini } from './gemini.ts';
+
+/** Recordings of the real service. They are no part of this repository and may lie beside the checkout. */
+const FOLDER = new URL('../../../../shared/fixtures/gemini/http/', import.meta.url);
+
+/** A stream with everything that a cut can tear apart: texts, a whole call, and a call whose arguments come in pieces. */
+const OWN_STREAM = [
+  reply([{ text: 'I think … ü', thought: true }]),
+  reply([{ text: 'Two calls.' }]),
+  reply([{ functionCall: { name: 'look', args: { at: 'the ☀️' } } }]),
+  reply([{ functionCall: { name: 'pay', willContinue: true } }]),
+  reply([
+    { functionCall: { partialArgs: [{ jsonPath: '$.to', stringValue: 'A', willContinue: true }], willContinue: true } },
+  ]),
+  reply([{ functionCall: { partialArgs: [{ jsonPath: '$.to', stringValue: 'nn' }], willContinue: true } }]),
+  reply([{ functionCall: {} }]),
+  { ...reply([{ text: '' }], 'STOP'), usageMetadata: { totalTokenCount: 9 } },
+];
+
+function reply(parts: readonly object[], finishReason?: string): object {
+  return { candidates: [{ content: { role: 'model', parts }, ...(finishReason && { finishReason }) }] };
+}
+
+/** The streams by name, as the frames of their first answer. */
+const STREAMS: readonly (readonly [string, readonly object[]])[] = [
+  ['with texts and calls', OWN_STREAM],
+  ...(existsSync(FOLDER) ? readdirSync(FOLDER) : []).flatMap((name): (readonly [string, readonly object[]])[] => {
+    const { stream, interactions } = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as GeminiRecording;
+    const frames = (interactions[0]?.chunks ?? []) as readonly object[];
+    return stream && JSON.stringify(frames).includes('"finishReason":"STOP"')
+      ? [[name.replace('.json', ''), frames]]
+      : [];
+  }),
+];
+
+test.each(STREAMS)(
+  'the stream %s, cut after any byte, is whole, or an error without calls',
+  async (_name, frames) => {
+    const bytes = new TextEncoder().encode(
+      frames.map((frame) => `data: ${JSON.stringify(frame, shortened)}\r\n\r\n`).join(''),
+    );
+    const whole = (await play(bytes, 'ends')).whole;
+    expect(whole?.finishReason).toBe('STOP');
+    const calls = callsIn(whole);
+    for (const end of frames === OWN_STREAM ? (['ends', 'breaks'] as const) : (['ends'] as const)) {
+      for (let length = 0; length < bytes.length; length++) {
+        const cut = await play(bytes.subarray(0, length), end);
+        const place = `${end} after ${length} of ${bytes.length} bytes`;
+        if (cut.error) expect(cut.error, place).toBeInstanceOf(ModelError);
+        else if (cut.whole?.errorCode !== undefined) expect(callsIn(cut.whole), place).toEqual([]);
+        else expect([callsIn(cut.whole), cut.whole?.finishReason], place).toEqual([calls, 'STOP']);
+        // A call that was shown is one that the model made, whole.
+        for (const [at, call] of cut.chunks.flatMap(callsIn).entries()) expect(call, place).toEqual(calls[at]);
+      }
+    }
+  },
+  120_000,
+);
+
+/** Long texts and signatures are cut short, because a cut inside them is a cut like any other. */
+function shortened(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.slice(0, 40) : value;
+}
+
+/** Plays a stream with these bytes, which then ends, or whose connection breaks. */
+async function play(bytes: Uint8Array<ArrayBuffer>, end: 'ends' | 'breaks') {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (bytes.length > 0) controller.enqueue(bytes);
+      if (end === 'ends') controller.close();
+    },
+    pull(controller) {
+      controller.error(new TypeError('terminated'));
+    },
+  });
+  const headers = { 'content-type': 'text/event-stream' };
+  const fetch = (): Promise<Response> => Promise.resolve(new Response(body, { headers }));
+  const model = new Gemini({
+    model: 'gemini-2.5-flash',
+    apiKey: 'a-test-key',
+    retry: { attempts: 1 },
+    httpOptions: { fetch },
+  });
+  const request = { ...createLlmRequest(), contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] };
+  const chunks: LlmResponse[] = [];
+  let whole: LlmResponse | undefined;
+  try {
+    for await (const response of model.generateContentAsync(request, true)) {
+      if (response.partial) chunks.push(response);
+      else whole = response;
+    }
+  } catch (error) {
+    return { chunks, whole, error };
+  }
+  return { chunks, whole, error: undefined };
+}
+
+function callsIn(response: LlmResponse | undefined): FunctionCall[] {
+  return response?.content?.parts?.flatMap(({ functionCall }) => functionCall ?? []) ?? [];
+}
