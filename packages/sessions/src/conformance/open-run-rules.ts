@@ -1,4 +1,3 @@
-import { InvalidRequestError } from '@eventloom/core';
 import { openRun, openRunPages, openRunsOf } from './open-runs.ts';
 import { appendAll, KEY, OTHER_KEY, passTime, readSession, sampleEvent, settle } from './samples.ts';
 import type { SessionRule } from './session-rule.ts';
@@ -142,19 +141,6 @@ export const openRunRules: readonly SessionRule[] = [
       expect.same('the open runs', await openRunsOf(subject), ['e-open: 1']);
       expect.same('the session of the open run', runs[0]?.sessionId, KEY.sessionId);
       expect.same('the other session', (await readSession(subject, OTHER_KEY)).lastSeq, 1);
-    },
-  },
-  {
-    id: 'open.bad-run-id-refused',
-    title: 'A run with an id that is empty, longer than 256 bytes or contains NUL is InvalidRequestError.',
-    async check(subject) {
-      const { service, expect } = subject;
-      await service.createSession(KEY);
-      for (const invocationId of ['', 'a\0b', 'x'.repeat(257)]) {
-        const lease = openRun(subject, invocationId);
-        await expect.rejects(`the id ${JSON.stringify(invocationId)}`, lease, InvalidRequestError);
-      }
-      await expect.fulfils('a lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
 ];

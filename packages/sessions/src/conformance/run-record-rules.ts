@@ -108,7 +108,8 @@ export const runRecordRules: readonly SessionRule[] = [
       const error = await expectRefused(subject, 'the run', request, UnfinishedRunError);
       expect.same('until when the other one has it', error.run.heldUntilMs, platform.now() + 1000);
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
-      await openRun(subject, 'e-1', { onBusy: 'interrupt', continues: true });
+      await openRun(subject, 'e-1', { onBusy: 'interrupt', continues: true, message: sampleEvent('two') });
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'two']);
       expect.same('the open run after an interruption by its own', await openRunsOf(subject), ['e-1: 2']);
     },
   },

@@ -208,6 +208,7 @@ export const runRules: readonly SessionRule[] = [
       for (const bad of [
         { invocationId: '' },
         { invocationId: 'a\0b' },
+        { invocationId: 'x'.repeat(257) },
         { sessionId: 'a\0b' },
         { ttlMs: 0 },
         { waitMs: -1 },
@@ -272,52 +273,6 @@ export const runRules: readonly SessionRule[] = [
       expect.true('the time is right after it', Number(next.message?.timestamp) < endTimestamp + 1);
       expect.same('the stored message', (await readSession(subject)).events.at(-1), next.message);
       expect.same('the incarnation', next.session.incarnation, session.incarnation);
-    },
-  },
-  {
-    id: 'run.open',
-    title: 'A run is the open run of its session from its begin until its end.',
-    async check({ service, expect }) {
-      await service.createSession(KEY);
-      const attempts = async () =>
-        (await service.listOpenRuns(KEY)).runs.map((run) => [run.invocationId, run.attempts] as const);
-      for (const attempt of [1, 2]) {
-        const { lease, session } = await service.beginRun({ ...RUN, resumable: true, message: sampleEvent('one') });
-        expect.same('the open run', await attempts(), [['e-1', attempt]]);
-        await service.endRun(lease, { session, event: sampleEvent(`end ${attempt}`), leaveOpen: true });
-      }
-      const { lease, session } = await service.beginRun({ ...RUN, message: sampleEvent('one') });
-      await service.endRun(lease, { session });
-      expect.same('the open runs after its end', await attempts(), []);
-      await service.beginRun({ ...RUN, invocationId: 'e-2', message: sampleEvent('two') });
-      expect.same('the open runs after one that is not resumable', await attempts(), [['e-2', 1]]);
-    },
-  },
-  {
-    id: 'run.busy',
-    title:
-      'beginRun waits for a busy session, is SessionBusyError with nothing appended, or takes the session over, as onBusy says.',
-    async check(subject) {
-      const { service, expect, platform } = subject;
-      await service.createSession(KEY);
-      const first = await service.beginRun({ ...RUN, message: sampleEvent('one') });
-      const next = { ...RUN, invocationId: 'e-2', message: sampleEvent('two') };
-      await expect.rejects('a run', service.beginRun({ ...next, onBusy: 'reject' }), SessionBusyError);
-      expect.same('the events', idsOf(await readSession(subject)), ['one']);
-      const waiting = watch(service.beginRun(next));
-      await settle();
-      expect.same('the run that waits', waiting.state, 'waiting');
-      await service.endRun(first.lease, { session: first.session });
-      for (let step = 0; step < 50 && waiting.state === 'waiting'; step++) {
-        await settle();
-        platform.advance(10);
-      }
-      const second = await expect.fulfils('the run that waited', waiting.promise);
-      const third = { ...RUN, invocationId: 'e-2', message: sampleEvent('three'), onBusy: 'interrupt' } as const;
-      const { lease, session } = await service.beginRun(third);
-      expect.same('the events in the end', idsOf(session), ['one', 'two', 'three']);
-      expect.true('the epoch grows', lease.epoch > second.lease.epoch);
-      await expectStale(subject, second.lease, 'the run that was interrupted');
     },
   },
   {

@@ -125,10 +125,6 @@ export const openRunMutants: readonly Mutant[] = [
       return created;
     },
   })),
-  brokenService('open.bad-run-id-refused', 'makes what it can of the id of a run', (service) => ({
-    beginRun: ({ invocationId, ...request }) =>
-      service.beginRun({ ...request, invocationId: invocationId.replaceAll('\0', '').slice(0, 256) || 'e-0' }),
-  })),
 ];
 
 /** A mutant that takes a run for another one. */

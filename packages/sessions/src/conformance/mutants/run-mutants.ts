@@ -157,16 +157,13 @@ export const runMutants: readonly Mutant[] = [
       return driver.beginRun({ ...begin, message: message && (() => message(-Infinity)) });
     },
   })),
-  brokenDriver('run.open', 'keeps the run open that ended', (driver) => ({
-    releaseLease: (lease) => driver.releaseLease(lease, true),
-  })),
-  brokenDriver('run.open', 'counts no attempt', (driver) => ({
+  brokenDriver('run.ends-open', 'counts no attempt', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),
   })),
-  brokenDriver('run.busy', 'takes every session over', (driver) => ({
+  brokenDriver('run.unfinished-waits', 'takes every session over', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, takeOver: true }),
   })),
-  brokenDriver('run.busy', 'takes no session over', (driver) => ({
+  brokenDriver('run.unfinished-interrupt', 'takes no session over', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, takeOver: false }),
   })),
   brokenDriver('run.ends', 'keeps the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
