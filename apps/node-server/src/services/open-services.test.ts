@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError } from '@eventloom/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readKeyFile } from './open-services.ts';
+import { UsageError } from '../errors.ts';
+import { makeDataFolder, readKeyFile } from './open-services.ts';
 
 let folder = '';
 let file = '';
@@ -39,4 +40,19 @@ test('an invalid key file is refused with its path, not quoted, and not changed'
   expect(read).not.toThrow(/hunter2/);
   expect(readFileSync(file, 'utf8')).toBe('hunter2');
   expect(() => readKeyFile(folder)).toThrow(ConfigurationError);
+});
+
+test('makeDataFolder creates the folder and its parents for their owner only, and keeps it out of version control', () => {
+  const data = join(folder, 'a', 'data');
+  makeDataFolder(data);
+  makeDataFolder(data);
+  expect(statSync(data).mode & 0o777).toBe(0o700);
+  expect(readFileSync(join(data, '.gitignore'), 'utf8')).toBe('*\n');
+});
+
+test('makeDataFolder throws a UsageError for a path at which no folder can be created', () => {
+  writeFileSync(join(folder, 'file'), '');
+  for (const path of [join(folder, 'file'), join(folder, 'file', 'data'), '/proc/eventloom/data']) {
+    expect(() => makeDataFolder(path)).toThrow(UsageError);
+  }
 });

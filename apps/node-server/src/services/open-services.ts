@@ -1,5 +1,5 @@
-import { statSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, statSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
 import {
@@ -97,7 +97,7 @@ export function readKeyFile(file: string): Uint8Array {
 /** The file appears with all that is in it: who finds it can read it. */
 function makeKeyFile(file: string): void {
   const draft = `${file}.${process.pid}`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(resolve(file)));
   writeFileSync(draft, `${encodeBase64(createEncryptionKey())}\n`, { mode: 0o600 });
   try {
     linkSync(draft, file);
@@ -112,9 +112,21 @@ function makeKeyFile(file: string): void {
 /** Makes the folder of all that is kept, and keeps it out of version control. @throws UsageError when it cannot be made */
 export function makeDataFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(resolve(folder));
     writeFileSync(join(folder, '.gitignore'), '*\n');
   } catch (cause) {
     throw new UsageError(`--data ${folder}: cannot be used as a folder: ${toError(cause).message}`, { cause });
+  }
+}
+
+/** Creates a folder and its missing parents. Not with `recursive`, which never returns where a file system creates no folder, as below `/proc`. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  if (dirname(folder) !== folder) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it since.
+    if (!existsSync(folder)) throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { ArtifactDriver, ArtifactOwner, ArtifactPlace, ArtifactRead, StoredArtifact } from '../artifact-driver.ts';
 
 /** The content of a version's `.json` file. */
@@ -25,7 +25,7 @@ export class FileArtifactDriver implements ArtifactDriver {
 
   async save(place: ArtifactPlace, { record, data }: StoredArtifact): Promise<number> {
     const folder = artifactPath(this.#rootDir, place);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const bytes = data === undefined ? undefined : Buffer.from(data, 'base64');
     let version = (numbersOf(await readdir(folder), '.data').at(-1) ?? -1) + 1;
     while (!(await this.#claim(join(folder, `${version}.data`), bytes))) version++;
@@ -178,4 +178,19 @@ function encodeName(name: string): string[] {
     segments.push(encoded.slice(start, end) + (end < encoded.length ? CONTINUED : ''));
   }
   return segments;
+}
+
+/** Creates a folder and its missing parents. Not with `recursive`, which never ends where a file system creates no folder, as below `/proc`. */
+async function makeFolder(folder: string): Promise<void> {
+  const tryMake = (): Promise<NodeJS.ErrnoException | undefined> =>
+    mkdir(folder, { mode: 0o700 }).then(
+      () => undefined,
+      (error: NodeJS.ErrnoException) => error,
+    );
+  let failure = await tryMake();
+  if (failure?.code === 'ENOENT' && dirname(folder) !== folder) {
+    await makeFolder(dirname(folder));
+    failure = await tryMake();
+  }
+  if (failure && failure.code !== 'EEXIST') throw failure;
 }

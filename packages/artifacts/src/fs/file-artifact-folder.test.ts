@@ -149,3 +149,11 @@ test('a folder that cannot be written is a StorageError with the reason', async 
   expect(StorageError.isInstance(error)).toBe(true);
   expect(error).toMatchObject({ cause: { code: 'ENOTDIR' } });
 });
+
+test('a save is a StorageError where the file system creates no folder', async () => {
+  writeFileSync(join(folder, 'file'), '');
+  for (const rootDir of ['/proc/eventloom/artifacts', join(folder, 'file', 'artifacts')]) {
+    const saved = new FileArtifactService({ rootDir }).saveArtifact({ ...KEY, artifact: BYTES });
+    await expect(saved).rejects.toThrow(StorageError);
+  }
+});

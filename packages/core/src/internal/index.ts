@@ -52,6 +52,7 @@ export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from
 export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';
 export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
 export { LockLine } from '../platform/lock-line.ts';
+export { makeFolder } from '../platform/make-folder.ts';
 export { requireSqlite } from '../platform/sqlite-module.ts';
 export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';

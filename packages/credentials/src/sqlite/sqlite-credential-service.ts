@@ -1,4 +1,4 @@
-import { requireSqlite, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { requireSqlite, type OptionNames, checkKnown, makeFolder } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
@@ -77,7 +77,7 @@ function openDatabase(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
-      mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(resolve(path)), { mkdirSync, dirname });
       closeSync(openSync(path, 'a', 0o600));
     }
     database = new sqlite.DatabaseSync(path);

@@ -1,4 +1,4 @@
-import { requireSqlite } from '@eventloom/core/internal';
+import { requireSqlite, makeFolder } from '@eventloom/core/internal';
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { LockLine } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
@@ -36,7 +36,7 @@ export function openDatabase(path: string, durability: SqliteDurability, platfor
   let database: DatabaseSync | undefined;
   try {
     if (path !== ':memory:') {
-      mkdirSync(dirname(resolve(path)), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(resolve(path)), { mkdirSync, dirname });
       closeSync(openSync(path, 'a', 0o600));
     }
     database = new sqlite.DatabaseSync(path);

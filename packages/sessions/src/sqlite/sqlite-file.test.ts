@@ -117,7 +117,7 @@ test('a file that is not a database is refused with its path', () => {
     path,
     'this is no database, but it is long enough to have a header of a hundred bytes, and some more.'.repeat(9),
   );
-  for (const bad of [path, folder, join(path, 'below a file')]) {
+  for (const bad of [path, folder, join(path, 'below a file'), '/proc/eventloom/sessions.db']) {
     expect(() => new SqliteSessionService({ path: bad })).toThrow(ConfigurationError);
     expect(() => new SqliteSessionService({ path: bad })).toThrow(bad);
   }
