@@ -141,7 +141,7 @@ test('the constructor throws without a folder', () => {
   expect(() => new FileArtifactService({ rootDir: '' })).toThrow(ConfigurationError);
 });
 
-test('a folder that cannot be written is a StorageError with the reason', async () => {
+test('a save to a folder that cannot be written is a StorageError with the reason', async () => {
   const rootDir = join(folder, 'below a file');
   writeFileSync(rootDir, '');
   const service = new FileArtifactService({ rootDir });

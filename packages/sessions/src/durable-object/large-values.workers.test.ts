@@ -84,7 +84,7 @@ test('large values written before a lost commit are deleted by the next instance
   );
 });
 
-test('an append whose value cannot be written is refused with the error of the bucket and changes nothing', () =>
+test('an append is a StorageError and changes nothing if the bucket refuses its value', () =>
   inObject(
     async ({ service }) => {
       const session = await service.createSession(KEY);

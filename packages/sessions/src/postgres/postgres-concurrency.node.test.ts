@@ -102,7 +102,7 @@ test('appends that waited get distinct sequence numbers', async () => {
   expect(stored.events.map(({ id }) => id).toSorted()).toEqual([...ids, 'first']);
 });
 
-test('a lease that was taken over while its owner waited to append writes nothing', async () => {
+test('an append that waited while its lease was taken over is stale and stores nothing', async () => {
   const mine = await read();
   const lease = await service.acquireLease(KEY);
   await client.query('BEGIN');
