@@ -43,6 +43,9 @@ export default defineConfig({
           globalSetup: ['tests/runtimes/postgres/provide-postgres.ts'],
           // The tests of a worker share its modules, which are loaded once: no test may leave anything behind in them.
           isolate: false,
+          // Checks of the whole repository and databases take several times as long on a machine that does other work.
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
           // Programs that tests start are compiled once and not at every start.
           env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
         },

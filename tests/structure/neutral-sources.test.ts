@@ -21,7 +21,7 @@ describe('the neutral sources of this repository', () => {
 
   test("use none of node's globals", () => {
     expect(nodeGlobalUses(sources)).toEqual([]);
-  }, 30_000);
+  });
 });
 
 test('neutral sources are neither tests nor in a node-only folder', () => {
