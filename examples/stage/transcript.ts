@@ -32,7 +32,7 @@ export function describeEvent(event: Event): string[] {
     ...getFunctionCalls(event).map(({ name, args }) => `→ ${name} ${brief(args ?? {})}`),
     ...getFunctionResponses(event).map(({ name, response }) => `← ${name} ${brief(response ?? {})}`),
     ...Object.entries(stateDelta).map(([key, value]) => `  state ${key} = ${brief(value)}`),
-    ...(transferToAgent === undefined ? [] : [`  hands over to ${transferToAgent}`]),
+    ...(transferToAgent === undefined ? [] : [`  transfers to ${transferToAgent}`]),
     ...(escalate === true ? ['  ends the loop'] : []),
     ...(event.interrupted === true ? ['  is cut off'] : []),
     ...(event.errorMessage === undefined ? [] : [`! ${event.errorMessage}`]),

@@ -17,13 +17,13 @@ import type { Settings } from './settings.ts';
 /** The apps with their services, ready to run. */
 interface Application {
   readonly runners: readonly Runner[];
-  /** The way to other processes with the same sessions, where there can be any. */
+  /** The relay to other processes with the same sessions; undefined if there cannot be any. */
   readonly relay: RunRelay | undefined;
-  /** Closes the agents, the files and the connections. No run may be under way. */
+  /** Closes the agents, the files and the connections. No run may be in flight. */
   close(): Promise<void>;
 }
 
-/** @param warn told, a line each, of what is left out or goes wrong beside the runs */
+/** @param warn called with one line for each agent that is skipped and each failure outside runs */
 export async function openApplication(settings: Settings, warn: (line: string) => void): Promise<Application> {
   const { dataFolder, sessions, artifacts, memory, credentials } = settings;
   if ([sessions, artifacts, memory, credentials].some((place) => isKeptIn(dataFolder, place)))

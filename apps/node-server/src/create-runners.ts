@@ -26,7 +26,7 @@ interface Services {
 
 /**
  * A runner for each app: the agents of the folder that the settings name, or the demo agent.
- * @param onFailure told of each agent that cannot be served
+ * @param onFailure called for each agent that cannot be served
  * @throws AgentLoadError when none can, UsageError when the folder is none
  */
 export async function createRunners(
@@ -85,7 +85,7 @@ function isNotFound(error: unknown): boolean {
   );
 }
 
-/** Finds Gemini models by name; without a key it says what is missing when one is asked for. */
+/** Resolves names of Gemini models; without a key it throws an error that names the missing variable. */
 function modelsOf(gemini: GeminiSettings | undefined): ModelResolver {
   if (gemini) return geminiModels(gemini);
   return (model) => {

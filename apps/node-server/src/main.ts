@@ -11,7 +11,7 @@ try {
   const input = { args, program, environment: env, workingFolder: process.cwd() };
   process.exit(await runCommand(input, processTerminal(env)));
 } catch (error) {
-  // What fails here is the program itself, and there is nothing to go on with.
+  // A failure of the program itself: there is nothing left to run.
   console.error(error);
   process.exit(1);
 }

@@ -1,4 +1,4 @@
-// Imported first: node says once a process that a module of its own may still change, which helps nobody who uses this program.
+// Imported first: it hides node's warning about an experimental module, which does not concern users of this program.
 
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {

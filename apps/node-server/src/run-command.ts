@@ -19,7 +19,7 @@ interface CommandInput {
   readonly workingFolder: string;
 }
 
-/** Does what the command line says. Settles with the exit code; a failure is told in one line and never thrown. */
+/** Runs the command. Resolves with the exit code. Prints a failure in one line instead of throwing it. */
 export async function runCommand(
   { args, program, environment, workingFolder }: CommandInput,
   terminal: Terminal,
@@ -58,20 +58,20 @@ function helpText(program: string): string {
     'Options of ask',
     ...optionLines('ask'),
     '',
-    'GEMINI_API_KEY, GOOGLE_API_KEY or GOOGLE_GENAI_API_KEY lets agents ask Gemini, at GOOGLE_GEMINI_BASE_URL when it is set.',
+    'GEMINI_API_KEY, GOOGLE_API_KEY or GOOGLE_GENAI_API_KEY is the key for Gemini; GOOGLE_GEMINI_BASE_URL is another address.',
     'Without a key the demo agent uses a small offline model. A file .env is not read, nor is GOOGLE_GENAI_USE_VERTEXAI: for',
     'Vertex AI give the agent a model object, `new Gemini({ model, vertexai: true, project, location })`.',
     '',
-    'With EVENTLOOM_JWT_SECRET, or --jwks-url, users are asked for a token (a JWT), and each reaches what is theirs.',
+    'With EVENTLOOM_JWT_SECRET or --jwks-url, requests need a token (a JWT), and users reach only their own data.',
     '',
-    'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it, or else with one',
-    'that is made beside their file, in <file>.key. Former keys follow behind commas.',
+    'Credentials are encrypted with the key in EVENTLOOM_CREDENTIALS_KEY, as `openssl rand -base64 32` prints it. Without it a key is',
+    'created in <file>.key. To change the key, put the new one first and the old ones after it, separated by commas.',
     '',
-    'The password of a database is taken from its URL or, where other users of the machine do not see it, from PGPASSWORD.',
+    'The password of a database is read from its URL or from PGPASSWORD, which other users of the machine cannot see.',
     '',
-    'Agents run as they are written, without a compiler: TypeScript must be erasable syntax (no enums, namespaces or parameter',
-    'properties), and relative imports name the file with its .ts. An agent that cannot be loaded is named, and the others are',
-    'served. An error that an agent throws where nobody catches it, say in a timer, is reported, and the server goes on.',
+    'Agents run without a compiler: TypeScript must be erasable syntax (no enums, namespaces or parameter',
+    'properties), and relative imports end in .ts. An agent that cannot be loaded is reported, and the others are',
+    'served. An error that nothing catches, such as one thrown in a timer, shuts the server down after a drain, with exit code 1.',
   ].join('\n');
 }
 

@@ -40,7 +40,7 @@ export interface Settings {
   readonly tokens: JwtAuthenticateOptions | undefined;
   /** Time that runs in flight get to finish after a SIGTERM, in milliseconds. */
   readonly drainMs: number;
-  /** Time in which connections are still accepted after a SIGTERM, and told that the server is not ready, in milliseconds. */
+  /** Time in which new connections get "not ready" after a SIGTERM, before the server stops listening, in milliseconds. */
   readonly unreadyMs: number | undefined;
   /** Web origins that may call. */
   readonly origins: readonly string[];
@@ -48,7 +48,7 @@ export interface Settings {
   readonly artifacts: ArtifactsPlace;
   readonly memory: MemoryPlace;
   readonly credentials: CredentialsPlace;
-  /** The folder that they are in, unless they are told to be elsewhere. */
+  /** The folder of the places above that have no own address. */
   readonly dataFolder: string;
   /** The folder of the agents; the demo agent when absent. */
   readonly agentsFolder: string | undefined;

@@ -39,13 +39,13 @@ test('without unfinished runs nothing is logged', async () => {
 
 test('unfinished runs continue immediately, and those of busy sessions later', async () => {
   expect(await leftRuns([await createRunner('left', 'held', 'left')], 'resume')).toEqual([
-    'app: 2 runs that a server left go on',
-    'app: 1 run held for 15 s more goes on then, if the server is gone',
+    'app: 2 unfinished runs of an earlier server are resumed',
+    'app: 1 run locked for 15 s more is resumed then, unless its server still runs',
   ]);
 });
 
 test('closed unfinished runs are logged, and those left open are not', async () => {
   const runner = await createRunner('left');
-  expect(await leftRuns([runner], 'close')).toEqual(['app: 1 run that a server left is closed']);
+  expect(await leftRuns([runner], 'close')).toEqual(['app: 1 unfinished run of an earlier server is closed']);
   expect(await leftRuns([runner], 'leave')).toEqual([]);
 });

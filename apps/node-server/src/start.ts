@@ -16,7 +16,7 @@ import type { Terminal } from './terminal.ts';
 /** The first process of a container ignores signals without a handler, so they have one while the server starts, too. */
 const END_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Load balancers notice in about this time that a server goes. It is over before the runs have to be. */
+/** Time in which load balancers notice that the server is not ready. Shorter than the drain of runs. */
 const UNREADY_MS = 3_000;
 
 /**
@@ -27,7 +27,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   const { host, port, tokens, drainMs, unreadyMs = isLoopbackHost(settings.host) ? 0 : UNREADY_MS } = settings;
   if (!isLoopbackHost(host) && !tokens && !line.allowUnauthenticated) {
     throw new UsageError(
-      `--host ${host}: other machines can reach it, and nobody is asked who they are; ask for tokens with --jwks-url (see --help), or add --allow-unauthenticated if that is meant`,
+      `--host ${host}: other machines can reach this address, and requests need no authentication; require tokens with --jwks-url (see --help), or add --allow-unauthenticated`,
     );
   }
   const endEarly = (signal: NodeJS.Signals): never => process.exit(128 + constants.signals[signal]);
@@ -44,8 +44,8 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,
-      // On loopback everybody who calls is on this machine, except a web page whose own name was made to point here (DNS rebinding):
-      // the server goes on to look at the name that requests are sent to.
+      // On loopback every client is on this machine, except a web page whose host name was made to point here (DNS rebinding):
+      // the server still checks the Host header.
       authenticate,
       allowUnauthenticated: line.allowUnauthenticated && !isLoopbackHost(host),
       origins: settings.origins,
@@ -58,7 +58,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   }
   const done = Promise.withResolvers<void>();
   let exitCode = 0;
-  // Unhandled rejections arrive here too. The process goes on only for as long as the drain lasts: the state that the error left
+  // Unhandled rejections arrive here too. The process continues only for the drain: the state that the error left
   // behind is unknown, and runs that do not finish are resumed at the next start.
   process.on('uncaughtException', (error: unknown) => {
     exitCode = 1;
@@ -86,17 +86,17 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   return exitCode;
 }
 
-/** A port that is taken, with how to take another one. */
+/** Adds the option for another port to the error of a port in use. */
 function withOption(error: unknown): unknown {
   const cause = ConfigurationError.isInstance(error) ? error.cause : undefined;
   const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
   return isTaken
-    ? new ConfigurationError(`${toError(error).message} with --port (0 takes a free one)`, { cause })
+    ? new ConfigurationError(`${toError(error).message} with --port (0 chooses a free port)`, { cause })
     : error;
 }
 
 /** The verb for each action, for one unfinished run and for several. */
-const BECOMES = { resume: ['goes on', 'go on'], close: ['is closed', 'are closed'] } as const;
+const BECOMES = { resume: ['is resumed', 'are resumed'], close: ['is closed', 'are closed'] } as const;
 
 /**
  * Returns lines about the runs that are unfinished when the program starts: those that a server left, and those whose
@@ -113,11 +113,12 @@ export async function leftRuns(runners: readonly Runner[], action: OnUnfinishedR
     const heldMs = runs.map(({ heldUntilMs }) => heldUntilMs - now).filter((ms) => ms > 0);
     const left = runs.length - heldMs.length;
     const more = nextCursor === undefined ? '' : ' or more';
-    if (left > 0) lines.push(`${runner.appName}: ${left}${more} ${runsOf(left)} that a server left ${becomes(left)}`);
+    if (left > 0)
+      lines.push(`${runner.appName}: ${left}${more} unfinished ${runsOf(left)} of an earlier server ${becomes(left)}`);
     if (heldMs.length > 0) {
       const seconds = Math.ceil(Math.max(...heldMs) / 1000);
       lines.push(
-        `${runner.appName}: ${heldMs.length} ${runsOf(heldMs.length)} held for ${seconds} s more ${becomes(heldMs.length)} then, if the server is gone`,
+        `${runner.appName}: ${heldMs.length} ${runsOf(heldMs.length)} locked for ${seconds} s more ${becomes(heldMs.length)} then, unless its server still runs`,
       );
     }
   }

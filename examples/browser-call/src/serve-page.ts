@@ -15,7 +15,7 @@ import { createParrot } from './parrot.ts';
 export interface ServePageOptions {
   /** Gemini answers the calls, or, when it is empty, a parrot. */
   readonly apiKey: string;
-  /** 0 takes a free one. */
+  /** 0 chooses a free port. */
   readonly port: number;
 }
 

@@ -69,7 +69,7 @@ export class AppStateSync {
     if (this.#platform.now() < (this.#freshUntilMs.get(appName) ?? 0)) return;
     const late = Promise.withResolvers<void>();
     const callOff = this.#platform.schedule(WAIT_MS, () => {
-      // When the app's object does not answer, one request waits for it, not every request that arrives meanwhile.
+      // When the app's object does not answer, one request waits for it, and later ones do not.
       this.#freshUntilMs.set(appName, this.#platform.now() + ANSWER_MS);
       late.resolve();
     });

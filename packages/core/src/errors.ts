@@ -139,7 +139,7 @@ export class ToolsetUnavailableError extends EventloomError {
 
 // Sessions and storage
 
-/** The session does not exist, or belongs to another user; the two cannot be told apart. */
+/** The session does not exist, or belongs to another user; the error is the same for both. */
 export class SessionNotFoundError extends EventloomError {
   static override readonly code = 'SESSION_NOT_FOUND';
 }
@@ -246,7 +246,7 @@ export class AgentError extends EventloomError {
   static around(thrown: unknown, who: string): EventloomError {
     if (EventloomError.isInstance(thrown)) return thrown;
     const { message, name } = toError(thrown);
-    const publicMessage = `${who} failed; the program that runs it was told why`;
+    const publicMessage = `${who} failed; the reason was reported to the program that runs it`;
     return new AgentError(message || name, { cause: thrown, publicMessage });
   }
 }

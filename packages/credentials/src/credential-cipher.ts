@@ -49,7 +49,7 @@ export class CredentialCipher {
       const credential = readCredential(JSON.parse(new TextDecoder().decode(text)));
       if (credential) return credential;
     } catch {
-      // What went wrong inside says nothing that helps, and may quote what was opened.
+      // The cause is not passed on: it does not help, and may quote decrypted text.
     }
     throw new SealedCredentialError('the stored credential cannot be opened; save another one or delete it');
   }

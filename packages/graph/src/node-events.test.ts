@@ -118,8 +118,8 @@ test('nodeLifecycleEvents streams start, completion and errors of nodes', async 
   expect(told.map(({ author, object, nodeEvent }) => [author, object, nodeEvent?.message])).toEqual([
     ['work', 'graph.node.start', undefined],
     ['broken', 'graph.node.start', undefined],
-    ['broken', 'graph.node.error', 'node "broken" failed; the program that runs it was told why'],
-    ['broken', 'graph.node.error', 'node "broken" failed; the program that runs it was told why'],
+    ['broken', 'graph.node.error', 'node "broken" failed; the reason was reported to the program that runs it'],
+    ['broken', 'graph.node.error', 'node "broken" failed; the reason was reported to the program that runs it'],
     ['work', 'graph.node.complete', undefined],
   ]);
 });
@@ -193,6 +193,6 @@ test('an error of a router or reducer is streamed as an error of the node', asyn
   }).rejects.toThrow('node "work": no sum');
   expect(told).toEqual([
     ['graph.node.start', undefined],
-    ['graph.node.error', 'node "work" failed; the program that runs it was told why'],
+    ['graph.node.error', 'node "work" failed; the reason was reported to the program that runs it'],
   ]);
 });

@@ -53,7 +53,7 @@ function refusedTransfer({ agent, context }: AgentTurn, actions: EventActions): 
   const reason = faultOf(agent, context.invocation.rootAgent, name);
   if (reason === undefined) return undefined;
   delete actions.transferToAgent;
-  return { error: `cannot hand over to ${JSON.stringify(name)}: ${reason}` };
+  return { error: `cannot transfer to ${JSON.stringify(name)}: ${reason}` };
 }
 
 function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | undefined {
@@ -63,8 +63,8 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
   if (agent.findSubAgent(name)) return undefined;
   const isAbove = target.findSubAgent(agent.name) !== undefined;
   const rules = agent.transferRules;
-  if (isAbove) return rules?.toParent === false ? 'this agent may not hand over to those above it' : undefined;
-  return rules?.toPeers === false ? 'this agent may hand over to none beside it' : undefined;
+  if (isAbove) return rules?.toParent === false ? 'this agent may not transfer to agents above it' : undefined;
+  return rules?.toPeers === false ? 'this agent may transfer to agents beside it' : undefined;
 }
 
 /**

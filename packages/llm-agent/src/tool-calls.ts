@@ -204,7 +204,7 @@ function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly Functio
   return outcomes.map((outcome) => {
     const { transferToAgent: name, ...actions } = outcome.actions ?? {};
     if (name === undefined || outcome === first) return outcome;
-    const error = `cannot hand over to ${JSON.stringify(name)}: an earlier call hands over to ${JSON.stringify(first.actions?.transferToAgent)}`;
+    const error = `cannot transfer to ${JSON.stringify(name)}: an earlier call transfers to ${JSON.stringify(first.actions?.transferToAgent)}`;
     return { response: { error }, actions: createEventActions(actions) };
   });
 }

@@ -40,7 +40,7 @@ export function isSaid(event: Event): boolean {
   return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
 }
 
-/** The text of an event, or what was said aloud: what of it is kept. Undefined when there is none. */
+/** Returns the text of an event, or its transcription, as far as memory keeps it. Undefined if there is none. */
 export function spokenContent({
   author,
   content,

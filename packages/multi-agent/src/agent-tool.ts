@@ -26,7 +26,7 @@ import { InnerStream } from './inner-stream.ts';
 export interface AgentToolConfig {
   /**
    * The agent that a call runs. The tool has the name and the description of this agent, so the description should say what the agent
-   * is for. The agent may have sub-agents, and may hand over to these only.
+   * is for. The agent may have sub-agents, and may transfer to these only.
    */
   readonly agent: BaseAgent;
   /**

@@ -75,7 +75,7 @@ class TaskCompletedTool extends BaseTool {
   constructor() {
     super({
       name: TASK_COMPLETED,
-      description: 'Says that your task is done. The next agent goes on with the conversation.',
+      description: 'Call this when your task is done. The next agent continues the conversation.',
       idempotent: true,
     });
   }

@@ -64,7 +64,7 @@ test('the instruction lists every target with its description, and the parent as
   const top = speaker('top', [agent, peer]);
   const text = transferInstruction(agent, [top, peer]);
   expect(text).toContain('- top\n- peer: knows prices');
-  expect(text).toContain('hand over to `top`');
+  expect(text).toContain('transfer to `top`');
   expect(transferInstruction(agent, [peer])).not.toContain('`top`');
 });
 

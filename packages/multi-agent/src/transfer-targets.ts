@@ -21,10 +21,10 @@ export function transferInstruction(agent: BaseAgent, targets: readonly BaseAgen
   const list = targets.map(({ name, description }) => `- ${name}${description === '' ? '' : `: ${description}`}`);
   const parent = targets.find((target) => target === agent.parentAgent);
   return [
-    `You can hand the conversation over to one of these agents:\n${list.join('\n')}`,
+    `You can transfer the conversation to one of these agents:\n${list.join('\n')}`,
     `Answer yourself when the request is within what you are for. When it suits one of them better, call \`${TRANSFER_TO_AGENT}\` with the agent's name and write nothing beside the call.`,
     ...(parent
-      ? [`When it suits neither you nor any other of them, hand over to \`${parent.name}\`, who is above you.`]
+      ? [`When it suits neither you nor any other of them, transfer to \`${parent.name}\`, who is above you.`]
       : []),
   ].join('\n\n');
 }

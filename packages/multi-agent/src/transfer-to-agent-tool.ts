@@ -17,11 +17,11 @@ export class TransferToAgentTool extends BaseTool {
   constructor(targets: readonly BaseAgent[]) {
     super({
       name: TRANSFER_TO_AGENT,
-      description: 'Hands the conversation over to another agent, which goes on with it.',
+      description: 'Transfers the conversation to another agent, which continues it.',
       idempotent: true,
     });
     this.#names = targets.map((target) => target.name);
-    const agentName = { type: 'string', enum: this.#names, description: 'The name of the agent to hand over to.' };
+    const agentName = { type: 'string', enum: this.#names, description: 'The name of the agent to transfer to.' };
     this.#declaration = {
       name: this.name,
       description: this.description,
@@ -37,7 +37,7 @@ export class TransferToAgentTool extends BaseTool {
     const name = this.#names.find((each) => each === args[AGENT_NAME]);
     if (name === undefined) {
       const asked = JSON.stringify(args[AGENT_NAME]) ?? 'nobody';
-      const error = `cannot hand over to ${asked}; ${AGENT_NAME} is one of: ${this.#names.join(', ')}`;
+      const error = `cannot transfer to ${asked}; ${AGENT_NAME} is one of: ${this.#names.join(', ')}`;
       return Promise.resolve({ error });
     }
     toolContext.actions.transferToAgent = name;

@@ -3,9 +3,9 @@ import { type RecordedCall, Calls } from '@eventloom/core/internal';
 
 /** A part of a session that has no end, or that is there too often. */
 export type LooseEnd =
-  /** A run that was begun and has not ended. It is under way, or its process was lost. A run that waits for an answer is none. */
+  /** A run without an end: it is in flight, or its process died. A run that waits for an answer does not count. */
   | { readonly kind: 'run-without-end'; readonly invocationId: string }
-  /** A call of a run that has ended, without a response. A long-running call may wait for one, and is none. */
+  /** A call without a response in a run that has ended. A long-running call does not count: its response comes later. */
   | { readonly kind: 'call-without-response'; readonly invocationId: string; readonly callId: string }
   /** A call with more responses than it can have: one, or two if the first may say that the call waits. */
   | {

@@ -1,4 +1,4 @@
-// Runs agents: takes the session, commits each event before the agent goes on, and yields it.
+// Runs agents: locks the session, commits each event before the agent continues, and yields it.
 
 export { findLooseEnds } from './find-loose-ends.ts';
 export { Runner } from './runner.ts';

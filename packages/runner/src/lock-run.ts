@@ -27,7 +27,7 @@ export interface LockedRun {
   readonly loaded: LoadedSession;
   /** The events that were read; undefined for everything that counts. */
   readonly window: GetSessionConfig | undefined;
-  /** The run that goes on; undefined for a new one. */
+  /** The run that is continued; undefined for a new one. */
   readonly resumed: ResumedInvocation | undefined;
   /** The session's sequence number of the run's first event. */
   readonly firstSeq: number;
@@ -37,7 +37,7 @@ export interface LockedRun {
   readonly replayed: readonly Event[];
 }
 
-/** Locks the session of a run, reads it, and decides which run goes on, if one does. A client that leaves meanwhile need not wait. */
+/** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
 export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
   const { live, signal } = control;
   return (
@@ -73,7 +73,7 @@ async function lockKnown(
       const first = events.findIndex(({ requestId }) => requestId === config.requestId);
       return { ...locked, replayed: replayedEvents(events, first) };
     } catch (failure) {
-      // Another process ended it meanwhile, or it cannot be resumed: then it is followed to the end that it gets.
+      // Another process ended the run in the meantime, or it cannot be resumed: it is followed to its end.
       for (const type of NOT_RESUMABLE) if (type.isInstance(failure)) throw error;
       throw failure;
     }

@@ -49,7 +49,7 @@ test("an error of a plugin's callback fails the run like the agent's", async () 
   expect(error).toMatchObject({ code: 'AGENT', message: 'after' });
   expect(events.map((event) => event.errorMessage)).toEqual([
     undefined,
-    'agent "bot" failed; the program that runs it was told why',
+    'agent "bot" failed; the reason was reported to the program that runs it',
   ]);
   expect(signal?.aborted).toBe(true);
 });

@@ -41,7 +41,7 @@ class FailingService extends InMemorySessionService {
 }
 
 /** The message of an error that is not Eventloom's own, whose text may contain secrets. */
-const TOLD = 'agent "bot" failed; the program that runs it was told why';
+const TOLD = 'agent "bot" failed; the reason was reported to the program that runs it';
 
 test('an error of the agent becomes one stored error event, and is then thrown', async () => {
   const cause = new TypeError('broken');

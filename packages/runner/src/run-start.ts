@@ -160,7 +160,7 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
 const NO_CONFIG: RunConfig = {};
 
 /**
- * The config that a run is given, checked, with copies of the client tools and of the metadata: the caller may go on changing its own.
+ * The config that a run is given, checked, with copies of the client tools and of the metadata: the caller may change its own later.
  * @throws ConfigurationError @throws InvalidRequestError
  */
 export function toGivenConfig({
@@ -190,7 +190,7 @@ export type RunStart =
   | { readonly kind: 'message'; readonly message: Content }
   /** Responses to calls: they continue the run that made the calls if it is open, and otherwise start a run of the agent that made them. */
   | { readonly kind: 'answers'; readonly message: Content }
-  /** A run that the caller names goes on, maybe with responses to its calls. */
+  /** A run that the caller names is resumed, optionally with responses to its calls. */
   | { readonly kind: 'resume'; readonly message: Content | undefined; readonly invocationId: string }
   /** A client speaks with the agent. */
   | { readonly kind: 'live'; readonly message: undefined; readonly live: LiveRun };

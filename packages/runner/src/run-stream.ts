@@ -177,7 +177,7 @@ export class RunControl implements RunStream {
     this.#whenStarted?.resolve(true);
   }
 
-  /** Says that the run is over. Work that still goes on beside a run that did not complete is stopped. */
+  /** Marks the run as ended. Aborts work that continues beside a run that did not complete. */
   end(isCompleted: boolean): void {
     this.signal?.removeEventListener('abort', this.#onSignal);
     if (isCompleted) this.operation?.succeed();

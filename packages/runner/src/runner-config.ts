@@ -187,7 +187,7 @@ function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerC
       throw new ConfigurationError(`Runner: runConfig.${option} needs an artifactService`);
 }
 
-/** The defaults of runs: a copy, as the caller may go on changing its own. */
+/** The defaults of runs: a copy, because the caller may change its own later. */
 export function defaultsOf({ runConfig, resumable, getSessionConfig }: RunnerConfig): RunConfigDefaults {
   return {
     ...toGivenConfig({ runConfig }),

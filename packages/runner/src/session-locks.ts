@@ -321,7 +321,7 @@ export class LockedSession implements HeldLease {
 
   /**
    * Appends the last event of the run, records how it ended, and unlocks the session: one call of the store.
-   * @throws whatever `appendEvent` throws; then nothing is changed
+   * @throws the error of `appendEvent`; then nothing is changed
    */
   async end(event: Event, session: Session, outcome: RunOutcome): Promise<void> {
     const { sessionService } = this.#locks.runner;
@@ -350,7 +350,7 @@ export class LockedSession implements HeldLease {
     }
   }
 
-  /** Unlocks the session as if the run had never begun. A run of which something was stored meanwhile stays open. */
+  /** Unlocks the session as if the run had never begun. A run with stored events stays open. */
   async undo(): Promise<void> {
     const { run, loaded } = this;
     if (!run) return this.unlock();

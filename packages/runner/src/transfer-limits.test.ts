@@ -92,7 +92,7 @@ test('of several transfers in one reply the first runs, and the others are answe
   const subAgents = [scripted('first', ['done']), scripted('second', [])];
   const { run } = await scenario({ agent: scripted('lead', [{ calls }], { tools: [note], subAgents }) });
   const events = await run();
-  const error = 'cannot hand over to "second": an earlier call hands over to "first"';
+  const error = 'cannot transfer to "second": an earlier call transfers to "first"';
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
     { result: null },
     { error },

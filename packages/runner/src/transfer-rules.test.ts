@@ -33,7 +33,7 @@ test('an agent may transfer to its sub-agents, its parent and its peers, in this
   expect(instruction).toMatch(/^Be kind\.\n\nYou are an agent\. .*\n\n/);
   expect(instruction).toContain('- top: knows all');
   expect(instruction).toContain('- right: turns right');
-  expect(instruction).toContain('hand over to `top`');
+  expect(instruction).toContain('transfer to `top`');
 });
 
 test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
@@ -98,7 +98,7 @@ test('a custom tool may transfer to any agent of the tree', async () => {
 test.each([
   ['gone', 'there is no agent of that name'],
   ['top', 'it has control already'],
-])('a tool of one’s own that hands over to %s is answered with an error', async (to, fault) => {
+])('a custom tool that transfers to %s is answered with an error', async (to, fault) => {
   const tool = new FunctionTool({
     name: 'go',
     description: '',
@@ -113,13 +113,13 @@ test.each([
 });
 
 test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
-  ['its parent', { disallowTransferToParent: true }, 'top', 'those above it'],
-  ['one further above', { disallowTransferToParent: true }, 'root', 'those above it'],
-  ['a peer', { disallowTransferToPeers: true }, 'peer', 'none beside it'],
-  ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'none beside it'],
+  ['its parent', { disallowTransferToParent: true }, 'top', 'agents above it'],
+  ['one further above', { disallowTransferToParent: true }, 'root', 'agents above it'],
+  ['a peer', { disallowTransferToPeers: true }, 'peer', 'agents beside it'],
+  ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'agents beside it'],
   ['a peer, which only its parent may not be', { disallowTransferToParent: true }, 'peer', undefined],
   ['one below it', { disallowTransferToParent: true, disallowTransferToPeers: true }, 'below', undefined],
-])('a tool of one’s own that hands over to %s keeps to the rules of its agent', async (_, config, to, refusal) => {
+])('a custom tool that transfers to %s keeps to the rules of its agent', async (_, config, to, refusal) => {
   const tool = new FunctionTool({
     name: 'go',
     description: '',

@@ -39,13 +39,13 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
       if (event.errorMessage !== undefined) printedError = event.errorMessage;
     }
     const isKept = settings.sessions.kind !== 'memory';
-    if (!line.json && line.session === undefined && isKept) terminal.print(`go on with --session ${sessionId}`);
+    if (!line.json && line.session === undefined && isKept) terminal.print(`continue with --session ${sessionId}`);
     return 0;
   } catch (error) {
     // The last event has said so already.
     if (!line.json && printedError !== undefined && toError(error).message === printedError) return 1;
     if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
-    terminal.warn('interrupted; what was committed is in the session');
+    terminal.warn('interrupted; committed events are in the session');
     return INTERRUPTED;
   } finally {
     process.off('SIGINT', abort);

@@ -45,7 +45,7 @@ test('calls, responses, state, artifacts and errors are printed', () => {
     errorMessage: 'no',
   });
   expect(show(event)).toBe(
-    'a  → f {"x":1}\na  ← g {"y":2}\na  state k = "v"\na  state old removed\na  artifact a.txt, version 3\na  hands over to b\na  ! MODEL: no\n',
+    'a  → f {"x":1}\na  ← g {"y":2}\na  state k = "v"\na  state old removed\na  artifact a.txt, version 3\na  transfers to b\na  ! MODEL: no\n',
   );
 });
 

@@ -11,7 +11,7 @@ const RESET = '\u001B[0m';
  */
 const CONTROLS = /(?![\n\t])\p{Cc}/gu;
 
-/** Shows the events of a run to a person: chunks as they come, and of the event that merges them only what is new. */
+/** Prints the events of a run: chunks as they come, and from the whole event only text that was not printed. */
 export class EventPrinter {
   readonly #terminal: Terminal;
   /** The reply whose chunks are being shown; the line is not ended yet. */
@@ -61,7 +61,7 @@ export class EventPrinter {
     for (const [name, version] of Object.entries(actions.artifactDelta)) {
       this.#line(author, `artifact ${name}, version ${version}`, DIM);
     }
-    if (actions.transferToAgent !== undefined) this.#line(author, `hands over to ${actions.transferToAgent}`, DIM);
+    if (actions.transferToAgent !== undefined) this.#line(author, `transfers to ${actions.transferToAgent}`, DIM);
   }
 
   #line(author: string, text: string, colour?: string): void {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { calculate } from './arithmetic/calculate.ts';
 import { WEATHER } from './weather-table.ts';
 
-/** The agent that is served when nobody names others. @param model a model, or the name of one */
+/** Creates the agent that is served by default. @param model a model or its name */
 export function createDemoAgent(model: BaseLlm | string): LlmAgent {
   return new LlmAgent({
     name: 'demo',

@@ -17,7 +17,7 @@ describe('ask', { timeout: 30_000 }, () => {
       'demo  ← get_weather {"city":"Rome","celsius":24,"sky":"sunny"}',
       'demo  ← calculate {"expression":"17% of 340","value":57.8}',
       expect.stringMatching(/^demo {2}In Rome it is 24 °C and sunny\. 17% of 340 is 57\.8\. /),
-      expect.stringMatching(/^go on with --session ask-/),
+      expect.stringMatching(/^continue with --session ask-/),
       '',
     ]);
   });

@@ -27,7 +27,7 @@ export interface StartedServer extends AsyncDisposable {
   readonly readyLine: string;
   /** The warnings that the program printed so far. */
   readonly warnings: string;
-  /** Settles when the program ended, for whatever reason. */
+  /** Settles when the program has ended for any reason. */
   readonly ended: Promise<ProgramResult>;
   /** Sends a signal and waits for the end. */
   end(signal: NodeJS.Signals): Promise<ProgramResult>;

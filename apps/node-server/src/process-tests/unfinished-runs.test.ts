@@ -65,7 +65,7 @@ test('a run in flight at the end of the process continues when it is started aga
   await vi.waitFor(async () => expect((await eventsOf(server.url)).at(-1)?.object).toBe('runner.end'), {
     timeout: 20_000,
   });
-  expect(server.warnings).toBe('eventloom: steps: 1 run that a server left goes on\n');
+  expect(server.warnings).toBe('eventloom: steps: 1 unfinished run of an earlier server is resumed\n');
   const events = await eventsOf(server.url);
   expect(events.flatMap(({ content }) => content?.parts?.[0]?.text ?? [])).toEqual(['go', 'done']);
   expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);

@@ -7,8 +7,8 @@ const CONNECT_MS = 5000;
 /**
  * Sessions in the database of this URL, and a relay for the runs of all processes that use it. Tables are made where they are
  * missing.
- * @param warn told of an idle connection that was lost; the next call makes another one
- * @throws ConfigurationError when it cannot be used; what it says names no password
+ * @param warn called with a line for each idle connection that was lost; the next call opens another one
+ * @throws ConfigurationError if the database cannot be used; the message contains no password
  */
 export async function openPostgres(url: string, warn: (line: string) => void): Promise<OpenSessions> {
   const { Pool } = await import('pg');

@@ -28,7 +28,7 @@ export interface OpenSessions {
 }
 
 /**
- * @param warn told of what goes wrong while nobody asks for anything
+ * @param warn called with a line for each failure outside of calls
  * @throws ConfigurationError when the file or the database cannot be used
  */
 export async function openSessions(place: SessionsPlace, warn: (line: string) => void): Promise<OpenSessions> {

@@ -95,7 +95,7 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
     return row && { artifact: Number(row['pk']), latest: Number(row['latest']) };
   }
 
-  /** At least one piece, so that no bytes are told from none. */
+  /** Returns at least one piece, so that empty bytes differ from a part without bytes. */
   #insert(artifact: number, kind: number, version: number, bytes: Uint8Array): void {
     for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
       this.#storage.sql.exec(

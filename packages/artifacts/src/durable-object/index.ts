@@ -1,4 +1,4 @@
-// Artifacts in the SQL storage of a Durable Object. Needs nothing but what is handed in.
+// Artifacts in the SQL storage of a Durable Object. Imports no platform module.
 
 export type { DurableObjectArtifactServiceOptions } from './durable-object-artifact-service.ts';
 export { DurableObjectArtifactService } from './durable-object-artifact-service.ts';

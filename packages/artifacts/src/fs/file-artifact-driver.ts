@@ -137,9 +137,9 @@ function ifCode<T>(code: string, value: T): (error: unknown) => T {
   };
 }
 
-/** File systems take 255 bytes in one name; a longer one goes on in a folder below. */
+/** File systems take 255 bytes in one name; a longer one continues in a sub-folder. */
 const MAX_SEGMENT = 200;
-/** Ends a folder name that goes on below. No encoded name has it. */
+/** Suffix of a folder whose name continues in a sub-folder. No encoded name contains it. */
 const CONTINUED = '+';
 
 /**
@@ -156,7 +156,7 @@ export function artifactPath(rootDir: string, place: ArtifactPlace): string {
   return join(ownerPath(rootDir, place), ...encodeName(place.name));
 }
 
-/** True for a folder whose name goes on in the folders below it. */
+/** True for a folder whose name continues in its sub-folders. */
 function isContinued(segment: string): boolean {
   return segment.endsWith(CONTINUED);
 }

@@ -27,7 +27,7 @@ export abstract class BaseCredentialService {
   /** Saves the credential and replaces an earlier one. @throws InvalidRequestError for an invalid key and for a credential that is not JSON */
   abstract saveCredential(request: SaveCredentialRequest): Promise<void>;
 
-  /** Deletes the credential. A no-op if there is none. */
+  /** Deletes the credential. Does nothing if there is none. */
   abstract deleteCredential(key: CredentialKey): Promise<void>;
 
   /**

@@ -10,7 +10,7 @@ export const TASK_COMPLETED = 'task_completed';
 /** The response given to the model for a tool call that was interrupted: it may or may not have run. */
 export const INTERRUPTED_CALL = {
   error: 'interrupted',
-  message: 'The call was cut off while it ran. It may have had its effect or not.',
+  message: 'The call was interrupted while it ran. It may or may not have had its effect.',
 };
 
 /**

@@ -76,7 +76,7 @@ export const RUN_BODY: Field<RunBody> = described(
       newMessage: CONTENT,
       streaming: described(FLAG, 'Chunks of the reply as well, as they come.'),
       stateDelta: described(DATA, 'State to write with the message.'),
-      invocationId: described(NAME, 'The run to resume: one that was cut off, or waits for an answer.'),
+      invocationId: described(NAME, 'The run to resume: one that was interrupted, or waits for an answer.'),
       requestId: described(
         NAME,
         "The caller's own id for the request: the same id in a session is the same run, and is refused with another message.",

@@ -29,7 +29,7 @@ export function migrateCredentials(database: DatabaseSync): void {
   if (versionOf(database) === MIGRATIONS.length) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    // Read again under the lock: another process may have done it meanwhile.
+    // Read again under the lock: another process may have migrated in the meantime.
     const version = versionOf(database);
     if (version > MIGRATIONS.length) {
       throw new ConfigurationError(

@@ -76,7 +76,7 @@ export function migrateMemories(database: DatabaseSync): void {
         `${key} has version ${version}, this program knows versions up to ${VERSIONS[key]}; update @eventloom/memory`,
       );
     }
-    // Read again under the lock: another process may have done it meanwhile.
+    // Read again under the lock: another process may have migrated in the meantime.
     for (const step of MIGRATIONS.slice(versionOf(database, 'memory.schema'))) database.exec(step);
     if (versionOf(database, 'memory.words') < MEMORY_WORDS_VERSION) indexAllWords(database);
     const write = database.prepare('INSERT OR REPLACE INTO eventloom_meta VALUES (?1, ?2)');

@@ -120,7 +120,11 @@ test('calls without a response get one, from the ledger or as interrupted', asyn
   expect(answer).toMatchObject({ author: 'bot', content: { role: 'user' } });
   expect(answer && getFunctionResponses(answer)).toEqual([
     { id: 'c1', name: 'quick', response: { quick: 'done' } },
-    { id: 'c2', name: 'slow', response: { error: 'interrupted', message: expect.stringContaining('cut off') } },
+    {
+      id: 'c2',
+      name: 'slow',
+      response: { error: 'interrupted', message: expect.stringContaining('interrupted while') },
+    },
   ]);
   expect((await sessionService.getSession(KEY))?.state).toEqual({ quick: 'done' });
 });
@@ -238,7 +242,7 @@ test.each([false, true])(
 
 test('a confirmed call that was interrupted or never started gets a response that says so', async () => {
   for (const [lastAct, message] of [
-    ['begins the call', 'cut off'],
+    ['begins the call', 'interrupted while'],
     ['stores the answer', 'before the call began'],
   ] as const) {
     const { runner, params, askAgain } = await leftConfirmedCall(lastAct);

@@ -69,7 +69,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
       purpose: 'the closing of a run',
       onBusy,
       abortSignal,
-      // The run stays open until it is closed: if this process ends meanwhile, another one finishes that.
+      // The run stays open until it is closed: if this process ends first, another one closes it.
       run: { invocationId, resumable: true, continues: true },
       invocationId,
       // The next append notices it.
@@ -238,7 +238,7 @@ function entryOf(call: RecordedCall, ledger: ReadonlyMap<string, ToolLedgerEntry
 
 function interrupted(entry: ToolLedgerEntry | undefined): Record<string, unknown> {
   const message = entry
-    ? 'The call was cut off when its run was ended. It may have had its effect or not.'
+    ? 'The call was interrupted when its run was ended. It may or may not have had its effect.'
     : 'The run was ended before the call began.';
   return { error: 'interrupted', message };
 }

@@ -22,8 +22,8 @@ const LOOK_EVERY_MS = 500;
  * Yields the stored events of the run that a request began before, from the request's message on, until the run has ended: another process may
  * have it. A run that was left is resumed to its end, or closed if it cannot be resumed.
  *
- * @throws SessionNotFoundError when the session is deleted meanwhile
- * @throws RunAbortedError when the reader aborts; the run goes on
+ * @throws SessionNotFoundError if the session is deleted in the meantime
+ * @throws RunAbortedError if the reader aborts; the run continues
  */
 export async function* followRun(
   runner: Runner,

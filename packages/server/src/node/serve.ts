@@ -11,7 +11,7 @@ import { isLiveUpgrade, rawAnswer } from './raw-requests.ts';
 
 /** Options of `serve`. */
 export interface ServeOptions {
-  /** Default 8000; 0 takes a free one. */
+  /** Default 8000; 0 chooses a free port. */
   readonly port?: number | undefined;
   /** Default `127.0.0.1`. Another than a loopback address needs `authenticate` or `allowUnauthenticated` on the server. */
   readonly host?: string | undefined;

@@ -9,7 +9,7 @@ import { htmlToText } from './html-to-text.ts';
 export interface LoadWebPageOptions {
   /** Time for the page and all redirects, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Maximum length of the text, in characters; the rest is cut off. Default 100,000. */
+  /** Maximum length of the text, in characters; longer text is truncated. Default 100,000. */
   readonly maxCharacters?: number;
   /** Ends the request. Default: none. */
   readonly signal?: AbortSignal;

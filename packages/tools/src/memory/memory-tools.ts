@@ -16,7 +16,7 @@ import { reportTo, type OptionNames, checkKnown } from '@eventloom/core/internal
 export interface MemoryToolOptions {
   /** Maximum number of memories. Default 10. */
   readonly limit?: number;
-  /** Maximum size of all memories together, in characters; the rest is cut off. Default 20,000. */
+  /** Maximum size of all memories together, in characters; the rest is truncated. Default 20,000. */
   readonly maxCharacters?: number;
 }
 
@@ -159,7 +159,7 @@ interface MemoryText {
   readonly timestamp?: string;
 }
 
-/** Returns the texts of memories in order, with at most `maxCharacters` together. A text that is cut off ends in `…`. */
+/** Returns the texts of memories in order, with at most `maxCharacters` together. A truncated text ends in `…`. */
 export function memoryTexts(memories: readonly MemoryEntry[], maxCharacters: number): MemoryText[] {
   const texts: MemoryText[] = [];
   let room = maxCharacters;

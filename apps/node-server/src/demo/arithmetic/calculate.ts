@@ -2,7 +2,7 @@ import { ExpressionError } from '../../errors.ts';
 import { arithmeticTokens, CONSTANTS, FUNCTIONS } from './arithmetic-tokens.ts';
 
 const MAX_DEPTH = 50;
-/** Digits that a double holds for sure: what is beyond is the noise of binary fractions. */
+/** Number of digits that a double represents exactly. Further digits are rounding noise. */
 const DIGITS = 12;
 
 /**

@@ -1,7 +1,7 @@
 import { CONSTANTS, FUNCTIONS } from './arithmetic-tokens.ts';
 import { calculate } from './calculate.ts';
 
-/** Arithmetic in words, and what it is written as. */
+/** Words for arithmetic operations, with their operators. */
 const WORDS: readonly (readonly [RegExp, string])[] = [
   [/(\d),(?=\d{3}\b)/g, '$1'],
   [/\bplus\b/g, '+'],
@@ -75,7 +75,7 @@ function toText(pieces: readonly string[]): string | undefined {
     calculate(text);
     return text;
   } catch {
-    // A division by zero is asked for all the same; what is no expression is not.
+    // A division by zero is passed on to the tool; text that is not an expression is skipped.
     return /\/ ?0/.test(text) ? text : undefined;
   }
 }
