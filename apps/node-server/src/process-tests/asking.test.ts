@@ -96,7 +96,7 @@ describe('ask', { timeout: 30_000 }, () => {
     const result = await interruptProgram(['ask', 'hello'], { folder: folder.path }, 'demo  I am');
     expect([result.code, result.stderr]).toEqual([
       130,
-      'eventloom: interrupted; what was committed is in the session\n',
+      'eventloom: interrupted; committed events are in the session\n',
     ]);
   });
 });

@@ -123,7 +123,7 @@ test('calls without a response get one, from the ledger or as interrupted', asyn
     {
       id: 'c2',
       name: 'slow',
-      response: { error: 'interrupted', message: expect.stringContaining('interrupted while') },
+      response: { error: 'interrupted', message: expect.stringContaining('interrupted when') },
     },
   ]);
   expect((await sessionService.getSession(KEY))?.state).toEqual({ quick: 'done' });
@@ -242,7 +242,7 @@ test.each([false, true])(
 
 test('a confirmed call that was interrupted or never started gets a response that says so', async () => {
   for (const [lastAct, message] of [
-    ['begins the call', 'interrupted while'],
+    ['begins the call', 'interrupted when'],
     ['stores the answer', 'before the call began'],
   ] as const) {
     const { runner, params, askAgain } = await leftConfirmedCall(lastAct);
