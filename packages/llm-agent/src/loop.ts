@@ -67,7 +67,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         response = await call.onError(error);
         if (!response) {
           const failure = toFailure(error, agent);
-          yield createErrorEvent(call.broken(), errorCodeOf(failure), failure.publicMessage);
+          yield createErrorEvent(call.broken(), errorCodeOf(failure), failure.publicMessage, failure.code);
           context.markReported(failure);
           throw failure;
         }

@@ -17,6 +17,7 @@ import {
 } from '@eventloom/core';
 import { createErrorEvent, errorCodeOf, errorOutcome, nameFault, reportTo } from '@eventloom/core/internal';
 import { type EventCommitter, stampEvent } from './event-committer.ts';
+import { isAway } from './lease-keeper.ts';
 import type { LockedRun } from './lock-run.ts';
 import { isReplayed } from './resume/resume-invocation.ts';
 import { answerOpenCalls } from './resume/close-run.ts';
@@ -39,9 +40,12 @@ export function toRunError(
 
 /**
  * The error of a run whose message is not stored. When another run took the session before, say because this process was stopped for longer than
- * a lease, nothing happened, and the message can be sent again.
+ * a lease, nothing happened, and the message can be sent again. A storage that did not answer may have the message: its error says so, and
+ * the reason of an abort would not.
  */
-export function toRefusal(error: EventloomError): EventloomError {
+export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
+  if (isAway(thrown)) return thrown;
+  const error = toRunError(thrown, abortReason);
   if (!StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
     'another run took the session before the message was stored: nothing is stored of it, send it again',
@@ -140,7 +144,8 @@ async function storeErrorEvent({
   thrown,
   failed = context,
 }: UnfinishedRun): Promise<Event> {
-  const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), failure.publicMessage));
+  const { code, publicMessage } = failure;
+  const event = committer.complete(createErrorEvent(failed.createEvent(), errorCodeOf(failure), publicMessage, code));
   // Plugins are not waited for after an abort.
   if (RunAbortedError.isInstance(failure)) return committer.append(event);
   try {

@@ -40,6 +40,8 @@ export interface SessionHolder {
   readonly abortReason: EventloomError | undefined;
   /** Ends the run, after it stored what cannot be said again. */
   yieldSession(reason: EventloomError): Promise<void>;
+  /** Notes that the message of the run is stored. */
+  start(invocationId: string): void;
 }
 
 /** A session to be locked. */
@@ -133,6 +135,8 @@ export class SessionLocks {
       if (SessionNotFoundError.isInstance(error)) throw noSessionError(error);
       let tries = 1;
       const repeat = async (): Promise<BegunRun> => {
+        // The failure says that the storage may have the message; the abort would not.
+        if (request.abortSignal?.aborted) throw error;
         // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
         const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
         const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
@@ -152,12 +156,14 @@ export class SessionLocks {
       locked.loaded = loaded;
       return { locked, loaded };
     } catch (error) {
-      if (!begun.message) await locked.undo();
-      else if (run.resumable) await locked.unlock(true);
-      else {
-        const outcome = await this.#storeFailure(begun.session, begun.message, begun.lease, error);
+      if (begun.message) {
+        const outcome = run.resumable
+          ? undefined
+          : await this.#storeFailure(begun.session, begun.message, begun.lease, error);
+        // A run without an end goes on later: nobody is told that it failed, or that the message can be sent again.
+        if (!outcome) request.holder?.start(run.invocationId);
         await locked.unlock(!outcome, { outcome });
-      }
+      } else await locked.undo();
       throw error;
     }
   }

@@ -4,6 +4,7 @@ import {
   getFunctionResponses,
   RunAbortedError,
   SessionBusyError,
+  ShuttingDownError,
   StaleWriterError,
   StorageError,
 } from '@eventloom/core';
@@ -299,4 +300,40 @@ test('a StorageError thrown by a tool fails the run and is not sent to a model',
   expect((await stored()).at(-1)?.errorMessage).toBe('the artifact storage is not available; try again');
   const responses = events.flatMap(getFunctionResponses).map(({ response }) => response);
   expect(responses).toEqual([{ error: 'interrupted', message: expect.any(String) as string }]);
+});
+
+describe('a shutdown during a storage outage', () => {
+  const shuttingDown = new ShuttingDownError('the server is shutting down');
+
+  test('is not given as the reason that a message was refused whose storage answered nothing', async () => {
+    const { start, outages, stored } = await setUp({ model: ['never'], resumable: true });
+    const abort = new AbortController();
+    outages.fault = (name) => {
+      if (name !== 'beginRun') return undefined;
+      setTimeout(() => abort.abort(shuttingDown));
+      return 'lost';
+    };
+    const { error } = await runToError(start('hi', { abortSignal: abort.signal }));
+    expect(error).toMatchObject({ code: 'STORAGE_UNAVAILABLE', retryable: true });
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('leaves a resumable run open whose message is stored and whose earlier events cannot be read', async () => {
+    const { start, outages, stored, store } = await setUp({ model: ['never'], resumable: true });
+    const session = await store.getSession(KEY);
+    for (let at = 0; at < 150; at++)
+      if (session) await store.appendEvent({ session, event: modelEvent('bot', `${at}`) });
+    const abort = new AbortController();
+    outages.fault = (name) => {
+      if (name !== 'getSession') return undefined;
+      abort.abort(shuttingDown);
+      return 'refused';
+    };
+    const stream = start('hi', { abortSignal: abort.signal });
+    const { error } = await runToError(stream);
+    expect(error).toMatchObject({ code: 'RUN_ABORTED' });
+    expect([await stream.whenStarted(), stream.isLeftOpen]).toEqual([true, true]);
+    expect((await stored()).at(-1)).toMatchObject({ author: 'user', invocationId: stream.invocationId });
+    expect((await store.listOpenRuns({ appName: 'app' })).runs).toMatchObject([{ invocationId: stream.invocationId }]);
+  });
 });

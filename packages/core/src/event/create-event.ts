@@ -70,14 +70,17 @@ export function createEvent(params: EventParams = {}): Event {
   return event;
 }
 
-/** Creates an error event. `type` becomes `errorCode` and `error.type`, `message` becomes `errorMessage` and `error.message`. */
-export function createErrorEvent(params: EventParams, type: string, message: string): Event {
+/**
+ * Creates an error event. `type` becomes `errorCode` and `error.type`, `message` becomes `errorMessage` and `error.message`.
+ * @param code the code of the error's class, where `type` is the code of a model's service: it becomes `error.code`
+ */
+export function createErrorEvent(params: EventParams, type: string, message: string, code: string = type): Event {
   return createEvent({
     ...params,
     object: ObjectType.error,
     errorCode: type,
     errorMessage: message,
-    error: { type, message },
+    error: code === type ? { type, message } : { type, message, code },
   });
 }
 

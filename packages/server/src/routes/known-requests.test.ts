@@ -1,4 +1,4 @@
-import type { Event } from '@eventloom/core';
+import type { BeginRunRequest, Event } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -111,4 +111,38 @@ test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', 
   expect(await resumed.text()).toMatch(path.endsWith('runs') ? /"running"/ : /Hello\./);
   expect(await (await second.send('/run', ASK)).text()).toContain('Hello.');
   expect((await second.runner.listOpenRuns()).runs).toEqual([]);
+});
+
+test('a request that a server refuses because it shuts down is told that its run goes on if another server stored it', async () => {
+  const gate = new Gate();
+  const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
+  await first.events(ASK);
+  const { sessionService } = first;
+  const held = new Gate();
+  const second = await setUp(
+    [],
+    new Proxy(sessionService, {
+      get: (target, name) => {
+        const found: unknown = Reflect.get(target, name);
+        if (name === 'beginRun')
+          return async (request: BeginRunRequest) => {
+            await held.pass(request.abortSignal);
+            return target.beginRun(request);
+          };
+        return typeof found === 'function' ? found.bind(target) : found;
+      },
+    }),
+  );
+  const requests = ['r-2', 'r-3'].map((requestId) => second.send('/run', { ...ANSWER, requestId }));
+  await held.reached;
+  const answering = first.events(ANSWER);
+  await gate.reached;
+  await second.server.drain(0);
+  const [stored, unknown] = await Promise.all(requests);
+  const { invocationId } = (await sessionService.findRun({ ...KEY, id: 'r-2' })) ?? {};
+  expect([stored?.status, await stored?.json()]).toMatchObject([409, { code: 'RUN_GOES_ON' }]);
+  expect(stored?.headers.get('eventloom-invocation-id')).toBe(invocationId);
+  expect([unknown?.status, await unknown?.json()]).toMatchObject([503, { code: 'SHUTTING_DOWN' }]);
+  gate.open();
+  expect(await answering).toHaveLength(1);
 });

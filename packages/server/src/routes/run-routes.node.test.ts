@@ -1,4 +1,4 @@
-import { ConfigurationError, type Event } from '@eventloom/core';
+import { ConfigurationError, ModelError, type Event } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
@@ -152,13 +152,19 @@ describe('a repeated request', () => {
     expect(session?.events).toHaveLength(2);
   });
 
-  test('to /run gets the error of its run', async () => {
-    const { post } = await setUp([new ConfigurationError('no such model')]);
+  test.each([
+    ['a code of ours', new ConfigurationError('no such model'), {}, 500],
+    ['a code of the service', new ModelError('busy', { errorCode: 'RESOURCE_EXHAUSTED' }), {}, 502],
+    ['a code of the service that is one of ours too', new ModelError('who', { errorCode: 'UNAUTHENTICATED' }), {}, 502],
+    ['a code, and whose log is dropped,', new ModelError('who', { errorCode: 'NOT_FOUND' }), { maxKeptRuns: 0 }, 502],
+  ])('to /run gets the error and the status of its run, which failed with %s', async (_, error, limits, status) => {
+    const { post } = await setUp([error], limits);
     const answers = [];
     for (let time = 0; time < 2; time++) {
       const response = await post('/run', { ...ASK, requestId: 'r-1' });
       answers.push([response.status, await response.json()]);
     }
+    expect(answers[0]?.[0]).toBe(status);
     expect(answers[1]).toEqual(answers[0]);
   });
 });
