@@ -48,7 +48,8 @@ export { parseContent, parseEvent } from './event/parse-event.ts';
 export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
 export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
-export { hideTransfers, isTransfer, TRANSFER_TAG, TRANSFER_TO_AGENT } from './event/hide-transfers.ts';
+export { hideTransfers, TRANSFER_TAG } from './event/hide-transfers.ts';
+export { isTransfer, TRANSFER_TO_AGENT } from './tool/reserved-calls.ts';
 
 // Tools
 export { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, SET_MODEL_RESPONSE } from './tool/reserved-calls.ts';
@@ -79,8 +80,8 @@ export { CallbackContext, CallbackContext as Context } from './context/callback-
 export type { Invocation } from './context/invocation.ts';
 export { InvocationContext } from './context/invocation-context.ts';
 export { requestInput } from './context/request-input.ts';
-export type { ReadonlyState } from './context/readonly-context.ts';
-export { ReadonlyContext } from './context/readonly-context.ts';
+export type { ReadonlyState } from './context/callback-context.ts';
+export { ReadonlyContext } from './context/callback-context.ts';
 export type { ToolContextParams } from './context/tool-context.ts';
 export { ToolContext } from './context/tool-context.ts';
 

@@ -2,7 +2,6 @@ import {
   appendInstructions,
   appendTools,
   type CacheMetadata,
-  type Content,
   createEventActions,
   createLlmRequest,
   type Event,
@@ -14,7 +13,7 @@ import {
 } from '@eventloom/core';
 import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
-import { currentTurnContents, sessionContents } from './contents/contents-builder.ts';
+import { sessionContents } from './contents/contents-builder.ts';
 import { injectSessionState } from './instruction-template.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
@@ -34,7 +33,12 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
   config.systemInstruction = whole.instruction;
   if (whole.declarations.length > 0) config.tools = [{ functionDeclarations: whole.declarations.slice() }];
-  return { model: model.model, contents: contentsOf(turn), config, toolsDict: whole.toolsDict };
+  return {
+    model: model.model,
+    contents: sessionContents(turn.context, model, agent.codeExecutor, agent.includeContents),
+    config,
+    toolsDict: whole.toolsDict,
+  };
 }
 
 /** The tools of one step, without the rest of the request. */
@@ -98,14 +102,9 @@ async function resolve(instruction: string | InstructionProvider, context: Invoc
 }
 
 /** Adds the conversation so far, as the agent's model sees it. */
-const addContents: RequestProcessor = (request, turn) => {
-  request.contents = contentsOf(turn);
+const addContents: RequestProcessor = (request, { agent, context, model }) => {
+  request.contents = sessionContents(context, model, agent.codeExecutor, agent.includeContents);
 };
-
-function contentsOf({ agent, context, model }: AgentTurn): Content[] {
-  const select = agent.includeContents === 'none' ? currentTurnContents : sessionContents;
-  return select(context, model, agent.codeExecutor);
-}
 
 /** Adds the instruction of the agent's planner. */
 const addPlanning: RequestProcessor = (request, { agent, context }) => {

@@ -75,7 +75,7 @@ export class ToolCall implements ToolListener {
       inputs: resumed?.inputs,
       asked: resumed?.asked,
     });
-    if (turn.context.liveRequestQueue) this.#context.responseScheduling = this.#tool?.responseScheduling;
+    if (turn.context.invocation.live) this.#context.responseScheduling = this.#tool?.responseScheduling;
   }
 
   /**

@@ -35,6 +35,8 @@ export class AgentDriver implements AgentEvents {
   #events: AgentEvents | undefined;
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
+  /** True from the first `next` until the last agent has ended. Read-only for others. */
+  isRunning = false;
   #isDone = false;
   /** Rejects the wait for the next event: there is one such wait at a time. */
   #reject: ((reason: unknown) => void) | undefined;
@@ -53,17 +55,13 @@ export class AgentDriver implements AgentEvents {
     return this.#context;
   }
 
-  /** True from the first `next` until the last agent has ended. */
-  get isRunning(): boolean {
-    return this.#events !== undefined && !this.#isDone;
-  }
-
   next(): Promise<EventResult> {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.#context;
     if (isEnded && !progress.endsItself) return this.return();
     const events = (this.#events ??= runAgent(this.#context));
     this.#isWorking = true;
+    this.isRunning = true;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
@@ -78,12 +76,14 @@ export class AgentDriver implements AgentEvents {
 
   async return(): Promise<EventResult> {
     this.#isDone = true;
+    this.isRunning = false;
     await this.#events?.return();
     return DONE;
   }
 
   async throw(error: unknown): Promise<EventResult> {
     this.#isDone = true;
+    this.isRunning = false;
     await this.#events?.return();
     throw error;
   }
@@ -124,6 +124,7 @@ export class AgentDriver implements AgentEvents {
   readonly #onFailure = (error: unknown): never => {
     this.#isWorking = false;
     this.#isDone = true;
+    this.isRunning = false;
     const context = this.#context;
     // An agent that was aborted is not the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
@@ -146,6 +147,7 @@ export class AgentDriver implements AgentEvents {
       return this.#onFailure(error);
     }
     this.#isDone = true;
+    this.isRunning = false;
     return DONE;
   }
 

@@ -168,9 +168,11 @@ export class EventCommitter {
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
     const { lease } = this.#held;
+    // The append renews the lease, at the earliest when the event was created.
+    this.#held.renewedMs = event.timestamp * 1000;
     this.#newest = changes
       ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
-      : this.#write({ session, event, lease });
+      : this.#held.write(this.#appendEvent, { session, event, lease });
     return this.#newest;
   }
 
@@ -186,16 +188,9 @@ export class EventCommitter {
   ): Promise<Event> {
     // Its failure is its caller's.
     await Promise.allSettled([before]);
-    const stored = await this.#write({ ...request, ...changes.repeatIn(request.event) });
+    const stored = await this.#held.write(this.#appendEvent, { ...request, ...changes.repeatIn(request.event) });
     changes.note(enclosure, stored.actions);
     return stored;
-  }
-
-  #write(request: AppendEventRequest): MaybePromise<Event> {
-    const held = this.#held;
-    // The append renews the lease, at the earliest when the event was created.
-    held.renewedMs = request.event.timestamp * 1000;
-    return held.write(this.#appendEvent, request);
   }
 
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {

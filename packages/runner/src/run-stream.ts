@@ -65,13 +65,12 @@ export class RunControl implements RunStream {
   abortReason: EventloomError | undefined;
   /** True once the message of the run is stored. */
   isStarted = false;
+  seq = 0;
   firstSeq = 0;
   beginSeq = 0;
   readonly #runner: Runner;
   readonly #input: RunInput;
   readonly #events: AsyncGenerator<Event, void, undefined>;
-  /** The sequence number of the event that was yielded last. */
-  #yieldedSeq = 0;
   /** The driver whose next event is waited for. */
   #driver: AgentDriver | undefined;
   #isBegun = false;
@@ -86,38 +85,34 @@ export class RunControl implements RunStream {
     this.#events = run(runner, input, this);
   }
 
-  get seq(): number {
-    return this.#yieldedSeq - this.firstSeq;
-  }
-
   /** Notes that the run holds its session, and which of its events is the first of the run. */
   locate({ epoch }: SessionLease, lastSeq: number, firstSeq: number): void {
     this.attempt = epoch;
     this.firstSeq = firstSeq;
     this.beginSeq = lastSeq - firstSeq;
-    this.#yieldedSeq = lastSeq;
+    this.seq = this.beginSeq;
   }
 
   /** Makes this the stream of a run that is known: the request began it before. */
   follow({ invocationId, firstSeq }: RunRecord): void {
     this.firstSeq = firstSeq;
-    this.#yieldedSeq = firstSeq;
+    this.seq = 0;
     this.start(invocationId);
   }
 
   /** Notes the place of a stored event that is about to be yielded. */
   noteStored(seq: number): void {
-    this.#yieldedSeq = seq;
+    this.seq = seq - this.firstSeq;
   }
 
   /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
   noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
     if (partial === true) return;
     // Events of agents that were called as tools may have been stored behind it. One of these that is yielded has the place of its record.
-    for (let seq = lastSeq, index = events.length - 1; seq > this.#yieldedSeq; seq--, index--) {
+    for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.seq; seq--, index--) {
       const event = events[index];
       if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
-      this.#yieldedSeq = seq;
+      this.seq = seq - this.firstSeq;
       return;
     }
   }

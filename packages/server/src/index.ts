@@ -5,7 +5,7 @@ export type { EventloomServer, LiveGate } from './create-server.ts';
 export { createServer } from './create-server.ts';
 
 // Protocols
-export { checkId } from './http/check-names.ts';
+export { checkId } from './http/request-body.ts';
 
 // Run policy
 export type { RunConfigHook, RunPolicy } from './http/run-policy.ts';

@@ -56,14 +56,13 @@ import {
   staleError,
   unfinishedError,
 } from './errors.ts';
-import { ALL_EVENTS, toEventWindow } from './event-window.ts';
+import { ALL_EVENTS, toEventWindow, showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { exportSession } from './export-session.ts';
 import type { LeaseClaim } from './lease-claim.ts';
 import { planImport } from './import-plan.ts';
 import { listOpenRuns, listSessions, showEventPage, toEventPage, toPageSize } from './listings.ts';
 import type { AppendOutcome, EventAppend, RunRefusal, SessionDriver, TakenRun } from './session-driver.ts';
 import { SessionLeases } from './session-leases.ts';
-import { showAppend, showStored, showTemp, toSession } from './session-view.ts';
 import { whenReady } from './when-ready.ts';
 
 /** The append of the driver, and the changes of the caller's session object. */

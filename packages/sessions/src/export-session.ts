@@ -7,9 +7,8 @@ import {
 } from '@eventloom/core';
 import { checkName } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
-import { ALL_EVENTS } from './event-window.ts';
+import { ALL_EVENTS, mergedView } from './session-view.ts';
 import type { SessionDriver } from './session-driver.ts';
-import { mergedView } from './session-view.ts';
 
 /** Everything that a driver has of a session, as of its first read: what is appended later is not in it. */
 export async function* exportSession(

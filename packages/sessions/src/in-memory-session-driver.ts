@@ -12,7 +12,7 @@ import type {
   ToolLedgerEntry,
 } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
-import { ALL_EVENTS } from './event-window.ts';
+import { ALL_EVENTS } from './session-view.ts';
 import type { ClaimOutcome, LeaseClaim } from './lease-claim.ts';
 import { selectOpenRunPage, selectSessionPage } from './select-page.ts';
 import type {

@@ -9,7 +9,7 @@ import {
 } from '@eventloom/core';
 import { checkName } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
-import { ALL_EVENTS } from './event-window.ts';
+import { ALL_EVENTS, toSession } from './session-view.ts';
 import type {
   EventWindow,
   OpenRunPosition,
@@ -17,7 +17,6 @@ import type {
   SessionPosition,
   StoredEventWindow,
 } from './session-driver.ts';
-import { toSession } from './session-view.ts';
 
 const DEFAULT_PAGE = 100;
 

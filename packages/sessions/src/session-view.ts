@@ -1,7 +1,36 @@
-import type { Session } from '@eventloom/core';
+import { type Session, type GetSessionConfig, InvalidRequestError } from '@eventloom/core';
 import { applyStateDelta, prefixedKey, setOwn, stateScopeOf } from '@eventloom/core/internal';
 import type { AppendPlan } from './append-plan.ts';
-import type { StateEntry, StoredSession } from './session-driver.ts';
+import type { StateEntry, StoredSession, EventWindow } from './session-driver.ts';
+
+/** Every event of a session. */
+export const ALL_EVENTS: EventWindow = {
+  afterSeq: 0,
+  beforeSeq: undefined,
+  sinceCompaction: false,
+  afterTimestamp: undefined,
+  limit: undefined,
+};
+
+/** Converts the options of a read to a window. @throws InvalidRequestError for invalid numbers */
+export function toEventWindow(config: GetSessionConfig | undefined): EventWindow {
+  if (!config) return ALL_EVENTS;
+  const { numRecentEvents, afterTimestamp, afterSeq = 0, beforeSeq, sinceCompaction = false } = config;
+  if (numRecentEvents !== undefined) checkCount('numRecentEvents', numRecentEvents);
+  checkCount('afterSeq', afterSeq);
+  if (beforeSeq !== undefined) checkCount('beforeSeq', beforeSeq);
+  if (typeof sinceCompaction !== 'boolean')
+    throw new InvalidRequestError('config.sinceCompaction: must be true or false');
+  if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
+    throw new InvalidRequestError('config.afterTimestamp: must be a number of seconds');
+  }
+  return { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit: numRecentEvents };
+}
+
+function checkCount(field: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new InvalidRequestError(`config.${field}: must be zero or a positive integer`);
+}
 
 /** The merged view of app, user and session state. It inherits nothing, so that every key is data. */
 export function mergedView(entries: readonly StateEntry[]): Record<string, unknown> {

@@ -9,7 +9,7 @@ import {
 import { checkKnown, isPromiseLike, type OptionNames, describeKind } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
-import { isGenerator, streamResult } from './stream-result.ts';
+import { type Chunks, streamResult } from './stream-result.ts';
 
 /** Types that a tool's `parameters` accept. */
 export type ToolInputParameters = SchemaLike | undefined;
@@ -219,6 +219,13 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 async function readLater(pending: PromiseLike<unknown>, toolContext: ToolContext): Promise<unknown> {
   const result = await pending;
   return isGenerator(result) ? streamResult(result, toolContext) : result;
+}
+
+/** True for the generator object that a generator function returns, sync or async. */
+function isGenerator(value: unknown): value is Chunks {
+  if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
+    return false;
+  return Symbol.asyncIterator in value || Symbol.iterator in value;
 }
 
 /** True for function tools, including those of another loaded copy of this package, for which `instanceof` is false. */

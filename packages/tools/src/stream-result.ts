@@ -1,14 +1,8 @@
 import { RunAbortedError, type ToolContext } from '@eventloom/core';
 import { copyJson } from '@eventloom/core/internal';
 
-type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
-
-/** True for the generator object that a generator function returns, sync or async. */
-export function isGenerator(value: unknown): value is Chunks {
-  if (typeof value !== 'object' || value === null || !('next' in value) || typeof value.next !== 'function')
-    return false;
-  return Symbol.asyncIterator in value || Symbol.iterator in value;
-}
+/** The generator object of a streaming tool, sync or async. */
+export type Chunks = AsyncGenerator<unknown, unknown, void> | Generator<unknown, unknown, void>;
 
 /**
  * Emits each chunk of a streaming tool and returns the tool's result: the value that the generator returns; else a final result

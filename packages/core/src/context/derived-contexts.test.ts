@@ -7,8 +7,7 @@ import {
 } from '../artifact/artifact-service.ts';
 import type { Part } from '../content/content.ts';
 import { ConfigurationError } from '../errors.ts';
-import { CallbackContext } from './callback-context.ts';
-import { ReadonlyContext } from './readonly-context.ts';
+import { CallbackContext, ReadonlyContext } from './callback-context.ts';
 import { ToolContext } from './tool-context.ts';
 import { agent, contextOf } from './fixtures/test-invocation.ts';
 

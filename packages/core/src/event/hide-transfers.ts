@@ -1,8 +1,7 @@
 import type { Part } from '../content/content.ts';
+import { isTransfer } from '../tool/reserved-calls.ts';
 import { type Event, ObjectType } from './event.ts';
 
-/** Name of the tool with which a model transfers the conversation to another agent. */
-export const TRANSFER_TO_AGENT = 'transfer_to_agent';
 /** Tag of the events of a transfer: its call, its response, its announcement. */
 export const TRANSFER_TAG = 'transfer';
 
@@ -24,9 +23,4 @@ export function hideTransfers(events: Iterable<Event>): Event[] {
 
 function isTransferPart(part: Part): boolean {
   return isTransfer(part.functionCall ?? part.functionResponse);
-}
-
-/** True for a call that transfers the conversation, and for its response. */
-export function isTransfer(call: { readonly name?: string | undefined } | undefined): boolean {
-  return call?.name === TRANSFER_TO_AGENT;
 }

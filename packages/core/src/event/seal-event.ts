@@ -131,7 +131,7 @@ function sealUsualPart(part: Part): Part | undefined {
 function sealUsualCall(call: FunctionCall): Part | undefined {
   if (!isPlainObject(call) || !hasOnly(call, 'id', 'name', 'args')) return undefined;
   const { id, name } = call;
-  const args = sealData(call.args);
+  const args = copyValue(call.args, inner, 5, DATA) as Record<string, unknown> | undefined;
   if (typeof id !== 'string' || typeof name !== 'string' || !args) return undefined;
   return Object.freeze({ functionCall: Object.freeze({ id, name, args }) });
 }
@@ -139,14 +139,9 @@ function sealUsualCall(call: FunctionCall): Part | undefined {
 function sealUsualResponse(answer: FunctionResponse): Part | undefined {
   if (!isPlainObject(answer) || !hasOnly(answer, 'id', 'name', 'response')) return undefined;
   const { id, name } = answer;
-  const response = sealData(answer.response);
+  const response = copyValue(answer.response, inner, 5, DATA) as Record<string, unknown> | undefined;
   if (typeof id !== 'string' || typeof name !== 'string' || !response) return undefined;
   return Object.freeze({ functionResponse: Object.freeze({ id, name, response }) });
-}
-
-/** The arguments of a call and the data of a response, which are user data so deep in an event. */
-function sealData(data: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  return copyValue(data, inner, 5, DATA) as Record<string, unknown> | undefined;
 }
 
 /** True for an object without other keys than these. */

@@ -49,7 +49,7 @@ export { Fifo } from '../live/fifo.ts';
 export { checkLiveRunConfig } from '../live/live-run-config.ts';
 export type { LiveRunHost } from '../live/live-run.ts';
 export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from '../model/context-cache.ts';
-export { moveResponseParts, type TakesResponsePart } from '../model/function-response-parts.ts';
+export { moveResponseParts, type TakesResponsePart } from '../tool/tool-result.ts';
 export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
 export { LockLine } from '../platform/lock-line.ts';
 export { makeFolder } from '../platform/make-folder.ts';

@@ -1,6 +1,5 @@
 import type { Part } from '../content/content.ts';
-import type { CallbackContext } from '../context/callback-context.ts';
-import type { ReadonlyContext } from '../context/readonly-context.ts';
+import type { CallbackContext, ReadonlyContext } from '../context/callback-context.ts';
 import type { LlmRequest } from '../model/llm-request.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { ReadonlyContext } from '../context/readonly-context.ts';
+import type { ReadonlyContext } from '../context/callback-context.ts';
 import { BaseTool } from './base-tool.ts';
 import { BaseToolset, isBaseToolset } from './base-toolset.ts';
 

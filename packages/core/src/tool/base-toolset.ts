@@ -1,4 +1,4 @@
-import type { ReadonlyContext } from '../context/readonly-context.ts';
+import type { ReadonlyContext } from '../context/callback-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseTool } from './base-tool.ts';
 import { isToolName } from './reserved-calls.ts';

@@ -2,8 +2,13 @@ import type { FunctionDeclaration } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
-import { TRANSFER_TO_AGENT } from '../event/hide-transfers.ts';
-import { isPersonRequest, isToolName, SET_MODEL_RESPONSE, TASK_COMPLETED } from './reserved-calls.ts';
+import {
+  isPersonRequest,
+  isToolName,
+  SET_MODEL_RESPONSE,
+  TASK_COMPLETED,
+  TRANSFER_TO_AGENT,
+} from './reserved-calls.ts';
 
 /** Maximum number of declarations of one run. */
 const MAX_DECLARATIONS = 128;

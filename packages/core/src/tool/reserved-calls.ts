@@ -4,6 +4,9 @@ import { isRecord } from '../content/json.ts';
 /** The tool that a model calls to return an answer that matches the agent's `outputSchema`. */
 export const SET_MODEL_RESPONSE = 'set_model_response';
 
+/** Name of the tool with which a model transfers the conversation to another agent. */
+export const TRANSFER_TO_AGENT = 'transfer_to_agent';
+
 /** The tool that an agent of a SequentialAgent calls in a live run to end its part, so that the next agent starts. */
 export const TASK_COMPLETED = 'task_completed';
 
@@ -25,6 +28,11 @@ export const REQUEST_CREDENTIAL = 'adk_request_credential';
  * response_schema?}`, and `functionCallId` if a tool asks.
  */
 export const REQUEST_INPUT = 'adk_request_input';
+
+/** True for a call that transfers the conversation, and for its response. */
+export function isTransfer(call: { readonly name?: string | undefined } | undefined): boolean {
+  return call?.name === TRANSFER_TO_AGENT;
+}
 
 const REQUESTS = new Set<string | undefined>([REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT]);
 

@@ -33,8 +33,17 @@ import {
 /** The parts of an invocation context that the contents depend on. */
 type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
 
-/** Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events. */
-export function sessionContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
+/**
+ * Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events.
+ * @param include `none` for the contents of the current turn only
+ */
+export function sessionContents(
+  view: View,
+  model?: BaseLlm,
+  codeStyle?: CodeStyle,
+  include: 'default' | 'none' = 'default',
+): Content[] {
+  if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, session, invocation } = view;
   const { derived, resumedFrom, invocationId } = invocation;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.

@@ -1,5 +1,5 @@
 import { EventloomError, InvalidRequestError, toError } from '@eventloom/core';
-import { isRecord, joinBytes } from '@eventloom/core/internal';
+import { checkName, isRecord, joinBytes } from '@eventloom/core/internal';
 import { isDeeperThan } from '@eventloom/core/wire';
 import { BodyTooLargeError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
@@ -22,7 +22,7 @@ export async function readBytes(
     // The HTTP server enforces the announced length.
     if (announced !== null && Number(announced) > maxBytes) throw tooLarge(maxBytes);
     if (announced !== null && Number(announced) <= COUNTED_AHEAD) {
-      quota.take('bodyBytes', Number(announced));
+      quota.count('bodyBytes', Number(announced));
       return new Uint8Array(await request.arrayBuffer());
     }
     const chunks: Uint8Array<ArrayBuffer>[] = [];
@@ -33,7 +33,7 @@ export async function readBytes(
       if (!next || next.done) break;
       length += next.value.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
-      quota.take('bodyBytes', next.value.length);
+      quota.count('bodyBytes', next.value.length);
       chunks.push(next.value);
     }
     const [only] = chunks;
@@ -106,4 +106,27 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
     if (name === 'events' && Array.isArray(value))
       for (const [index, event] of value.entries()) checkCounts(event, limits, `${at}[${index}].`);
   }
+}
+
+/**
+ * Checks the id of a user or a session that a request names.
+ * @throws InvalidRequestError if it is blank, has a control character, is longer than 256 bytes, or has a segment `.` or `..`, which code
+ * that builds a path or an address from it would resolve
+ */
+export function checkId(field: string, id: string): void {
+  if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank`);
+  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: holds a control character`);
+  if (DOT_SEGMENT.test(id)) throw new InvalidRequestError(`${field}: has a segment "." or ".."`);
+  checkName(field, id);
+}
+
+/** Finds a control character, such as NUL. */
+export const CONTROL_CHARACTER: RegExp = /\p{Cc}/u;
+const DOT_SEGMENT = /(^|[/\\])\.\.?([/\\]|$)/;
+
+const MAX_CHARS = 100;
+
+/** Quotes a name for an error message, cut at 100 characters: a name from a request may be as long as its body. */
+export function quotedName(name: string): string {
+  return name.length > MAX_CHARS ? `${JSON.stringify(name.slice(0, MAX_CHARS))}…` : JSON.stringify(name);
 }

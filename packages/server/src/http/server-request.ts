@@ -13,12 +13,11 @@ import { ForbiddenError } from '../errors.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { AuthenticatedUser } from '../server-options.ts';
-import { quotedName, checkAppName, checkId, runnerOf } from './check-names.ts';
-import { checkCounts, parseJson, readBytes } from './request-body.ts';
+import { checkCounts, checkId, parseJson, quotedName, readBytes } from './request-body.ts';
 import { requireSameUser } from './authentication.ts';
 import { checkInvocationId, type FollowRunRequest, HostedRun } from './hosted-run.ts';
 import type { BodySpec } from './route.ts';
-import { openRun, parseRunBody, startRun } from './start-run.ts';
+import { checkAppName, openRun, parseRunBody, runnerOf, startRun } from './start-run.ts';
 import { RequestQuota } from './user-quotas.ts';
 
 /** One request as a route sees it: everything taken from it is checked. */

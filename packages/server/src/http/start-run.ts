@@ -7,16 +7,16 @@ import {
 } from '@eventloom/core';
 import { isRecord, mergeRunConfigs } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
-import type { RunAsyncParams } from '@eventloom/runner';
+import type { RunAsyncParams, Runner } from '@eventloom/runner';
+import { AppNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
 import { within } from '../runs/run-hub.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
 import type { FrameEncoder } from '../runs/run-reader.ts';
-import type { FrontContext } from '../server-context.ts';
+import type { FrontContext, ServerContext } from '../server-context.ts';
 import type { ServerRequest } from './server-request.ts';
 import { requireSameUser } from './authentication.ts';
-import { checkId, runnerOf } from './check-names.ts';
-import { checkCounts } from './request-body.ts';
+import { checkCounts, checkId } from './request-body.ts';
 import { decideRunConfig } from './run-policy.ts';
 
 /**
@@ -68,8 +68,8 @@ export async function startRun(
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId, ifKnown } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
   const runner = runnerOf(server, appName);
-  quota.take('runs');
-  quota.take('queued');
+  quota.count('runs', 1);
+  quota.count('queued', 1);
   const policy = server.runConfig && (await decideRunConfig(server.runConfig, request, user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
@@ -116,4 +116,21 @@ async function storedWithin({ platform }: ServerRequest['server'], log: RunLog, 
   );
   // Its message may have been stored just now. Then it is a run like every other, which was interrupted.
   await log.whenStored();
+}
+
+/** Returns the name of an existing app. @throws AppNotFoundError */
+export function checkAppName({ runners }: Pick<FrontContext, 'runners'>, appName: string): string {
+  if (runners.has(appName)) return appName;
+  throw appNotFound(appName);
+}
+
+function appNotFound(appName: string): AppNotFoundError {
+  return new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps names those there are`);
+}
+
+/** Returns the runner of an app. @throws AppNotFoundError */
+export function runnerOf({ runners }: Pick<ServerContext, 'runners'>, appName: string): Runner {
+  const runner = runners.get(appName);
+  if (runner) return runner;
+  throw appNotFound(appName);
 }

@@ -90,30 +90,27 @@ export class RequestQuota {
     this.#userId = userId;
   }
 
-  /** Counts bytes of the request's body as they come, its run, or its wait for a session. @throws UserLimitError @throws ServerBusyError */
-  take(kind: keyof Usage, amount = 1): void {
+  /**
+   * Counts bytes of the request's body as they come, its run, or its wait for a session; a negative amount gives back.
+   * @throws UserLimitError @throws ServerBusyError
+   */
+  count(kind: keyof Usage, amount: number): void {
     this.#quotas.count(kind, this.#userId, amount);
     this.#used[kind] += amount;
-  }
-
-  /** Gives back all that `take` counted. */
-  giveBack(kind: keyof Usage): void {
-    this.#quotas.count(kind, this.#userId, -this.#used[kind]);
-    this.#used[kind] = 0;
   }
 
   /** Names the user of an anonymous request, once its body said so, and charges the body to the user. @throws UserLimitError @throws ServerBusyError */
   chargeTo(userId: string): void {
     if (this.#userId !== undefined) return;
     const { bodyBytes } = this.#used;
-    this.giveBack('bodyBytes');
+    this.count('bodyBytes', -bodyBytes);
     this.#userId = userId;
-    this.take('bodyBytes', bodyBytes);
+    this.count('bodyBytes', bodyBytes);
   }
 
   /** Gives everything back: the request is answered. What its run holds is given back when the run has ended. */
   async release(): Promise<void> {
     await this.runEnded;
-    for (const kind of KINDS) this.giveBack(kind);
+    for (const kind of KINDS) this.count(kind, -this.#used[kind]);
   }
 }

@@ -2,7 +2,7 @@ import { type Part, type SessionKey, SessionNotFoundError } from '@eventloom/cor
 import { ArtifactNotFoundError } from '../errors.ts';
 import { type ServerRequest, parseCount } from '../http/server-request.ts';
 import { jsonResponse } from '../http/responses.ts';
-import { quotedName } from '../http/check-names.ts';
+import { quotedName } from '../http/request-body.ts';
 import type { Route } from '../http/route.ts';
 import { readWithoutState } from '../http/session-response.ts';
 

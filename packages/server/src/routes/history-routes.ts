@@ -26,7 +26,7 @@ async function listEvents(call: ServerRequest): Promise<Response> {
 async function rewind(call: ServerRequest): Promise<Response> {
   const { userId, sessionId } = call.sessionKey();
   const { rewindBeforeInvocationId, onBusy } = await call.body(REWIND);
-  call.quota.take('queued');
+  call.quota.count('queued', 1);
   const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId, onBusy });
   return jsonTextResponse(serializeEvent(event));
 }

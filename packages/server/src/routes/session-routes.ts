@@ -14,7 +14,7 @@ import { checkStateDelta, isRecord, isUserArtifact } from '@eventloom/core/inter
 import { readCreateSessionRequest, readPatchSessionRequest } from '@eventloom/core/wire';
 import type { Runner } from '@eventloom/runner';
 import type { ServerRequest } from '../http/server-request.ts';
-import { checkId } from '../http/check-names.ts';
+import { checkId } from '../http/request-body.ts';
 import { jsonResponse, NEXT_CURSOR, partsResponse } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import {
@@ -104,7 +104,7 @@ async function patch(call: ServerRequest): Promise<Response> {
   const key = call.sessionKey();
   const { stateDelta } = await call.body(PATCH);
   call.checkStateAccess('stateDelta', Object.keys(stateDelta));
-  call.quota.take('queued');
+  call.quota.count('queued', 1);
   await patchState(call.runner(), key, stateDelta);
   return sessionResponse(sourceOf(call, key));
 }

@@ -35,7 +35,7 @@ export interface StartOptions {
   /** True for a run that no client asked for: it cannot be found before it has its session. */
   readonly isUnasked?: boolean | undefined;
   /** Counts the run for its user. */
-  readonly quota?: Pick<RequestQuota, 'giveBack' | 'runEnded'> | undefined;
+  readonly quota?: Pick<RequestQuota, 'count' | 'runEnded'> | undefined;
 }
 
 /** Options of a `RunHub`. */
@@ -161,7 +161,7 @@ export class RunHub {
   /** Lists a run under its id once it has its session: a run that is resumed may be another one than was expected. */
   async #whenStarted(log: RunLog, stream: RecordedRun, quota?: StartOptions['quota']): Promise<void> {
     const isStarted = await stream.whenStarted();
-    quota?.giveBack('queued');
+    quota?.count('queued', -1);
     if (!isStarted) return;
     log.begin(stream);
     if (!log.mayResume) return;

@@ -21,7 +21,7 @@ import {
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';
-import { CONTROL_CHARACTER, quotedName } from '../http/check-names.ts';
+import { CONTROL_CHARACTER, quotedName } from '../http/request-body.ts';
 import type { ServerContext } from '../server-context.ts';
 
 /** The time to write the events of a session, milliseconds. */

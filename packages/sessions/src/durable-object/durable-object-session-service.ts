@@ -8,8 +8,7 @@ import {
 } from '@eventloom/core';
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
-import { toEventWindow } from '../event-window.ts';
-import { toSession } from '../session-view.ts';
+import { toEventWindow, toSession } from '../session-view.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
 import { whenReady } from '../when-ready.ts';
 import { DurableObjectConnection, type DurableObjectSqlStorage } from './durable-object-connection.ts';

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres'
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ClaimOutcome, LeaseClaim, LeaseTicket } from '../lease-claim.ts';
-import { ALL_EVENTS } from '../event-window.ts';
+import { ALL_EVENTS } from '../session-view.ts';
 import type { RunBegin } from '../session-driver.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';

@@ -2,7 +2,7 @@ import { createEvent, type Event, type EventParams, type Session } from '@eventl
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ALL_EVENTS } from '../event-window.ts';
+import { ALL_EVENTS } from '../session-view.ts';
 import { PostgresDatabase } from './postgres-database.ts';
 import type { PostgresPool, PostgresQuery } from '@eventloom/core/internal';
 import { PostgresSessionDriver } from './postgres-session-driver.ts';

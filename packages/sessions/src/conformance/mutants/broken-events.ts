@@ -1,7 +1,7 @@
 import type { Event } from '@eventloom/core';
 import type { EventWindow } from '../../session-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 
 /** A mutant that spoils which events are read, and their order. */
 export function brokenEvents(

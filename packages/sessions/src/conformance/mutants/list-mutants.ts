@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '@eventloom/core';
 import type { SessionPage, StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 
 export const listMutants: readonly Mutant[] = [
   brokenPage('list.of-user', 'lists everybody’s sessions', (page) => ({ ...page, userId: undefined })),

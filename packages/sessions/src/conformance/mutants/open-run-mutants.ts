@@ -1,5 +1,5 @@
 import type { OpenRun } from '@eventloom/core';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { RunBegin, SessionDriver } from '../../session-driver.ts';
 import { withLease } from './held-leases.ts';

@@ -1,5 +1,5 @@
 import type { RunRecord } from '@eventloom/core';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { BeginOutcome, RunBegin, SessionDriver, StoredRun } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';

@@ -2,7 +2,7 @@ import { InvalidRequestError, SessionNotFoundError, type Session, type ToolLedge
 import { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { StoredSession } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 
 export const sessionMutants: readonly Mutant[] = [
   brokenDriver('session.new-is-empty', 'stores another time of creation than it says', (driver) => ({

@@ -2,7 +2,7 @@ import { type Event, StateKeyError, StateValueError, type StateWrite } from '@ev
 import { prefixedKey } from '@eventloom/core/internal';
 import type { StateEntry } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
-import { ALL_EVENTS } from '../../event-window.ts';
+import { ALL_EVENTS } from '../../session-view.ts';
 
 export const stateMutants: readonly Mutant[] = [
   brokenWrites('state.create-splits-scopes', 'keeps all state in the session', toSessionScope),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { uuidV4, uuidV7 } from './uuid.ts';
+import { uuidV4, uuidV7 } from './platform.ts';
 
 const V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -5,7 +5,7 @@ import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
-import { checkId } from './check-names.ts';
+import { checkId } from './request-body.ts';
 
 test.each(['', ' ', '\u00a0\t', '.', '..', '../b', 'a/..', 'a/./b', 'a\\..\\b', 'a\0', 'a\nb', 'a\u0085', '\ud800'])(
   'the id %j is refused',
