@@ -162,9 +162,7 @@ export async function* run(
       outcome = COMPLETED;
       return;
     }
-    const error = control.isStarted
-      ? toRunError(thrown, control.abortReason)
-      : toRefusal(thrown, control.abortReason);
+    const error = control.isStarted ? toRunError(thrown, control.abortReason) : toRefusal(thrown, control.abortReason);
     control.operation?.fail(error);
     if (config?.completionEvent === true && !control.isStarted && RunAbortedError.isInstance(error))
       yield completionEvent(runner, config, control.invocationId, error);

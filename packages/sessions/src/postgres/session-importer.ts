@@ -1,6 +1,6 @@
 import type { Event, SessionKey, StateWrite, ToolLedgerEntry } from '@eventloom/core';
 import { compareText } from '../compare-text.ts';
-import { ALL_EVENTS } from '../event-window.ts';
+import { ALL_EVENTS } from '../session-view.ts';
 import type { CreatedSession, SessionImport } from '../session-driver.ts';
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import type { PostgresReads } from './postgres-reads.ts';
