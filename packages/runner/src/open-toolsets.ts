@@ -16,11 +16,16 @@ export class OpenToolsets {
   #runs = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(agent: BaseAgent, platform: Platform) {
+  constructor(toolsets: readonly BaseToolset[], platform: Platform) {
+    this.#toolsets = toolsets;
+    this.#platform = platform;
+  }
+
+  /** Returns the toolsets of an agent and of all agents below it; undefined if there are none. */
+  static of(agent: BaseAgent, platform: Platform): OpenToolsets | undefined {
     const toolsets = new Set<BaseToolset>();
     collectToolsets(agent, toolsets, new Set());
-    this.#toolsets = [...toolsets];
-    this.#platform = platform;
+    return toolsets.size > 0 ? new OpenToolsets([...toolsets], platform) : undefined;
   }
 
   /** Notes that a run begins. Resolves once toolsets that are being closed are closed; undefined if none are. */
@@ -32,7 +37,7 @@ export class OpenToolsets {
   /** Notes that a run has ended, and closes the toolsets if it was the last one. A failure to close is reported to the platform. */
   end(): Promise<void> | undefined {
     this.#runs--;
-    if (this.#runs > 0 || this.#toolsets.length === 0) return undefined;
+    if (this.#runs > 0) return undefined;
     const closing = this.#closeAll().finally(() => {
       if (this.#closing === closing) this.#closing = undefined;
     });

@@ -48,7 +48,7 @@ export async function* run(
   let failure: EventloomError | undefined;
   let config = input.params?.runConfig;
   let request: RunRequest | undefined;
-  const closing = runner.toolsets.begin();
+  const closing = runner.toolsets?.begin();
   try {
     if (closing) await closing;
     request = parseRunRequest(runner, input); // message, answers, resume or live: decided here and nowhere else
@@ -173,7 +173,7 @@ export async function* run(
       control.isLeftOpen = !outcome;
       await locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
     } else await locked?.session.undo();
-    const closed = runner.toolsets.end();
+    const closed = runner.toolsets?.end();
     if (closed) await closed;
   }
 }

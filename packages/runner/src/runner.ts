@@ -69,8 +69,8 @@ export class Runner {
   readonly runConfig: RunConfigDefaults;
   /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
   readonly sessions: SessionLocks;
-  /** The toolsets of the agents, which are closed while no run is under way. */
-  readonly toolsets: OpenToolsets;
+  /** The toolsets of the agents, which are closed while no run is under way; undefined if no agent has one. */
+  readonly toolsets: OpenToolsets | undefined;
   /** Compacts a session at the end of a run, if the runner is configured to. */
   readonly compactor: EventsCompactor | undefined;
 
@@ -92,7 +92,7 @@ export class Runner {
     this.platform = config.platform ?? systemPlatform;
     this.instrumentation = combineInstrumentation([config.instrumentation ?? []].flat(), this.platform);
     this.compactor = config.eventsCompaction && new EventsCompactor(config.eventsCompaction);
-    this.toolsets = new OpenToolsets(config.agent, this.platform);
+    this.toolsets = OpenToolsets.of(config.agent, this.platform);
     this.sessions = new SessionLocks(this, config);
   }
 

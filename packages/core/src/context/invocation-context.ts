@@ -1,15 +1,13 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
-import type { RunConfig } from '../agent/run-config.ts';
-import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
+import { type RunConfig, RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
 import { describeKind } from '../content/json.ts';
 import { ConfigurationError, InvalidRequestError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
-import { checkEventFields, type EventParams } from '../event/create-event.ts';
+import { checkEventFields, type EventParams, fillKind } from '../event/create-event.ts';
 import type { Event } from '../event/event.ts';
 import { createEventActions } from '../event/event-actions.ts';
-import { fillKind } from '../event/event-kind.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
