@@ -35,9 +35,12 @@ const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 
 /** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
 export function readWorkspaces(root = repositoryRoot): Workspace[] {
-  const folders = globSync(['packages/*', 'apps/*', 'examples', 'examples/*', 'tests', 'tests/runtimes/*', 'bench'], {
-    cwd: root,
-  }).toSorted();
+  const folders = globSync(
+    ['packages/*', 'apps/*', 'examples', 'examples/*', 'tests', 'tests/adk', 'tests/runtimes/*', 'bench'],
+    {
+      cwd: root,
+    },
+  ).toSorted();
   const manifested = folders.filter((folder) => existsSync(join(root, folder, 'package.json')));
   const all = [
     ...manifested.map((folder) => readWorkspace(root, folder, '**/*.ts')),

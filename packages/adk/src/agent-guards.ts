@@ -1,4 +1,4 @@
-import type { BaseAgent } from '@eventloom/core';
+import type { BaseAgent, InvocationContext } from '@eventloom/core';
 import { isLlmAgent } from '@eventloom/llm-agent';
 import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 
@@ -27,4 +27,9 @@ export function isRoutableLlmAgent(agentToRun: BaseAgent): boolean {
   for (let agent: BaseAgent | undefined = agentToRun; agent; agent = agent.parentAgent)
     if (!isLlmAgent(agent) || agent.disallowTransferToParent) return false;
   return true;
+}
+
+/** Returns the agent of a context. */
+export function requireAgent({ agent }: InvocationContext): BaseAgent {
+  return agent;
 }

@@ -4,3 +4,8 @@ import { EventloomError } from '@eventloom/core';
 export class NotOfferedError extends EventloomError {
   static override readonly code = 'ADK_NOT_OFFERED';
 }
+
+/** A credential was not exchanged for a token. */
+export class CredentialExchangeError extends EventloomError {
+  static override readonly code = 'CREDENTIAL_EXCHANGE';
+}

@@ -35,7 +35,7 @@ export type {
 export { Agent, isLlmAgent, LlmAgent } from '@eventloom/llm-agent';
 export type { LoopAgentConfig } from '@eventloom/multi-agent';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
-export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent } from './agent-guards.ts';
+export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from './agent-guards.ts';
 export type { AgentRouter, RoutedAgentConfig } from './routed-agent.ts';
 export { isRoutedAgent, RoutedAgent } from './routed-agent.ts';
 
@@ -51,10 +51,12 @@ export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
 export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate, ToolProcessLlmRequest } from '@eventloom/core';
 export { BaseTool, BaseToolset, isBaseTool, isBaseToolset } from '@eventloom/core';
 export type { AgentToolConfig } from '@eventloom/multi-agent';
-export { AgentTool, EXIT_LOOP } from '@eventloom/multi-agent';
+export { AgentTool, EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
 export { isAgentTool } from './agent-guards.ts';
 export type {
+  ConfirmationRule as RequireConfirmation,
   SchemaLike,
+  SchemaLike as LlmAgentSchema,
   ToolExecuteArgument,
   ToolExecuteFunction,
   ToolInputParameters,
@@ -70,14 +72,62 @@ export {
   PreloadMemoryTool,
 } from '@eventloom/tools';
 
+// Built-in tools
+export type {
+  Example,
+  LoadWebPageOptions,
+  VertexAISearchConfig,
+  VertexAiSearchToolParams,
+} from '@eventloom/tools/built-in';
+export {
+  BaseExampleProvider,
+  ENTERPRISE_WEB_SEARCH,
+  EnterpriseWebSearchTool,
+  ExampleTool,
+  GOOGLE_MAPS_GROUNDING,
+  GOOGLE_SEARCH,
+  GoogleMapsGroundingTool,
+  GoogleSearchTool,
+  isBaseExampleProvider,
+  LOAD_ARTIFACTS,
+  LOAD_WEB_PAGE,
+  LoadArtifactsTool,
+  loadWebPage,
+  URL_CONTEXT,
+  UrlContextTool,
+  VertexAiSearchTool,
+  VertexRagRetrievalTool,
+} from '@eventloom/tools/built-in';
+export { createGoogleSearchAgent, GoogleSearchAgentTool } from '@eventloom/llm-agent/built-in';
+
 // Questions to people
 export {
   REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL as REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT as REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '@eventloom/core';
+export { getUserChoiceTool, requestInputTool } from './ask-tools.ts';
+export { AdkToolConfirmation as ToolConfirmation } from './tool-confirmation.ts';
 export type { UserInputKind, UserInputRequest } from './user-input-requests.ts';
 export { getPendingUserInputRequests, getUserInputRequests, requiresUserInput } from './user-input-requests.ts';
+
+// Credentials
+export type { AuthConfig, AuthCredential, OAuth2Auth } from '@eventloom/core';
+export type {
+  AuthScheme,
+  BaseAuthProvider,
+  BaseCredentialExchanger,
+  BaseCredentialRefresher,
+  ExchangeResult,
+} from './auth.ts';
+export {
+  AuthCredentialTypes,
+  AuthHandler,
+  AuthProviderRegistry,
+  CredentialRefresherRegistry,
+  OAuth2CredentialExchanger,
+  OAuthGrantType,
+} from './auth.ts';
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
@@ -91,7 +141,13 @@ export { RoutedLlm } from './routed-llm.ts';
 export { GoogleLLMVariant, isGemini2OrAbove, isGemini3xFlashLive } from './model-names.ts';
 
 // Code execution
-export type { ExecuteCodeParams } from '@eventloom/core';
+export type {
+  CodeExecutionInput,
+  CodeExecutionOutput as CodeExecutionResult,
+  CodeFile as File,
+  ExecuteCodeParams,
+} from '@eventloom/core';
+export { CodeExecutionLanguage, FileContentEncoding } from './code-languages.ts';
 export { BaseCodeExecutor } from '@eventloom/core';
 export { BuiltInCodeExecutor } from '@eventloom/llm-agent';
 
@@ -122,8 +178,27 @@ export type {
 } from './structured-events.ts';
 export { EventType, toStructuredEvents } from './structured-events.ts';
 
+export {
+  determineAgentForResumption,
+  findEventByFunctionCallId,
+  findEventByLastFunctionResponseId,
+  findMatchingFunctionCall,
+  generateClientFunctionCallId,
+  hasThoughts,
+  populateClientFunctionCallId,
+  pruneThoughts,
+} from './event-history.ts';
+export { createSession, mergeStates, trimTempDeltaState, trimTempState } from './sessions.ts';
+
 // Plugins
 export { BasePlugin, PluginManager } from '@eventloom/core';
+export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
+export {
+  getAskUserConfirmationFunctionCalls,
+  InMemoryPolicyEngine,
+  PolicyOutcome,
+  SecurityPlugin,
+} from './security-plugin.ts';
 
 // Voice and video
 export type { LiveRequest } from '@eventloom/core';
@@ -132,6 +207,9 @@ export { LiveRequestQueue } from '@eventloom/live';
 // Services
 export type {
   AppendEventRequest,
+  ArtifactKey as DeleteArtifactRequest,
+  ArtifactKey as ListVersionsRequest,
+  ArtifactVersion,
   CreateSessionRequest,
   GetSessionConfig,
   GetSessionRequest,
@@ -144,14 +222,159 @@ export type {
   SearchMemoryResponse,
   Session,
   SessionKey as CompositeSessionKey,
+  SessionKey as DeleteSessionRequest,
+  SessionKey as ListArtifactKeysRequest,
 } from '@eventloom/core';
 export { BaseArtifactService, BaseCredentialService, BaseMemoryService, BaseSessionService } from '@eventloom/core';
 export { InMemoryArtifactService } from '@eventloom/artifacts';
 export { InMemoryCredentialService } from '@eventloom/credentials';
 export { InMemoryMemoryService } from '@eventloom/memory';
 export { InMemorySessionService } from '@eventloom/sessions';
+export {
+  DatabaseSessionService,
+  AdkFileArtifactService as FileArtifactService,
+  getArtifactServiceFromUri,
+  getSessionServiceFromUri,
+} from './services.ts';
+
+// Utilities
+export { AsyncQueue } from './async-queue.ts';
+export { getClientLabels, runWithClientLabel, version } from './client-labels.ts';
+export type { FeatureConfig } from './features.ts';
+export {
+  FeatureName,
+  FeatureStage,
+  getFeatureConfig,
+  isFeatureEnabled,
+  overrideFeatureEnabled,
+  registerFeature,
+  withTemporaryFeatureOverride,
+} from './features.ts';
+export type { TaskExecutable } from './task.ts';
+export { AbortableTask as Task } from './task.ts';
+export { zodObjectToSchema } from './zod-object-to-schema.ts';
 
 // Logs and errors
 export type { Logger } from './logger.ts';
 export { getLogger, LogLevel, setLogger, setLogLevel } from './logger.ts';
-export { NotOfferedError } from './errors.ts';
+export { CredentialExchangeError, NotOfferedError } from './errors.ts';
+
+// Names that are not offered
+export type { NotOffered } from './not-offered.ts';
+export {
+  A2AAgentExecutor,
+  AGENT_CARD_PATH,
+  AGENT_REGISTRY_BASE_URL,
+  AUTH_PREPROCESSOR,
+  ActiveStreamingTool,
+  AgentControlledContextCompactor,
+  AgentEngineSandboxCodeExecutor,
+  AgentRegistry,
+  AgentRegistrySingleMCPToolset,
+  AgentTransferLlmRequestProcessor,
+  AnchoredContextCompactor,
+  ApigeeLlm,
+  AuthPreprocessor,
+  BaseEnvironment,
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+  BaseNode,
+  BranchPath,
+  CONTENT_REQUEST_PROCESSOR,
+  ConsolidateContextTool,
+  ContentRequestProcessor,
+  ContextCompactionTrigger,
+  ContextCompactorRequestProcessor,
+  DEFAULT_ROUTE,
+  Edge,
+  FINISH_TASK_SUCCESS_RESULT,
+  FINISH_TASK_TOOL_NAME,
+  FinishTaskTool,
+  FunctionNode,
+  GCPSkillRegistry,
+  GCP_MCP_SERVER_DESTINATION_ID,
+  GcsArtifactService,
+  GlobalInstructionPlugin,
+  Graph,
+  INTERACTIONS_REQUEST_PROCESSOR,
+  IntentMismatchError,
+  InteractionsRequestProcessor,
+  JoinNode,
+  ListSkillsTool,
+  LlmSummarizer,
+  LoadMcpResourceTool,
+  LoadSkillResourceTool,
+  LoadSkillTool,
+  LocalEnvironment,
+  LoggingPlugin,
+  MCPSessionManager,
+  MCPTool,
+  MCPToolset,
+  NodeContext,
+  NodeReportedError,
+  NodeSchemaValidationError,
+  NodeStatus,
+  NodeTimeoutError,
+  NodeTool,
+  OAuth2DiscoveryManager,
+  OpenAPIToolset,
+  OpenApiSpecParser,
+  OperationParser,
+  ParallelWorker,
+  ProtocolType,
+  RemoteA2AAgent,
+  RequestInput,
+  RestApiTool,
+  RunSkillInlineScriptErrorCode,
+  RunSkillInlineScriptTool,
+  RunSkillScriptTool,
+  START,
+  SearchSkillsTool,
+  SessionStateCredentialService,
+  SkillToolset,
+  StateSchemaError,
+  TokenBasedContextCompactor,
+  ToolAuthHandler,
+  ToolNode,
+  TrajectoryThoughtPruningCompactor,
+  TruncatingContextCompactor,
+  UnsafeLocalCodeExecutor,
+  VertexAiMemoryBankService,
+  VertexAiSessionService,
+  Workflow,
+  WorkflowNode,
+  asRunnableRoot,
+  bearerTokenUserBuilder,
+  cleanName,
+  commonPrefixOf,
+  createNodeErrorEvent,
+  createNodeState,
+  createRestApiTool,
+  createSubBranch,
+  functionsExportedForTestingOnly,
+  getA2AAgentCard,
+  getGcpExporters,
+  getGcpResource,
+  isCompactedEvent,
+  isGoogleApi,
+  isIntentMismatchError,
+  isNodeErrorEvent,
+  isNodeReportedError,
+  isNodeSchemaValidationError,
+  isNodeState,
+  isNodeTimeoutError,
+  isRequestInput,
+  isRunnableRoot,
+  isScratchpadEvent,
+  isStateSchemaError,
+  isWorkflow,
+  loadAllSkillsInDir,
+  loadSkillFromDir,
+  loadSkillFromZipBuffer,
+  maybeSetOtelProviders,
+  node,
+  normalizeRetryExceptions,
+  prepareRetryConfig,
+  toA2a,
+  validateSkillDir,
+} from './not-offered-names.ts';

@@ -104,7 +104,8 @@ function escalates(event: Event, enclosure: string): boolean {
   return true;
 }
 
-class ExitLoopTool extends BaseTool {
+/** The class of `exitLoop`. */
+export class ExitLoopTool extends BaseTool {
   constructor() {
     super({
       name: 'exit_loop',

@@ -1,0 +1,269 @@
+import { type AuthConfig, type AuthCredential, ConfigurationError, type State } from '@eventloom/core';
+import { CredentialExchangeError } from './errors.ts';
+
+/** Kinds of credentials: values of `authType`. */
+export const AuthCredentialTypes = {
+  API_KEY: 'apiKey',
+  HTTP: 'http',
+  OAUTH2: 'oauth2',
+  OPEN_ID_CONNECT: 'openIdConnect',
+  SERVICE_ACCOUNT: 'serviceAccount',
+} as const;
+export type AuthCredentialTypes = (typeof AuthCredentialTypes)[keyof typeof AuthCredentialTypes];
+
+/** Ways to get a token in OAuth 2. */
+export const OAuthGrantType = {
+  CLIENT_CREDENTIALS: 'client_credentials',
+  AUTHORIZATION_CODE: 'authorization_code',
+  IMPLICIT: 'implicit',
+  PASSWORD: 'password',
+} as const;
+export type OAuthGrantType = (typeof OAuthGrantType)[keyof typeof OAuthGrantType];
+
+/** A security scheme of OpenAPI: the kind of authentication that a tool needs. */
+export type AuthScheme = AuthConfig['authScheme'];
+
+/** The credential after an exchange. */
+export interface ExchangeResult {
+  readonly credential: AuthCredential;
+  /** False if there was nothing to exchange. */
+  readonly wasExchanged: boolean;
+}
+
+/** Exchanges a credential, such as an authorisation code, for one that a service takes. */
+export interface BaseCredentialExchanger {
+  exchange(params: { authScheme?: AuthScheme; authCredential: AuthCredential }): Promise<ExchangeResult>;
+}
+
+/** Renews credentials that have expired. */
+export interface BaseCredentialRefresher {
+  isRefreshNeeded(authCredential: AuthCredential, authScheme?: AuthScheme): Promise<boolean>;
+  refresh(authCredential: AuthCredential, authScheme?: AuthScheme): Promise<AuthCredential>;
+}
+
+/** Refreshers by the kind of credential. */
+export class CredentialRefresherRegistry {
+  readonly #refreshers = new Map<string, BaseCredentialRefresher>();
+
+  register(credentialType: AuthCredentialTypes, refresher: BaseCredentialRefresher): void {
+    this.#refreshers.set(credentialType, refresher);
+  }
+
+  getRefresher(credentialType: AuthCredentialTypes): BaseCredentialRefresher | undefined {
+    return this.#refreshers.get(credentialType);
+  }
+}
+
+/** Gives the credentials of one kind of security scheme. */
+export interface BaseAuthProvider {
+  getAuthCredential(authConfig: AuthConfig, context?: unknown): Promise<AuthCredential | undefined>;
+}
+
+/** Providers of credentials by the type of the security scheme. */
+export class AuthProviderRegistry {
+  readonly #providers = new Map<string, BaseAuthProvider>();
+
+  register(authSchemeType: string, provider: BaseAuthProvider): void {
+    this.#providers.set(authSchemeType, provider);
+  }
+
+  getProvider({ type }: AuthScheme): BaseAuthProvider | undefined {
+    return this.#providers.get(type);
+  }
+}
+
+/**
+ * Exchanges an authorisation code, or the credentials of a client, for tokens at the token endpoint of the scheme.
+ *
+ * @example
+ * const exchange = async (authScheme: AuthScheme, authCredential: AuthCredential): Promise<AuthCredential> =>
+ *   (await new OAuth2CredentialExchanger().exchange({ authScheme, authCredential })).credential;
+ */
+export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
+  /** Resolves to the same credential if it has a token, or if the scheme has another way to get one. @throws CredentialExchangeError */
+  async exchange({
+    authScheme,
+    authCredential,
+  }: {
+    authScheme?: AuthScheme;
+    authCredential: AuthCredential;
+  }): Promise<ExchangeResult> {
+    if (!authScheme) throw new CredentialExchangeError('OAuth2CredentialExchanger: authScheme is missing');
+    const { oauth2 } = authCredential;
+    const grant = grantOf(authScheme);
+    if (oauth2?.accessToken || !grant) return { credential: authCredential, wasExchanged: false };
+    if (!grant.tokenUrl)
+      throw new CredentialExchangeError('OAuth2CredentialExchanger: the scheme has no token endpoint');
+    if (!oauth2?.clientId || !oauth2.clientSecret)
+      throw new CredentialExchangeError(
+        'OAuth2CredentialExchanger: the credential needs oauth2.clientId and oauth2.clientSecret',
+      );
+    const body = new URLSearchParams({
+      grant_type: grant.type,
+      client_id: oauth2.clientId,
+      client_secret: oauth2.clientSecret,
+    });
+    if (grant.type === OAuthGrantType.AUTHORIZATION_CODE) {
+      body.set('code', codeOf(oauth2));
+      if (oauth2.redirectUri) body.set('redirect_uri', oauth2.redirectUri);
+      if (oauth2.codeVerifier) body.set('code_verifier', oauth2.codeVerifier);
+    }
+    const tokens = await fetchTokens(grant.tokenUrl, body);
+    return { credential: { ...authCredential, oauth2: { ...oauth2, ...tokens } }, wasExchanged: true };
+  }
+}
+
+type OAuth2 = NonNullable<AuthCredential['oauth2']>;
+
+/** Returns the code in the credential or in the URL that the user was redirected to. The `state` of that URL must be the one that was sent. */
+function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
+  const answered = authResponseUri && URL.canParse(authResponseUri) ? new URL(authResponseUri).searchParams : undefined;
+  if (authResponseUri && state && answered?.get('state') !== state)
+    throw new CredentialExchangeError(
+      'OAuth2CredentialExchanger: the state of authResponseUri is not the one that was sent',
+    );
+  const code = authCode ?? answered?.get('code');
+  if (!code)
+    throw new CredentialExchangeError(
+      'OAuth2CredentialExchanger: there is no authCode, and no code in authResponseUri',
+    );
+  return code;
+}
+
+async function fetchTokens(url: string, body: URLSearchParams): Promise<OAuth2> {
+  const response = await fetch(url, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(
+    (cause: unknown) => {
+      throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint was not reached', { cause });
+    },
+  );
+  if (!response.ok)
+    throw new CredentialExchangeError(
+      `OAuth2CredentialExchanger: the token endpoint answered with status ${response.status}`,
+    );
+  const given = recordOf(await response.json());
+  const accessToken = textOf(given['access_token']);
+  if (!accessToken)
+    throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint gave no access_token');
+  const expiresIn = Number(given['expires_in']);
+  return {
+    accessToken,
+    ...optional('refreshToken', textOf(given['refresh_token'])),
+    ...(Number.isFinite(expiresIn) && { expiresIn, expiresAt: Math.floor(Date.now() / 1000) + expiresIn }),
+  };
+}
+
+interface Grant {
+  readonly type: OAuthGrantType;
+  readonly authorizationUrl: string | undefined;
+  readonly tokenUrl: string | undefined;
+  readonly scopes: readonly string[];
+}
+
+/** Reads the way to a token from a scheme: one of OAuth 2 with `flows`, or of OpenID Connect with endpoints. */
+function grantOf(scheme: AuthScheme): Grant | undefined {
+  const flows = recordOf(scheme['flows']);
+  for (const [name, type] of [
+    ['clientCredentials', OAuthGrantType.CLIENT_CREDENTIALS],
+    ['authorizationCode', OAuthGrantType.AUTHORIZATION_CODE],
+  ] as const) {
+    if (flows[name] === undefined) continue;
+    const { authorizationUrl, tokenUrl, scopes } = recordOf(flows[name]);
+    return {
+      type,
+      authorizationUrl: textOf(authorizationUrl),
+      tokenUrl: textOf(tokenUrl),
+      scopes: Object.keys(recordOf(scopes)),
+    };
+  }
+  const tokenUrl = textOf(scheme['tokenEndpoint']);
+  if (!tokenUrl) return undefined;
+  const { grantTypesSupported, scopes } = scheme;
+  const isOfClient = Array.isArray(grantTypesSupported) && grantTypesSupported.includes('client_credentials');
+  return {
+    type: isOfClient ? OAuthGrantType.CLIENT_CREDENTIALS : OAuthGrantType.AUTHORIZATION_CODE,
+    authorizationUrl: textOf(scheme['authorizationEndpoint']),
+    tokenUrl,
+    scopes: Array.isArray(scopes) ? scopes.map(String) : [],
+  };
+}
+
+/**
+ * Makes the request for a credential that a client shows to the user, and keeps the answer.
+ *
+ * @example
+ * const consentPage = (authConfig: AuthConfig): string | undefined =>
+ *   new AuthHandler(authConfig).generateAuthRequest().exchangedAuthCredential?.oauth2?.authUri;
+ */
+export class AuthHandler {
+  readonly #config: AuthConfig;
+
+  constructor(authConfig: AuthConfig) {
+    this.#config = authConfig;
+  }
+
+  /** Returns the credential that `parseAndStoreAuthResponse` kept in this invocation. */
+  getAuthResponse(state: Pick<State, 'get'>): AuthCredential | undefined {
+    return state.get<AuthCredential>(this.#key);
+  }
+
+  /** Keeps `exchangedAuthCredential` in the state of this invocation, for OAuth 2 after an exchange for tokens. @throws CredentialExchangeError */
+  async parseAndStoreAuthResponse(state: Pick<State, 'set'>): Promise<void> {
+    const { authScheme, exchangedAuthCredential: authCredential } = this.#config;
+    if (!authCredential) return;
+    const credential = isOAuth(authScheme)
+      ? (await new OAuth2CredentialExchanger().exchange({ authScheme, authCredential })).credential
+      : authCredential;
+    state.set(this.#key, credential);
+  }
+
+  /** Returns the config with the page on which the user consents. @throws ConfigurationError without an OAuth client */
+  generateAuthRequest(): AuthConfig {
+    const { authScheme, rawAuthCredential: raw, exchangedAuthCredential: exchanged } = this.#config;
+    if (!isOAuth(authScheme) || exchanged?.oauth2?.authUri) return this.#config;
+    if (raw?.oauth2?.authUri) return { ...this.#config, exchangedAuthCredential: raw };
+    if (!raw?.oauth2?.clientId || !raw.oauth2.clientSecret)
+      throw new ConfigurationError(
+        `AuthHandler: the scheme ${authScheme.type} needs rawAuthCredential.oauth2 with clientId and clientSecret`,
+      );
+    return { ...this.#config, exchangedAuthCredential: this.generateAuthUri() };
+  }
+
+  /** Returns the credential with a new `state` and the page on which the user consents. @throws ConfigurationError for a scheme without one */
+  generateAuthUri(): AuthCredential | undefined {
+    const { authScheme, rawAuthCredential: raw } = this.#config;
+    if (!raw?.oauth2) return raw;
+    const grant = grantOf(authScheme);
+    const endpoint = grant?.authorizationUrl ?? grant?.tokenUrl;
+    if (!grant || !endpoint) throw new ConfigurationError('AuthHandler: authScheme has no authorization endpoint');
+    const state = crypto.randomUUID();
+    const url = new URL(endpoint);
+    url.searchParams.set('client_id', raw.oauth2.clientId ?? '');
+    url.searchParams.set('redirect_uri', raw.oauth2.redirectUri ?? '');
+    url.searchParams.set('response_type', 'code');
+    url.searchParams.set('scope', grant.scopes.join(' '));
+    url.searchParams.set('state', state);
+    url.searchParams.set('access_type', 'offline');
+    url.searchParams.set('prompt', 'consent');
+    return { ...raw, oauth2: { ...raw.oauth2, authUri: url.href, state } };
+  }
+
+  get #key(): string {
+    return `temp:${this.#config.credentialKey}`;
+  }
+}
+
+function isOAuth({ type }: AuthScheme): boolean {
+  return type === 'oauth2' || type === 'openIdConnect';
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function optional<K extends string>(key: K, value: string | undefined): { readonly [P in K]?: string } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: string });
+}

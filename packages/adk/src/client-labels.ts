@@ -1,0 +1,16 @@
+import { ConfigurationError } from '@eventloom/core';
+
+/** Returns the labels of the client library. Eventloom sends no labels of its own to models. */
+export function getClientLabels(): string[] {
+  return [`eventloom-adk/${version}`, 'gl-typescript'];
+}
+
+/** The version of @google/adk whose names this package has. */
+export const version = '2.0.0';
+
+/** Runs `callback`. Eventloom sends no labels to models, so the label has no effect. @throws ConfigurationError for an empty label */
+export function runWithClientLabel<T>(clientLabel: string, callback: () => T): T {
+  if (typeof clientLabel !== 'string' || clientLabel.trim() === '')
+    throw new ConfigurationError('runWithClientLabel: the label must be a non-empty string');
+  return callback();
+}

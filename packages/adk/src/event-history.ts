@@ -1,0 +1,82 @@
+import {
+  type BaseAgent,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  type Session,
+  stringifyContent,
+} from '@eventloom/core';
+import { isRoutableLlmAgent } from './agent-guards.ts';
+import type { ResumabilityConfig } from './app.ts';
+
+/** Returns the newest event before `endIndex` that makes the function call with this id; undefined if there is none. */
+export function findEventByFunctionCallId(
+  events: readonly Event[],
+  functionCallId: string,
+  endIndex: number = events.length,
+): Event | undefined {
+  return events.findLast(
+    (event, at) => at < endIndex && getFunctionCalls(event).some(({ id }) => id === functionCallId),
+  );
+}
+
+/** Returns the event that made the call to which the last event responds; undefined if the last event is no response. */
+export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
+  const last = events.at(-1);
+  const id = last && getFunctionResponses(last)[0]?.id;
+  return id ? findEventByFunctionCallId(events, id, events.length - 1) : undefined;
+}
+
+/** Returns what `findMatchingFunctionCall` does, or null. */
+export function findEventByLastFunctionResponseId(events: readonly Event[]): Event | null {
+  return findMatchingFunctionCall(events) ?? null;
+}
+
+/**
+ * Returns the agent that the next message of a session goes to, by the rules of the ADK: the agent that made the call to which the last event
+ * responds, if runs are resumable; otherwise the last agent that spoke and may be talked to; otherwise the root agent. `Runner` decides by the same rules.
+ */
+export function determineAgentForResumption(
+  session: Pick<Session, 'events'>,
+  rootAgent: BaseAgent,
+  resumabilityConfig?: ResumabilityConfig,
+): BaseAgent {
+  const asking = resumabilityConfig?.isResumable === true ? findMatchingFunctionCall(session.events) : undefined;
+  const asked = asking && rootAgent.findAgent(asking.author);
+  if (asked) return asked;
+  for (const { author } of session.events.toReversed()) {
+    if (author === rootAgent.name) return rootAgent;
+    const agent = rootAgent.findSubAgent(author);
+    if (agent && isRoutableLlmAgent(agent)) return agent;
+  }
+  return rootAgent;
+}
+
+/** Returns true for an event with a thought of the model. */
+export function hasThoughts(event: Event): boolean {
+  return event.content?.parts?.some((part) => part.thought === true) ?? false;
+}
+
+/** Returns a copy of an event without the model's thoughts. */
+export function pruneThoughts(event: Event): Event {
+  if (!event.content?.parts) return event;
+  return {
+    ...event,
+    content: { ...event.content, parts: event.content.parts.filter((part) => part.thought !== true) },
+  };
+}
+
+/** Returns the number of tokens of the request that led to an event, or an estimate by its text: four characters a token. */
+export function getEventTokens(event: Event): number {
+  return event.usageMetadata?.promptTokenCount ?? Math.ceil(stringifyContent(event).length / 4);
+}
+
+/** Creates an id for a function call: `adk-` and a UUID. */
+export function generateClientFunctionCallId(): string {
+  return `adk-${crypto.randomUUID()}`;
+}
+
+/** Gives the function calls of an event without an id one of `generateClientFunctionCallId`. Agents do it themselves. */
+export function populateClientFunctionCallId(modelResponseEvent: Event): void {
+  for (const call of getFunctionCalls(modelResponseEvent)) if (!call.id) call.id = generateClientFunctionCallId();
+}

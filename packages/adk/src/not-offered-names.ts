@@ -1,0 +1,513 @@
+import { notOffered } from './not-offered.ts';
+
+// The names of @google/adk that Eventloom does not have. A program that imports one loads; its use throws.
+
+// Processors of requests and responses
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const AUTH_PREPROCESSOR = /* @__PURE__ */ notOffered(
+  'AUTH_PREPROCESSOR',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write inputStream: true in the options of a FunctionTool. */
+export const ActiveStreamingTool = /* @__PURE__ */ notOffered(
+  'ActiveStreamingTool',
+  'write inputStream: true in the options of a FunctionTool',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const AgentTransferLlmRequestProcessor = /* @__PURE__ */ notOffered(
+  'AgentTransferLlmRequestProcessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const AuthPreprocessor = /* @__PURE__ */ notOffered(
+  'AuthPreprocessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const BaseLlmRequestProcessor = /* @__PURE__ */ notOffered(
+  'BaseLlmRequestProcessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write afterModelCallback, which may replace the response. */
+export const BaseLlmResponseProcessor = /* @__PURE__ */ notOffered(
+  'BaseLlmResponseProcessor',
+  'write afterModelCallback, which may replace the response',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const CONTENT_REQUEST_PROCESSOR = /* @__PURE__ */ notOffered(
+  'CONTENT_REQUEST_PROCESSOR',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const ContentRequestProcessor = /* @__PURE__ */ notOffered(
+  'ContentRequestProcessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const ContextCompactorRequestProcessor = /* @__PURE__ */ notOffered(
+  'ContextCompactorRequestProcessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const INTERACTIONS_REQUEST_PROCESSOR = /* @__PURE__ */ notOffered(
+  'INTERACTIONS_REQUEST_PROCESSOR',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: write beforeModelCallback, which may change the request. */
+export const InteractionsRequestProcessor = /* @__PURE__ */ notOffered(
+  'InteractionsRequestProcessor',
+  'write beforeModelCallback, which may change the request',
+);
+/** Not offered: it is internal to the ADK. */
+export const functionsExportedForTestingOnly = /* @__PURE__ */ notOffered(
+  'functionsExportedForTestingOnly',
+  'it is internal to the ADK',
+);
+
+// Long conversations
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const AgentControlledContextCompactor = /* @__PURE__ */ notOffered(
+  'AgentControlledContextCompactor',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const AnchoredContextCompactor = /* @__PURE__ */ notOffered(
+  'AnchoredContextCompactor',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const ConsolidateContextTool = /* @__PURE__ */ notOffered(
+  'ConsolidateContextTool',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const ContextCompactionTrigger = /* @__PURE__ */ notOffered(
+  'ContextCompactionTrigger',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const LlmSummarizer = /* @__PURE__ */ notOffered(
+  'LlmSummarizer',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const TokenBasedContextCompactor = /* @__PURE__ */ notOffered(
+  'TokenBasedContextCompactor',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const TrajectoryThoughtPruningCompactor = /* @__PURE__ */ notOffered(
+  'TrajectoryThoughtPruningCompactor',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: write eventsCompaction in the options of the Runner. */
+export const TruncatingContextCompactor = /* @__PURE__ */ notOffered(
+  'TruncatingContextCompactor',
+  'write eventsCompaction in the options of the Runner',
+);
+/** Not offered: read event.actions.compaction. */
+export const isCompactedEvent = /* @__PURE__ */ notOffered('isCompactedEvent', 'read event.actions.compaction');
+/** Not offered: read event.actions.compaction. */
+export const isScratchpadEvent = /* @__PURE__ */ notOffered('isScratchpadEvent', 'read event.actions.compaction');
+
+// Built-in tools and plugins
+/** Not offered: write globalInstruction in the options of the root agent. */
+export const GlobalInstructionPlugin = /* @__PURE__ */ notOffered(
+  'GlobalInstructionPlugin',
+  'write globalInstruction in the options of the root agent',
+);
+/** Not offered: write a BasePlugin that logs what you need. */
+export const LoggingPlugin = /* @__PURE__ */ notOffered('LoggingPlugin', 'write a BasePlugin that logs what you need');
+
+// Tasks
+/** Not offered: write outputSchema in the options of the agent. */
+export const FINISH_TASK_SUCCESS_RESULT = /* @__PURE__ */ notOffered(
+  'FINISH_TASK_SUCCESS_RESULT',
+  'write outputSchema in the options of the agent',
+);
+/** Not offered: write outputSchema in the options of the agent. */
+export const FINISH_TASK_TOOL_NAME = /* @__PURE__ */ notOffered(
+  'FINISH_TASK_TOOL_NAME',
+  'write outputSchema in the options of the agent',
+);
+/** Not offered: write outputSchema in the options of the agent. */
+export const FinishTaskTool = /* @__PURE__ */ notOffered(
+  'FinishTaskTool',
+  'write outputSchema in the options of the agent',
+);
+
+// Workflows
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const BaseNode = /* @__PURE__ */ notOffered('BaseNode', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const BranchPath = /* @__PURE__ */ notOffered('BranchPath', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const DEFAULT_ROUTE = /* @__PURE__ */ notOffered('DEFAULT_ROUTE', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const Edge = /* @__PURE__ */ notOffered('Edge', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const FunctionNode = /* @__PURE__ */ notOffered('FunctionNode', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const Graph = /* @__PURE__ */ notOffered('Graph', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const JoinNode = /* @__PURE__ */ notOffered('JoinNode', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeContext = /* @__PURE__ */ notOffered('NodeContext', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeReportedError = /* @__PURE__ */ notOffered(
+  'NodeReportedError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeSchemaValidationError = /* @__PURE__ */ notOffered(
+  'NodeSchemaValidationError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeStatus = /* @__PURE__ */ notOffered('NodeStatus', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeTimeoutError = /* @__PURE__ */ notOffered(
+  'NodeTimeoutError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const NodeTool = /* @__PURE__ */ notOffered('NodeTool', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const ParallelWorker = /* @__PURE__ */ notOffered('ParallelWorker', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const RequestInput = /* @__PURE__ */ notOffered('RequestInput', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const START = /* @__PURE__ */ notOffered('START', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const ToolNode = /* @__PURE__ */ notOffered('ToolNode', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const Workflow = /* @__PURE__ */ notOffered('Workflow', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const WorkflowNode = /* @__PURE__ */ notOffered('WorkflowNode', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const asRunnableRoot = /* @__PURE__ */ notOffered('asRunnableRoot', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const commonPrefixOf = /* @__PURE__ */ notOffered('commonPrefixOf', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const createNodeErrorEvent = /* @__PURE__ */ notOffered(
+  'createNodeErrorEvent',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const createNodeState = /* @__PURE__ */ notOffered('createNodeState', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const createSubBranch = /* @__PURE__ */ notOffered('createSubBranch', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isNodeErrorEvent = /* @__PURE__ */ notOffered(
+  'isNodeErrorEvent',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isNodeReportedError = /* @__PURE__ */ notOffered(
+  'isNodeReportedError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isNodeSchemaValidationError = /* @__PURE__ */ notOffered(
+  'isNodeSchemaValidationError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isNodeState = /* @__PURE__ */ notOffered('isNodeState', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isNodeTimeoutError = /* @__PURE__ */ notOffered(
+  'isNodeTimeoutError',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isRequestInput = /* @__PURE__ */ notOffered('isRequestInput', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isRunnableRoot = /* @__PURE__ */ notOffered('isRunnableRoot', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const isWorkflow = /* @__PURE__ */ notOffered('isWorkflow', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const node = /* @__PURE__ */ notOffered('node', 'write a StateGraph of @eventloom/graph');
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const normalizeRetryExceptions = /* @__PURE__ */ notOffered(
+  'normalizeRetryExceptions',
+  'write a StateGraph of @eventloom/graph',
+);
+/** Not offered: write a StateGraph of @eventloom/graph. */
+export const prepareRetryConfig = /* @__PURE__ */ notOffered(
+  'prepareRetryConfig',
+  'write a StateGraph of @eventloom/graph',
+);
+
+// State and confirmation
+/** Not offered: an answer that fits no request is refused with InvalidMessageError. */
+export const IntentMismatchError = /* @__PURE__ */ notOffered(
+  'IntentMismatchError',
+  'an answer that fits no request is refused with InvalidMessageError',
+);
+/** Not offered: state has no schema; check the value before state.set. */
+export const StateSchemaError = /* @__PURE__ */ notOffered(
+  'StateSchemaError',
+  'state has no schema; check the value before state.set',
+);
+/** Not offered: an answer that fits no request is refused with InvalidMessageError. */
+export const isIntentMismatchError = /* @__PURE__ */ notOffered(
+  'isIntentMismatchError',
+  'an answer that fits no request is refused with InvalidMessageError',
+);
+/** Not offered: state has no schema; check the value before state.set. */
+export const isStateSchemaError = /* @__PURE__ */ notOffered(
+  'isStateSchemaError',
+  'state has no schema; check the value before state.set',
+);
+
+// Credentials
+/** Not offered: fetch the well-known document of the server and write its endpoints into authScheme. */
+export const OAuth2DiscoveryManager = /* @__PURE__ */ notOffered(
+  'OAuth2DiscoveryManager',
+  'fetch the well-known document of the server and write its endpoints into authScheme',
+);
+/** Not offered: write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state. */
+export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
+  'SessionStateCredentialService',
+  'write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state',
+);
+
+// Code and commands
+/** Not offered: write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, or a BaseCodeExecutor over the sandbox. */
+export const AgentEngineSandboxCodeExecutor = /* @__PURE__ */ notOffered(
+  'AgentEngineSandboxCodeExecutor',
+  'write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, or a BaseCodeExecutor over the sandbox',
+);
+/** Not offered: write a FunctionTool that runs the command. */
+export const BaseEnvironment = /* @__PURE__ */ notOffered(
+  'BaseEnvironment',
+  'write a FunctionTool that runs the command',
+);
+/** Not offered: write a FunctionTool that runs the command. */
+export const LocalEnvironment = /* @__PURE__ */ notOffered(
+  'LocalEnvironment',
+  'write a FunctionTool that runs the command',
+);
+/** Not offered: write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which runs code in a sandbox. */
+export const UnsafeLocalCodeExecutor = /* @__PURE__ */ notOffered(
+  'UnsafeLocalCodeExecutor',
+  'write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which runs code in a sandbox',
+);
+
+// Services of Google Cloud
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const AGENT_REGISTRY_BASE_URL = /* @__PURE__ */ notOffered(
+  'AGENT_REGISTRY_BASE_URL',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const AgentRegistry = /* @__PURE__ */ notOffered(
+  'AgentRegistry',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered(
+  'AgentRegistrySingleMCPToolset',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write new Gemini({ model, baseUrl, headers }). */
+export const ApigeeLlm = /* @__PURE__ */ notOffered('ApigeeLlm', 'write new Gemini({ model, baseUrl, headers })');
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
+  'GCP_MCP_SERVER_DESTINATION_ID',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket. */
+export const GcsArtifactService = /* @__PURE__ */ notOffered(
+  'GcsArtifactService',
+  'write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const ProtocolType = /* @__PURE__ */ notOffered(
+  'ProtocolType',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank. */
+export const VertexAiMemoryBankService = /* @__PURE__ */ notOffered(
+  'VertexAiMemoryBankService',
+  'write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank',
+);
+/** Not offered: write DatabaseSessionService, or a SessionDriver over the service. */
+export const VertexAiSessionService = /* @__PURE__ */ notOffered(
+  'VertexAiSessionService',
+  'write DatabaseSessionService, or a SessionDriver over the service',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const bearerTokenUserBuilder = /* @__PURE__ */ notOffered(
+  'bearerTokenUserBuilder',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const cleanName = /* @__PURE__ */ notOffered(
+  'cleanName',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write Instrumentation in the options of the Runner. */
+export const getGcpExporters = /* @__PURE__ */ notOffered(
+  'getGcpExporters',
+  'write Instrumentation in the options of the Runner',
+);
+/** Not offered: write Instrumentation in the options of the Runner. */
+export const getGcpResource = /* @__PURE__ */ notOffered(
+  'getGcpResource',
+  'write Instrumentation in the options of the Runner',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const isGoogleApi = /* @__PURE__ */ notOffered(
+  'isGoogleApi',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write Instrumentation in the options of the Runner. */
+export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
+  'maybeSetOtelProviders',
+  'write Instrumentation in the options of the Runner',
+);
+
+// Protocols
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const A2AAgentExecutor = /* @__PURE__ */ notOffered(
+  'A2AAgentExecutor',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
+  'AGENT_CARD_PATH',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const LoadMcpResourceTool = /* @__PURE__ */ notOffered(
+  'LoadMcpResourceTool',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const MCPSessionManager = /* @__PURE__ */ notOffered(
+  'MCPSessionManager',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const MCPTool = /* @__PURE__ */ notOffered(
+  'MCPTool',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+export const MCPToolset = /* @__PURE__ */ notOffered(
+  'MCPToolset',
+  'write a BaseToolset over the client of the Model Context Protocol',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const OpenAPIToolset = /* @__PURE__ */ notOffered(
+  'OpenAPIToolset',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
+  'OpenApiSpecParser',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const OperationParser = /* @__PURE__ */ notOffered(
+  'OperationParser',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const RemoteA2AAgent = /* @__PURE__ */ notOffered(
+  'RemoteA2AAgent',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const RestApiTool = /* @__PURE__ */ notOffered(
+  'RestApiTool',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const ToolAuthHandler = /* @__PURE__ */ notOffered(
+  'ToolAuthHandler',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+export const createRestApiTool = /* @__PURE__ */ notOffered(
+  'createRestApiTool',
+  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const getA2AAgentCard = /* @__PURE__ */ notOffered(
+  'getA2AAgentCard',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export const toA2a = /* @__PURE__ */ notOffered(
+  'toA2a',
+  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+);
+
+// Skills
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const GCPSkillRegistry = /* @__PURE__ */ notOffered(
+  'GCPSkillRegistry',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const ListSkillsTool = /* @__PURE__ */ notOffered(
+  'ListSkillsTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const LoadSkillResourceTool = /* @__PURE__ */ notOffered(
+  'LoadSkillResourceTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const LoadSkillTool = /* @__PURE__ */ notOffered(
+  'LoadSkillTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const RunSkillInlineScriptErrorCode = /* @__PURE__ */ notOffered(
+  'RunSkillInlineScriptErrorCode',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const RunSkillInlineScriptTool = /* @__PURE__ */ notOffered(
+  'RunSkillInlineScriptTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const RunSkillScriptTool = /* @__PURE__ */ notOffered(
+  'RunSkillScriptTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const SearchSkillsTool = /* @__PURE__ */ notOffered(
+  'SearchSkillsTool',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const SkillToolset = /* @__PURE__ */ notOffered(
+  'SkillToolset',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const loadAllSkillsInDir = /* @__PURE__ */ notOffered(
+  'loadAllSkillsInDir',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const loadSkillFromDir = /* @__PURE__ */ notOffered(
+  'loadSkillFromDir',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const loadSkillFromZipBuffer = /* @__PURE__ */ notOffered(
+  'loadSkillFromZipBuffer',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);
+/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+export const validateSkillDir = /* @__PURE__ */ notOffered(
+  'validateSkillDir',
+  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+);

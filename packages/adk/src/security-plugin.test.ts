@@ -1,0 +1,57 @@
+import { type Event, getFunctionResponses, REQUEST_CONFIRMATION } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { AdkInMemoryRunner } from './in-memory-runner.ts';
+import { getAskUserConfirmationFunctionCalls, type PolicyOutcome, SecurityPlugin } from './security-plugin.ts';
+
+function runnerWith(outcome: PolicyOutcome, calls: string[]): AdkInMemoryRunner {
+  const erase = new FunctionTool({ name: 'erase', description: 'Erases.', execute: () => void calls.push('erase') });
+  const model = new ScriptedModel([
+    { calls: [{ id: 'c1', name: 'erase', args: {} }] },
+    { text: 'Done.' },
+    { text: 'Really done.' },
+  ]);
+  const plugin = new SecurityPlugin({ policyEngine: { evaluate: async () => ({ outcome, reason: 'it erases' }) } });
+  return new AdkInMemoryRunner({
+    agent: new LlmAgent({ name: 'helper', model, tools: [erase] }),
+    plugins: [plugin],
+    autoCreateSession: true,
+  });
+}
+
+async function answer(runner: AdkInMemoryRunner, parts: object[]): Promise<Event[]> {
+  return runner.run({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts } });
+}
+
+const responsesOf = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ response }) => response);
+
+describe('SecurityPlugin', () => {
+  test('lets a call run that the policy allows', async () => {
+    const calls: string[] = [];
+    await answer(runnerWith('ALLOW', calls), [{ text: 'Erase.' }]);
+    expect(calls).toEqual(['erase']);
+  });
+
+  test('answers a call that the policy denies with its reason', async () => {
+    const calls: string[] = [];
+    const events = await answer(runnerWith('DENY', calls), [{ text: 'Erase.' }]);
+    expect(calls).toEqual([]);
+    expect(responsesOf(events)).toEqual([{ error: 'This tool call is rejected by policy engine. Reason: it erases' }]);
+  });
+
+  test.each([
+    [true, ['erase']],
+    [false, []],
+  ])('runs a call that needs confirmation after the answer %s: %j', async (confirmed, expected) => {
+    const calls: string[] = [];
+    const runner = runnerWith('CONFIRM', calls);
+    const asked = (await answer(runner, [{ text: 'Erase.' }])).flatMap(getAskUserConfirmationFunctionCalls);
+    expect(calls).toEqual([]);
+    expect(asked).toHaveLength(1);
+    const id = asked[0]?.id;
+    await answer(runner, [{ functionResponse: { id, name: REQUEST_CONFIRMATION, response: { confirmed } } }]);
+    expect(calls).toEqual(expected);
+  });
+});

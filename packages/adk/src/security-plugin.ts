@@ -1,0 +1,116 @@
+import {
+  BasePlugin,
+  type BaseTool,
+  type Event,
+  type FunctionCall,
+  getFunctionCalls,
+  REQUEST_CONFIRMATION,
+  type ToolContext,
+} from '@eventloom/core';
+
+/** The decisions of a policy about a tool call. */
+export const PolicyOutcome = { DENY: 'DENY', CONFIRM: 'CONFIRM', ALLOW: 'ALLOW' } as const;
+export type PolicyOutcome = (typeof PolicyOutcome)[keyof typeof PolicyOutcome];
+
+/** A decision of a policy, with its reason for the model or the person. */
+export interface PolicyCheckResult {
+  outcome: PolicyOutcome;
+  reason?: string | undefined;
+}
+
+/** The call that a policy decides about. */
+export interface ToolCallPolicyContext {
+  tool: BaseTool;
+  toolArgs: Record<string, unknown>;
+}
+
+/** Decides whether tool calls may run. */
+export interface BasePolicyEngine {
+  evaluate(context: ToolCallPolicyContext): Promise<PolicyCheckResult>;
+}
+
+/** A policy that allows every call. */
+export class InMemoryPolicyEngine implements BasePolicyEngine {
+  evaluate(_context: ToolCallPolicyContext): Promise<PolicyCheckResult> {
+    return Promise.resolve({
+      outcome: PolicyOutcome.ALLOW,
+      reason: 'For prototyping purpose, all tool calls are allowed.',
+    });
+  }
+}
+
+const STATES = 'orcas_tool_call_security_check_states';
+const PENDING = 'This tool call needs external confirmation before completion.';
+
+/**
+ * Asks a policy before each tool call: the call runs, is refused, or waits until a person confirms it. The decisions are kept in the session's
+ * state, under the key that the ADK uses.
+ *
+ * @example
+ * const policyEngine: BasePolicyEngine = {
+ *   evaluate: async ({ tool }) => ({ outcome: tool.name === 'delete_files' ? PolicyOutcome.CONFIRM : PolicyOutcome.ALLOW }),
+ * };
+ * const runner = new InMemoryRunner({ agent, plugins: [new SecurityPlugin({ policyEngine })] });
+ */
+export class SecurityPlugin extends BasePlugin {
+  readonly #policyEngine: BasePolicyEngine;
+
+  /** Default: `InMemoryPolicyEngine`, which allows every call. */
+  constructor({
+    policyEngine = new InMemoryPolicyEngine(),
+  }: { readonly policyEngine?: BasePolicyEngine | undefined } = {}) {
+    super('security_plugin');
+    this.#policyEngine = policyEngine;
+  }
+
+  override async beforeToolCallback({
+    tool,
+    toolArgs,
+    toolContext,
+  }: {
+    tool: BaseTool;
+    toolArgs: Record<string, unknown>;
+    toolContext: ToolContext;
+  }): Promise<Record<string, unknown> | undefined> {
+    const decided = decisionsOf(toolContext)[toolContext.functionCallId];
+    if (decided === undefined) return this.#decide(tool, toolArgs, toolContext);
+    if (decided !== PolicyOutcome.CONFIRM) return undefined;
+    const { toolConfirmation } = toolContext;
+    if (!toolConfirmation) return { partial: PENDING };
+    keepDecision(toolContext, toolConfirmation);
+    return toolConfirmation.confirmed ? undefined : { error: 'Tool call rejected from confirmation flow.' };
+  }
+
+  async #decide(
+    tool: BaseTool,
+    toolArgs: Record<string, unknown>,
+    toolContext: ToolContext,
+  ): Promise<Record<string, unknown> | undefined> {
+    const { outcome, reason } = await this.#policyEngine.evaluate({ tool, toolArgs });
+    keepDecision(toolContext, outcome);
+    switch (outcome) {
+      case PolicyOutcome.DENY:
+        return { error: `This tool call is rejected by policy engine. Reason: ${reason}` };
+      case PolicyOutcome.CONFIRM:
+        toolContext.requestConfirmation({
+          hint: `Policy engine requires confirmation calling tool: ${tool.name}. Reason: ${reason}`,
+        });
+        return { partial: PENDING };
+      case PolicyOutcome.ALLOW:
+        return undefined;
+    }
+  }
+}
+
+function decisionsOf({ state }: ToolContext): Readonly<Record<string, unknown>> {
+  return state.get<Readonly<Record<string, unknown>>>(STATES, {});
+}
+
+function keepDecision(toolContext: ToolContext, decision: unknown): void {
+  toolContext.state.set(STATES, { ...decisionsOf(toolContext), [toolContext.functionCallId]: decision });
+}
+
+/** Returns the calls of an event that ask a person to confirm another call. */
+export function getAskUserConfirmationFunctionCalls(event: Event): FunctionCall[] {
+  return getFunctionCalls(event).filter(({ name }) => name === REQUEST_CONFIRMATION);
+}

@@ -1,0 +1,29 @@
+/** Work that can be cancelled: it gets a signal that fires then. */
+export type TaskExecutable<T = void> = (abortSignal: AbortSignal) => Promise<T>;
+
+/** Work that was started, and can be cancelled. */
+export class AbortableTask<T = void> {
+  readonly executable: TaskExecutable<T>;
+  /** Settles as the work does. */
+  readonly promise: Promise<T>;
+  readonly #abort = new AbortController();
+  #isDone = false;
+
+  /** Starts the work. */
+  constructor(executable: TaskExecutable<T>) {
+    this.executable = executable;
+    this.promise = executable(this.#abort.signal);
+    const markDone = (): void => void (this.#isDone = true);
+    this.promise.then(markDone, markDone);
+  }
+
+  /** Fires the signal of the work. */
+  cancel(): void {
+    this.#abort.abort();
+  }
+
+  /** Returns true once the work has resolved or rejected. */
+  done(): boolean {
+    return this.#isDone;
+  }
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as adk from '@eventloom/adk';
+import { describe, expect, test } from 'vitest';
+import { groupedNames, installedAdkNames, type PublicName } from './adk-names.ts';
+
+const root = join(import.meta.dirname, '../..');
+const page = join(root, 'docs/guide/from-adk.md');
+const theirs = installedAdkNames();
+const groups = groupedNames(join(root, 'packages/adk/src/index.ts'));
+const ours = new Map([...groups.values()].flat().map((each) => [each.name, each]));
+const values: Readonly<Record<string, unknown>> = adk;
+
+function adviceOf({ name }: PublicName): string | undefined {
+  const value = values[name];
+  try {
+    const prototype: unknown = typeof value === 'function' ? value.prototype : undefined;
+    return prototype === null ? '' : undefined;
+  } catch (error) {
+    if (!adk.NotOfferedError.isInstance(error)) throw error;
+    return error.message.slice(error.message.indexOf('; ') + 2);
+  }
+}
+
+const isHere = (each: PublicName): boolean => ours.has(each.name) && adviceOf(each) === undefined;
+const listed = (names: readonly PublicName[]): string => names.map(({ name }) => `\`${name}\``).join(', ');
+
+/** The section of the guide, between its two marks, as it should be. */
+function namesSection(): string {
+  const here = Array.from(groups, ([group, names]) => {
+    const shared = new Set(names.map(({ name }) => name));
+    const found = theirs.filter((each) => shared.has(each.name) && isHere(each));
+    return found.length === 0 ? '' : `- **${group}**: ${listed(found)}\n`;
+  }).join('');
+  const absent = theirs.filter((each) => !isHere(each));
+  const byAdvice = Map.groupBy(
+    absent.filter(({ kind }) => kind === 'value'),
+    (each) => adviceOf(each) ?? '',
+  );
+  const rows = Array.from(byAdvice, ([advice, names]) => `| ${listed(names)} | ${advice} |\n`).join('');
+  const types = listed(absent.filter(({ kind }) => kind === 'type'));
+  const count = theirs.length - absent.length;
+  return [
+    `@google/adk ${adk.version} exports ${theirs.length} names. ${count} of them are here:\n\n${here}`,
+    `The others throw a \`NotOfferedError\` when they are used:\n\n| names | instead |\n|---|---|\n${rows}`,
+    `Types that are not there: ${types}.\n`,
+  ].join('\n');
+}
+
+const MARKS = /(?<=<!-- names: pnpm docs:update -->\n\n)[\s\S]*(?=\n<!-- end of names -->)/;
+
+test('the guide lists every export of @google/adk (after a change: pnpm docs:update)', async () => {
+  const text = readFileSync(page, 'utf8');
+  expect(text).toMatch(MARKS);
+  await expect(text.replace(MARKS, namesSection)).toMatchFileSnapshot(page);
+});
+
+test('every value that @google/adk exports can be imported', () => {
+  expect(theirs.length).toBeGreaterThan(400);
+  expect(theirs.filter(({ kind, name }) => kind === 'value' && !(name in values))).toEqual([]);
+});
+
+test('every value that the installed @google/adk has at run time is read off its declarations', async () => {
+  const installed: object = await import('@google/adk');
+  const known = new Set(theirs.filter(({ kind }) => kind === 'value').map(({ name }) => name));
+  expect(Object.keys(installed).filter((name) => !known.has(name))).toEqual([]);
+});
+
+describe('a name that is not offered', () => {
+  const Toolset = adk.MCPToolset as never as new () => object;
+  const refusal = expect.objectContaining({
+    code: 'ADK_NOT_OFFERED',
+    message: expect.stringMatching(/^MCPToolset of @google\/adk is not offered; write a BaseToolset/),
+  });
+
+  test.each([
+    ['constructed', () => new Toolset()],
+    ['called', () => (Toolset as never as () => void)()],
+    ['extended', () => class extends Toolset {}],
+    ['read', () => (Toolset as never as { name: string }).name],
+  ])('throws what to write when it is %s', (_title, use) => {
+    expect(use).toThrow(refusal);
+  });
+
+  test('can be printed and awaited', async () => {
+    await expect(Promise.resolve(adk.MCPToolset)).resolves.toBeTypeOf('function');
+  });
+});
