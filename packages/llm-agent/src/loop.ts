@@ -113,7 +113,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
       if (answer.issues && ++mismatches > MAX_MISMATCHES) throw mismatchError(agent, describeMismatch(answer.issues));
     }
-    if (outcome.isWaiting) context.pause();
+    if (outcome.isPaused) context.pause();
     if (outcome.isWaiting || outcome.leavesAgent) return;
   }
 }

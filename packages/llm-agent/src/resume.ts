@@ -60,7 +60,7 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
     // No event id for the batch: each resumed call uses the id of the event that answered it.
     const outcome = yield* runResumed({ turn, tools, eventId: '' }, resumed).events();
     if (outcome.event) yield outcome.event;
-    if (outcome.isWaiting) context.pause();
+    if (outcome.isPaused) context.pause();
     if (outcome.isWaiting || outcome.leavesAgent) return false;
   }
   if (isWaiting) context.pause();
@@ -80,7 +80,18 @@ async function* finishStep(
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
-  const at = resumedFrom.events.findLastIndex(isReply);
+  const last = resumedFrom.events.findLastIndex(isReply);
+  const asking = askingReply(context, resumedFrom.events.slice(0, Math.max(last, 0)));
+  if (asking >= 0) {
+    const step = new InterruptedStep(turn, resumedFrom.events[last] as Event, resumedFrom.events.slice(last + 1));
+    if (!step.hasOpenCalls) {
+      const reply = resumedFrom.events[asking] as Event;
+      resumedFrom.continueAfter(reply);
+      return yield* new InterruptedStep(turn, reply, resumedFrom.events.slice(asking + 1)).finish();
+    }
+    context.pause();
+  }
+  const at = last;
   const reply = resumedFrom.events[at];
   if (!reply) return true;
   if (isFailure(reply)) {
@@ -98,6 +109,19 @@ async function* finishStep(
   const id = reply.content?.parts?.findLast((part) => part.executableCode)?.executableCode?.id;
   yield await codeRun.execute({ ...found, id: id ?? found.id });
   return true;
+}
+
+/**
+ * Returns the index of the newest of these replies with a call about which a person was asked and which has no result; -1 if there is none. The
+ * model may have spoken since.
+ */
+function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): number {
+  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return -1;
+  const { all } = Calls.of(session, invocation.derived);
+  const asking = new Set(
+    all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
+  );
+  return replies.findLastIndex((event) => asking.has(event.id));
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
@@ -123,6 +147,11 @@ class InterruptedStep {
     this.#context = turn.context;
     this.#reply = reply;
     this.#said = [...said];
+  }
+
+  /** True if a call of the reply has no response. */
+  get hasOpenCalls(): boolean {
+    return this.#readCalls().some(({ responses }) => responses.length === 0);
   }
 
   async *finish(): AsyncGenerator<Event, boolean, void> {
@@ -161,7 +190,10 @@ class InterruptedStep {
       return false;
     }
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
-    return !said.some(({ author, actions }) => author !== 'user' && leavesAgent(actions));
+    // The response that said that a call waits for a person has done its work.
+    return !said.some(
+      ({ author, actions }) => author !== 'user' && !actions.requestedToolConfirmations && leavesAgent(actions),
+    );
   }
 
   /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
@@ -276,7 +308,8 @@ export function answersTo(
 function resume(call: RecordedCall): ResumedCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
-  if (!refusal && open.some(isUnanswered)) return undefined;
+  const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
+  if (!refusal && !isRejected && open.some(isUnanswered)) return undefined;
   const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
     invocationId,
     eventId: id,

@@ -78,6 +78,7 @@ function whileAsking(
 ): ToolAnswer['response'] | undefined {
   if (enclosureOf(context.branch) !== '' && !context.isResumable) {
     delete actions.requestedAuthConfigs;
+    if (actions.requestedToolConfirmations) delete actions.skipSummarization;
     delete actions.requestedToolConfirmations;
     delete actions.requestedInputs;
     return {
@@ -103,6 +104,17 @@ export function asksPerson({
   return (
     requestedAuthConfigs !== undefined || requestedToolConfirmations !== undefined || requestedInputs !== undefined
   );
+}
+
+/** Returns true if the actions ask a person for a confirmation, for nothing else, and leave the rest to the model. */
+export function asksOnlyConfirmations({
+  requestedAuthConfigs,
+  requestedToolConfirmations,
+  requestedInputs,
+  skipSummarization,
+}: EventActions): boolean {
+  const asksMore = requestedAuthConfigs !== undefined || requestedInputs !== undefined;
+  return requestedToolConfirmations !== undefined && !asksMore && skipSummarization !== true;
 }
 
 /** Returns the error response to a call of a tool that the agent does not have. */

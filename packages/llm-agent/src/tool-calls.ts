@@ -18,7 +18,7 @@ import { askedCallId, inputRequestOf, leavesAgent, personRequests } from '@event
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resume.ts';
-import { asksPerson } from './tool-answer.ts';
+import { asksOnlyConfirmations, asksPerson } from './tool-answer.ts';
 import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
 
 /** Calls to run together: those of one reply, or those that answers of people resume. */
@@ -42,8 +42,10 @@ export interface CallBatch {
 export interface FunctionCallsOutcome {
   /** The event with the responses in call order and their actions, merged in that order; undefined if there is neither. */
   readonly event: Event | undefined;
-  /** True if a call has no response yet, or only a preliminary one. */
+  /** True if the model is not called yet: a call has no response, or only a preliminary one that the model need not comment on. */
   readonly isWaiting: boolean;
+  /** True if a result comes later, or a person was asked: a resumable run stays open for it. */
+  readonly isPaused: boolean;
   /** True if the agent's model is not called with the responses, for example because a tool transferred the conversation. */
   readonly leavesAgent: boolean;
 }
@@ -135,14 +137,18 @@ export class RunningCalls {
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
-    const isWaiting = parts.length < calls.length || requests.length > 0 || (asked?.length ?? 0) > 0;
-    if (parts.length === 0 && !actions) return { event: undefined, isWaiting, leavesAgent: false };
+    const isPaused = parts.length < calls.length || requests.length > 0 || (asked?.length ?? 0) > 0;
+    // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
+    const isToldLater =
+      parts.length === calls.length && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
+    const isWaiting = isPaused && !isToldLater;
+    if (parts.length === 0 && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       parts.length > 0 ? { content: { role: 'user', parts } } : undefined,
     );
     if (actions) event.actions = actions;
     if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-    return { event, isWaiting, leavesAgent: leavesAgent(event.actions) };
+    return { event, isWaiting, isPaused, leavesAgent: leavesAgent(event.actions) };
   }
 
   /**

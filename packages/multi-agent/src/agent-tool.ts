@@ -18,7 +18,7 @@ import {
   STRUCTURED_OUTPUT,
   describeKind,
 } from '@eventloom/core/internal';
-import { type ConfirmationRule, isConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { type ConfirmationRule, refuseUnlessConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';
 import { InnerStream } from './inner-stream.ts';
 
@@ -153,7 +153,8 @@ export class AgentTool extends BaseTool {
       return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
     }
     const { actions, functionCallId, invocationContext } = toolContext;
-    if (!(await isConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name))) return undefined;
+    const refusal = await refuseUnlessConfirmed(this.#requireConfirmation, checked.value, toolContext, this.name);
+    if (refusal) return refusal;
     const answer = new AgentAnswer(this.name, actions);
     const pass = (event: Event): Promise<void> => toolContext.emitEvent(event);
     const stream = this.streamInner ? new InnerStream(pass) : undefined;

@@ -2,6 +2,7 @@ import { type Event, getFunctionCalls, InvalidMessageError, type Part, type Tool
 import { LlmAgent } from '@eventloom/llm-agent';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
+import type { ToolOptions } from '@eventloom/tools';
 import { Runner } from './runner.ts';
 import { answer, asked, call, responses, setUp, WAITING } from './fixtures/confirmed-run.ts';
 
@@ -137,7 +138,7 @@ test('invalid arguments are answered to the model without a request', async () =
 });
 
 test('a tool can request a confirmation itself, with hint, payload and an interim response', async () => {
-  const { send, ran } = await setUp([{ calls: [call(1)] }, 'Booked.'], {
+  const { send, ran } = await setUp([{ calls: [call(1)] }, 'A manager is asked.', 'Booked.'], {
     requireConfirmation: false,
     execute: (_args, context: ToolContext) => {
       if (context.toolConfirmation) return context.toolConfirmation;
@@ -152,6 +153,7 @@ test('a tool can request a confirmation itself, with hint, payload and an interi
     confirmed: false,
     payload: { days: 0 },
   });
+  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'A manager is asked.' }]);
   const done = await send(answer(asked(events)[0], { confirmed: true, payload: { days: 3 } }));
   expect(responses(done)).toEqual([['c1', { hint: 'How many days?', confirmed: true, payload: { days: 3 } }]]);
   expect(ran).toEqual([]);
@@ -218,4 +220,62 @@ test('a refused answer does not change a waiting resumable run, nor make it look
   expect((await runner.listOpenRuns()).runs).toEqual([]);
   await send(answer(id, { confirmed: true }));
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
+});
+
+/** A tool that asks for a confirmation itself, and decides what a no means. */
+const booking: Partial<ToolOptions> = {
+  requireConfirmation: false,
+  execute: (_args, context: ToolContext) => {
+    if (context.toolConfirmation) return { booked: context.toolConfirmation.confirmed };
+    context.requestConfirmation({ hint: 'Book?' });
+    return { status: 'asked' };
+  },
+};
+
+test.each([
+  [true, false],
+  [false, false],
+  [true, true],
+  [false, true],
+])(
+  'a tool that asked itself runs again with confirmed %j, and the model reads its result last (resumable: %j)',
+  async (confirmed, resumable) => {
+    const { run, model } = await setUp([{ calls: [call(1)] }, 'I asked.', 'Well.'], booking, { resumable });
+    const events = await run('book');
+    expect(events.filter(({ content }) => content).at(-1)?.content?.parts).toEqual([{ text: 'I asked.' }]);
+    const done = await run(answer(asked(events)[0], { confirmed }));
+    expect(responses(done)).toEqual([['c1', { booked: confirmed }]]);
+    expect(done.filter(({ content }) => content).at(-1)?.content?.parts).toEqual([{ text: 'Well.' }]);
+    expect(new Set([...events, ...done].map(({ invocationId }) => invocationId)).size).toBe(resumable ? 1 : 2);
+    expect(model.requests[2]?.request.contents).toEqual([
+      { role: 'user', parts: [{ text: 'book' }] },
+      { role: 'model', parts: [{ functionCall: call(1) }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'pay', response: { booked: confirmed } } }] },
+    ]);
+    model.assertConsumed();
+  },
+);
+
+test('a tool that asks itself with skipSummarization ends the turn without a word of the model', async () => {
+  const { run, model } = await setUp([{ calls: [call(1)] }], {
+    requireConfirmation: false,
+    execute: (_args, context: ToolContext) => {
+      context.requestConfirmation({ hint: 'Book?' });
+      context.actions.skipSummarization = true;
+      return { status: 'asked' };
+    },
+  });
+  expect(responses(await run('book'))).toEqual([['c1', { status: 'asked' }]]);
+  model.assertConsumed();
+});
+
+test('a rejected call with requireConfirmation does not run, also if its rule no longer asks', async () => {
+  let isAsking = true;
+  const { send, ran } = await setUp([{ calls: [call(1)] }, 'I see.'], { requireConfirmation: () => isAsking });
+  const [id] = asked(await send({ text: 'pay' }));
+  isAsking = false;
+  expect(responses(await send(answer(id, { confirmed: false })))).toEqual([
+    ['c1', { error: 'This tool call is rejected.' }],
+  ]);
+  expect(ran).toEqual([]);
 });

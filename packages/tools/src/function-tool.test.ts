@@ -126,10 +126,13 @@ test('runs a generator to its end without a listener and returns its joined chun
 test('requests a confirmation and runs after it', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', requireConfirmation: true, execute: () => 'run' });
   const context = toolContext();
-  expect(await tool.runAsync({ args: {}, toolContext: context })).toBeUndefined();
+  const waiting = { error: 'This tool call requires confirmation, please approve or reject.' };
+  expect(await tool.runAsync({ args: {}, toolContext: context })).toEqual(waiting);
   const hint = 'Please approve or reject the call of f.';
   expect(context.actions.requestedToolConfirmations).toEqual({ c1: { hint, confirmed: false } });
-  expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: false }) })).toBeUndefined();
+  expect(context.actions.skipSummarization).toBe(true);
+  const rejected = { error: 'This tool call is rejected.' };
+  expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: false }) })).toEqual(rejected);
   expect(await tool.runAsync({ args: {}, toolContext: toolContext({ confirmed: true }) })).toBe('run');
 });
 
@@ -142,7 +145,9 @@ test('requireConfirmation can depend on the checked arguments', async () => {
     execute: () => 'run',
   });
   expect(await tool.runAsync({ args: { city: 'Paris' }, toolContext: toolContext() })).toBe('run');
-  expect(await tool.runAsync({ args: { city: 'Paris', days: 4 }, toolContext: toolContext() })).toBeUndefined();
+  expect(await tool.runAsync({ args: { city: 'Paris', days: 4 }, toolContext: toolContext() })).toMatchObject({
+    error: expect.stringContaining('requires confirmation'),
+  });
 });
 
 test('isFinalToolResult is true for final results of another loaded copy of this package', async () => {

@@ -199,7 +199,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
 
   async #callOnceAllowed(args: ToolExecuteArgument<P>, toolContext: ToolContext): Promise<unknown> {
     const rule = this.#requireConfirmation;
-    if (rule !== false && !(await isConfirmed(rule, args, toolContext, this.name))) return undefined;
+    const refusal = rule === false ? undefined : await refuseUnlessConfirmed(rule, args, toolContext, this.name);
+    if (refusal) return refusal;
     if (this.hasInputStream) await toolContext.began();
     return this.#call(args, toolContext);
   }
@@ -236,18 +237,30 @@ export function isFunctionTool(value: unknown): value is FunctionTool<ToolInputP
 /** Type of a tool's `requireConfirmation`. A function is called with checked arguments before each run of the tool. */
 export type ConfirmationRule<A> = boolean | ((args: A, toolContext: ToolContext) => boolean | Promise<boolean>);
 
-/** Resolves to true if a call needs no confirmation or is confirmed. Otherwise requests a confirmation, and the tool should return. */
-export async function isConfirmed<A>(
+/**
+ * Resolves to undefined if a call may run: it needs no confirmation, or is confirmed. Otherwise resolves to the response that the tool returns
+ * without running: it has asked for a confirmation now, or the person rejected the call. After a request the model is not called.
+ */
+export async function refuseUnlessConfirmed<A>(
   rule: ConfirmationRule<A>,
   args: A,
   toolContext: ToolContext,
   toolName: string,
-): Promise<boolean> {
-  if (rule === false || toolContext.toolConfirmation?.confirmed === true) return true;
-  if (typeof rule === 'function' && !(await rule(args, toolContext))) return true;
-  toolContext.requestConfirmation({ hint: `Please approve or reject the call of ${toolName}.` });
-  return false;
+): Promise<{ readonly error: string } | undefined> {
+  const { toolConfirmation: given, requests, actions } = toolContext;
+  if (rule === false || given?.confirmed === true) return undefined;
+  const hint = `Please approve or reject the call of ${toolName}.`;
+  // A rule that changed its mind since it asked does not overrule the person.
+  const isAsked = requests.some((request) => request.kind === 'confirmation' && request.hint === hint);
+  if (given && isAsked) return REJECTED;
+  if (typeof rule === 'function' && !(await rule(args, toolContext))) return undefined;
+  if (given) return REJECTED;
+  toolContext.requestConfirmation({ hint });
+  actions.skipSummarization = true;
+  return { error: 'This tool call requires confirmation, please approve or reject.' };
 }
+
+const REJECTED = { error: 'This tool call is rejected.' };
 
 const NOTE =
   'The result comes later. After one call, also when its answer is a pending status, do not call this tool again for the same thing.';

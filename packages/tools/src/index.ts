@@ -10,7 +10,7 @@ export type {
   ToolOptions,
   ConfirmationRule,
 } from './function-tool.ts';
-export { FunctionTool, isFunctionTool, isConfirmed, LongRunningFunctionTool } from './function-tool.ts';
+export { FunctionTool, isFunctionTool, LongRunningFunctionTool, refuseUnlessConfirmed } from './function-tool.ts';
 
 // Memory tools
 export { LOAD_MEMORY, LoadMemoryTool, PRELOAD_MEMORY, PreloadMemoryTool } from './memory/memory-tools.ts';

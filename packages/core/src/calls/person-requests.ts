@@ -41,23 +41,22 @@ export function personRequests(
 
 type Response = Readonly<Record<string, unknown>> | undefined;
 
-/** Returns the person's confirmation in the response to a request; undefined if they rejected it, or if the call requests something else. */
+/** Returns the person's answer to a request for a confirmation; undefined without one, and if the call requests something else. */
 export function confirmationOf({ name, args }: FunctionCall, response: Response): ToolConfirmation | undefined {
-  if (name !== REQUEST_CONFIRMATION || response?.['confirmed'] !== true) return undefined;
+  if (name !== REQUEST_CONFIRMATION || !response || response['expired'] === true) return undefined;
   const told = args?.['toolConfirmation'] as ToolConfirmation | undefined;
   const { payload } = response;
-  return { hint: told?.hint ?? '', confirmed: true, ...(payload === undefined ? {} : { payload }) };
+  const confirmed = response['confirmed'] === true;
+  return { hint: told?.hint ?? '', confirmed, ...(payload === undefined ? {} : { payload }) };
 }
 
 /**
- * The response of a tool that is not run because of the person's response to the request call: they refused, or responded too late.
- * Undefined when the tool is to be run, and while there is no response.
+ * The response of a tool that is not run because of the person's response to the request call: they gave no credential, or responded too late.
+ * Undefined when the tool is to be run, and while there is no response. A tool that was not confirmed is run, and decides what a no means.
  */
 export function refusalOf({ name }: FunctionCall, response: Response): { error: string } | undefined {
   if (!response) return undefined;
   if (response['expired'] === true) return { error: 'This tool call was not run: it was answered too late.' };
-  if (name === REQUEST_CONFIRMATION)
-    return response['confirmed'] === true ? undefined : { error: 'This tool call is rejected.' };
   if (name !== REQUEST_CREDENTIAL || response['provided'] === true) return undefined;
   return { error: 'This tool call was not run: no credential was given.' };
 }

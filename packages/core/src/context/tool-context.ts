@@ -56,8 +56,8 @@ export class ToolContext extends CallbackContext {
   /** The id of the function call. It distinguishes calls of one reply, and identifies the call when its result comes later. */
   readonly functionCallId: string;
   /**
-   * The answer of the person who was asked to confirm this call; undefined if nobody was asked. Rejected calls are not
-   * run.
+   * The answer of the person who was asked to confirm this call; undefined if nobody was asked. After a no, `confirmed` is false: a tool that
+   * asked itself is run again and decides what that means. With `requireConfirmation` a rejected call does not run.
    */
   readonly toolConfirmation: ToolConfirmation | undefined;
   /**
@@ -144,8 +144,8 @@ export class ToolContext extends CallbackContext {
 
   /**
    * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
-   * undefined tells the model that the call waits. The run pauses. After a confirmation the tool is run again from its
-   * beginning with `toolConfirmation` set; after a rejection it is not run.
+   * undefined tells the model that the call waits. The model then speaks, unless the tool sets `actions.skipSummarization`, and the run ends or
+   * pauses. After the person's answer, also after a no, the tool is run again from its beginning with `toolConfirmation` set.
    *
    * @throws InvalidEventError for a payload that is not JSON
    * @throws ConfigurationError outside a tool call
@@ -155,8 +155,9 @@ export class ToolContext extends CallbackContext {
    *   name: 'delete_all',
    *   description: 'Deletes all files.',
    *   execute: (_args, toolContext) => {
-   *     if (!toolContext.toolConfirmation) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
-   *     return { deleted: true };
+   *     const answer = toolContext.toolConfirmation;
+   *     if (!answer) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
+   *     return { deleted: answer.confirmed };
    *   },
    * });
    */
