@@ -147,7 +147,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.cancelRun`. */
   async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<void> {
     const { key, invocationId } = this.#runOf(request);
-    await this.server.runs.cancel(this.runner(key.appName), key, invocationId);
+    await this.server.runs.follower.cancel(this.runner(key.appName), key, invocationId);
   }
 
   #runOf({ appName, userId, sessionId, invocationId }: FollowRunRequest): { key: SessionKey; invocationId: string } {

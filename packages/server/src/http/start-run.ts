@@ -10,7 +10,7 @@ import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError } from '../errors.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
-import { within } from '../runs/run-hub.ts';
+import { within } from '../runs/within.ts';
 import { eventPosition, type RunLog } from '../runs/run-log.ts';
 import type { FrameEncoder } from '../runs/run-reader.ts';
 import type { FrontContext, ServerContext } from '../server-context.ts';
@@ -82,7 +82,7 @@ export async function startRun(
   const { failure } = log;
   if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return { log, known: undefined };
   // A run that its process left is resumed first if the client asks for that.
-  if (ifKnown === 'resume') await server.runs.takeUp(runner, log.key, failure.invocationId);
+  if (ifKnown === 'resume') await server.runs.unfinished.takeUp(runner, log.key, failure.invocationId);
   return { log, known: failure };
 }
 

@@ -15,7 +15,8 @@ export { createReporter, errorBody, errorResponse, socketCloseOf } from '../http
 export type { RequestGuardOptions } from '../http/request-guard.ts';
 export { guardOf, guardRequest } from '../http/request-guard.ts';
 export type { Route } from '../http/route.ts';
-export { GRACE_MS, within } from '../runs/run-hub.ts';
+export { GRACE_MS } from '../runs/run-hub.ts';
+export { within } from '../runs/within.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';
 export { serverRoutes } from '../routes/server-routes.ts';

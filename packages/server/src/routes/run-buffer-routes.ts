@@ -11,7 +11,7 @@ async function follow(call: ServerRequest): Promise<Response> {
   const { runs } = call.server;
   const key = call.sessionKey();
   if (acceptsJson(call.request)) {
-    const state = await runs.state(call.runner(), key, call.param('invocationId'));
+    const state = await runs.follower.state(call.runner(), key, call.param('invocationId'));
     return jsonResponse(state, {
       [INVOCATION_ID_HEADER]: state.invocationId,
       'cache-control': 'no-store',
@@ -33,7 +33,7 @@ async function cancel(call: ServerRequest): Promise<Response> {
   const { live, runs } = call.server;
   const key = call.sessionKey();
   const invocationId = call.param('invocationId');
-  if (!(await live?.cancel(key, invocationId))) await runs.cancel(call.runner(), key, invocationId);
+  if (!(await live?.cancel(key, invocationId))) await runs.follower.cancel(call.runner(), key, invocationId);
   return jsonResponse(null);
 }
 

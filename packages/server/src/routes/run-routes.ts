@@ -19,7 +19,7 @@ import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
 import { openRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
 import type { RunLog } from '../runs/run-log.ts';
-import { within } from '../runs/run-hub.ts';
+import { within } from '../runs/within.ts';
 import { NUMBERED_SSE_FRAMES, SSE_FRAMES, sseResponse } from '../runs/run-reader.ts';
 import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
@@ -120,7 +120,7 @@ async function begin(call: ServerRequest): Promise<Response> {
   const { log, known } = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE, waitMs);
   let state: RunState;
   if (known) {
-    state = await runs.state(call.runner(), key, known.invocationId);
+    state = await runs.follower.state(call.runner(), key, known.invocationId);
   } else {
     if (log.failure && !log.hasEvents) return failedResponse(call, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);

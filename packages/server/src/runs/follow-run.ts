@@ -9,9 +9,12 @@ import {
 import { readWithoutState } from '../http/session-response.ts';
 import { eventPosition, formatPosition, seqOf, RunLog, runName } from './run-log.ts';
 import type { HostedRunner, RunHub, RunHubOptions } from './run-hub.ts';
+import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { EarlierFrames, FrameEncoder, RunReaders } from './run-reader.ts';
+import type { Runner } from '@eventloom/runner';
 import type { RemoteRun, RunRelay } from './run-relay.ts';
+import { type RunState, readRunState } from './run-state.ts';
 import { readEnd, storedFrames } from './stored-frames.ts';
 
 /** A run that is followed, and the connection that reads it: none when there is nothing more to read. */
@@ -21,7 +24,8 @@ export interface FollowedRun {
 }
 
 /**
- * Follows runs for clients: from the log of a run in this process, from a copy of its log in another process, or from its session.
+ * Answers what clients ask of a run in whichever process: its events, its state, and its end. It is found in its log in this process, in a copy of
+ * its log in another process, or in its session.
  */
 export class RunFollower {
   readonly #hub: RunHub;
@@ -218,6 +222,70 @@ export class RunFollower {
       this.#options.report(failure);
     }
     if (!log.isEnded) log.end(error);
+  }
+
+  /**
+   * Says what became of a run of this session, of whichever process.
+   * @param id the run's invocation id, or a request id that it was begun with
+   * @throws RunNotFoundError @throws RunRelayError
+   */
+  async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
+    const log = this.#hub.inFlightRun(key, id);
+    if (log) return { invocationId: id, state: log.isStored || log.mayResume ? 'running' : 'queued' };
+    const stored = await sessionService.findRun({ ...key, id });
+    if (stored) return readRunState(sessionService, key, stored);
+    // Another process may be about to store the message.
+    const remote = await this.#relay?.find(key, id);
+    if (!remote || remote.end) throw runNotFound(key, id);
+    return { invocationId: id, state: 'queued' };
+  }
+
+  /**
+   * Ends a run of this session, of whichever process, and waits a short while for its end. One that has ended is left as it is, and one
+   * that a process left is closed.
+   * @throws RunNotFoundError @throws RunRelayError for a run of a process that cannot be asked
+   */
+  async cancel(
+    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
+    key: SessionKey,
+    invocationId: string,
+  ): Promise<void> {
+    const log = this.#hub.find(key, invocationId);
+    if (log && !log.isEnded) {
+      log.cancel();
+      await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
+      return;
+    }
+    const remote = await this.#relay?.find(key, invocationId);
+    if (this.#relay && remote && !remote.end) await this.#cancelElsewhere(this.#relay, remote, key, invocationId);
+    else if (remote?.end?.kind !== 'ended' && !log) await this.#cancelStored(runner, key, invocationId);
+  }
+
+  async #cancelStored(
+    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
+    key: SessionKey,
+    invocationId: string,
+  ): Promise<void> {
+    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
+    if (!stored) throw runNotFound(key, invocationId);
+    if (stored.invocationId !== invocationId) return this.cancel(runner, key, stored.invocationId);
+    if (!stored.open) return;
+    if (stored.open.heldUntilMs > this.#options.platform.now()) {
+      throw new RunRelayError(
+        `the run ${invocationId} is under way in a process that this one cannot ask to end it; try again`,
+      );
+    }
+    const { userId, sessionId } = key;
+    await runner.closeRun({ userId, sessionId, invocationId: stored.invocationId, reason: 'the run was cancelled' });
+  }
+
+  async #cancelElsewhere(relay: RunRelay, remote: RemoteRun, key: SessionKey, invocationId: string): Promise<void> {
+    await relay.cancel(key, invocationId);
+    const over = Promise.withResolvers<void>();
+    const mirror = { mirror: () => undefined, mirrorEnded: () => over.resolve() };
+    const leave = relay.follow(key, invocationId, remote.lastPosition, mirror);
+    await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
+    leave();
   }
 
   /** Ends the reading of runs of other processes. */

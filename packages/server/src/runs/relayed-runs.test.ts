@@ -71,7 +71,7 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   /** Reads the run of the other process from behind an event. */
   const follow = async (seq = 0) => (await hub.follower.follow(runner, KEY, ID, seq * 1e9)).body;
   const read = async (seq = 0) => (await follow(seq)) ?? expect.unreachable();
-  const cancel = () => hub.cancel(runner, KEY, ID);
+  const cancel = () => hub.follower.cancel(runner, KEY, ID);
   return { hub, relay, platform, play, follow, read, cancel, sessionService };
 }
 

@@ -11,16 +11,16 @@ import {
   UnfinishedRunError,
 } from '@eventloom/core';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
-import { RunGoesOnError, RunRelayError, ServerBusyError } from '../errors.ts';
+import { RunGoesOnError, ServerBusyError } from '../errors.ts';
 import type { RequestQuota } from '../http/user-quotas.ts';
 import { boundsOf, type ServerLimits } from '../server-limits.ts';
 import { type RecordedRun, RunLog, runName } from './run-log.ts';
 import { RunMemory } from './run-memory.ts';
-import { RunFollower, runNotFound } from './follow-run.ts';
+import { RunFollower } from './follow-run.ts';
 import { RunReaders } from './run-reader.ts';
-import type { RemoteRun, RunRelay, RunStop } from './run-relay.ts';
-import { type RunState, readRunState } from './run-state.ts';
+import type { RunRelay, RunStop } from './run-relay.ts';
 import { findMessage } from './stored-frames.ts';
+import { within } from './within.ts';
 import { type OnUnfinishedRuns, UnfinishedRuns } from './unfinished-runs.ts';
 
 /** The parts of a Runner that a hub needs. */
@@ -63,7 +63,7 @@ const MAX_FINISHED = 5;
 /** Milliseconds that an aborted run gets to clean up. */
 export const GRACE_MS = 1000;
 
-/** The runs that a process hosts: starts, finds, cancels and drains them. A run outlives its client. */
+/** The runs that a process hosts: starts, finds and drains them. A run outlives its client. */
 export class RunHub {
   readonly platform: Platform;
   readonly limits: ServerLimits;
@@ -71,7 +71,7 @@ export class RunHub {
   readonly unfinished: UnfinishedRuns;
   /** The connections that read runs. */
   readonly readers: RunReaders;
-  /** Finds runs for clients that follow them, in whichever process. */
+  /** Answers what clients ask of runs in whichever process. */
   readonly follower: RunFollower;
   /** The bounds of every run's config. */
   readonly #bounds: RunBounds | undefined;
@@ -277,78 +277,6 @@ export class RunHub {
     callOff();
   }
 
-  /** Resumes a run of this session that its process left, if it can be resumed. Settles when it has its session. */
-  async takeUp({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<void> {
-    const stored = await sessionService.findRun({ ...key, id });
-    if (!stored?.open || stored.open.heldUntilMs > this.platform.now()) return;
-    const { invocationId, open } = stored;
-    if (!this.inFlightRun(key, invocationId)) await this.unfinished.resume({ ...key, invocationId, ...open });
-  }
-
-  /**
-   * Says what became of a run of this session, of whichever process.
-   * @param id the run's invocation id, or a request id that it was begun with
-   * @throws RunNotFoundError @throws RunRelayError
-   */
-  async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
-    const log = this.inFlightRun(key, id);
-    if (log) return { invocationId: id, state: log.isStored || log.mayResume ? 'running' : 'queued' };
-    const stored = await sessionService.findRun({ ...key, id });
-    if (stored) return readRunState(sessionService, key, stored);
-    // Another process may be about to store the message.
-    const remote = await this.#relay?.find(key, id);
-    if (!remote || remote.end) throw runNotFound(key, id);
-    return { invocationId: id, state: 'queued' };
-  }
-
-  /**
-   * Ends a run of this session, of whichever process, and waits a short while for its end. One that has ended is left as it is, and one
-   * that a process left is closed.
-   * @throws RunNotFoundError @throws RunRelayError for a run of a process that cannot be asked
-   */
-  async cancel(
-    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
-    key: SessionKey,
-    invocationId: string,
-  ): Promise<void> {
-    const log = this.find(key, invocationId);
-    if (log && !log.isEnded) {
-      log.cancel();
-      await within(this.platform, log.ended, this.limits.answerAfterMs);
-      return;
-    }
-    const remote = await this.#relay?.find(key, invocationId);
-    if (this.#relay && remote && !remote.end) await this.#cancelElsewhere(this.#relay, remote, key, invocationId);
-    else if (remote?.end?.kind !== 'ended' && !log) await this.#cancelStored(runner, key, invocationId);
-  }
-
-  async #cancelStored(
-    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
-    key: SessionKey,
-    invocationId: string,
-  ): Promise<void> {
-    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
-    if (!stored) throw runNotFound(key, invocationId);
-    if (stored.invocationId !== invocationId) return this.cancel(runner, key, stored.invocationId);
-    if (!stored.open) return;
-    if (stored.open.heldUntilMs > this.platform.now()) {
-      throw new RunRelayError(
-        `the run ${invocationId} is under way in a process that this one cannot ask to end it; try again`,
-      );
-    }
-    const { userId, sessionId } = key;
-    await runner.closeRun({ userId, sessionId, invocationId: stored.invocationId, reason: 'the run was cancelled' });
-  }
-
-  async #cancelElsewhere(relay: RunRelay, remote: RemoteRun, key: SessionKey, invocationId: string): Promise<void> {
-    await relay.cancel(key, invocationId);
-    const over = Promise.withResolvers<void>();
-    const mirror = { mirror: () => undefined, mirrorEnded: () => over.resolve() };
-    const leave = relay.follow(key, invocationId, remote.lastPosition, mirror);
-    await within(this.platform, over.promise, this.limits.answerAfterMs);
-    leave();
-  }
-
   /** Cancels or forgets a run because another process asks for it. */
   #stop(invocationId: string, stop: RunStop): void {
     for (const log of [...this.#active.values(), ...this.#memory.finished]) {
@@ -401,21 +329,6 @@ export class RunHub {
     for (const callOff of callsOff) callOff();
     this.follower.stop();
     this.readers.stop();
-  }
-}
-
-/** Settles with the work, or when the time is over. Rejects as the work does. */
-export async function within(
-  timers: Pick<Platform, 'schedule'>,
-  work: Promise<unknown>,
-  timeoutMs: number,
-): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const callOff = timers.schedule(timeoutMs, late.resolve);
-  try {
-    await Promise.race([work, late.promise]);
-  } finally {
-    callOff();
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type OpenRun,
   type Platform,
   SessionBusyError,
+  type SessionKey,
   SessionNotFoundError,
   ShuttingDownError,
   StaleWriterError,
@@ -75,15 +76,17 @@ export class UnfinishedRuns {
   }
 
   /**
-   * Resumes a run that was left, because a client asks for that: also where unfinished runs are closed or left alone. Settles when the run has
-   * its session. A run that cannot be resumed is left as it is.
+   * Resumes a run that its process left, because a client asks for that: also where unfinished runs are closed or left alone. Settles when the
+   * run has its session. A run that cannot be resumed is left as it is.
+   * @param id the run's invocation id, or a request id that it was begun with
    */
-  async resume(run: OpenRun): Promise<void> {
-    const { runners, hub, limits } = this.#params;
-    const runner = runners.find(({ appName }) => appName === run.appName);
-    if (!runner || !run.resumable || run.attempts >= limits.maxRunAttempts) return;
-    void this.#resume(runner, run, 'queue');
-    await hub.inFlightRun(run, run.invocationId)?.whenStored();
+  async takeUp(runner: Runner, key: SessionKey, id: string): Promise<void> {
+    const { hub, limits, platform } = this.#params;
+    const { invocationId = '', open } = (await runner.sessionService.findRun({ ...key, id })) ?? {};
+    if (!open?.resumable || open.heldUntilMs > platform.now() || open.attempts >= limits.maxRunAttempts) return;
+    if (hub.inFlightRun(key, invocationId)) return;
+    void this.#resume(runner, { ...key, invocationId, ...open }, 'queue');
+    await hub.inFlightRun(key, invocationId)?.whenStored();
   }
 
   /** Resumes and closes nothing any more. Settles when what was begun is done. */

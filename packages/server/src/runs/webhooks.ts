@@ -14,7 +14,8 @@ import {
 import { type OptionNames, checkKnown } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
-import { type HostedRunner, type RunHub, within } from './run-hub.ts';
+import type { HostedRunner, RunHub } from './run-hub.ts';
+import { within } from './within.ts';
 import type { RunState } from './run-state.ts';
 
 /** Options of webhooks, which tell other servers of the ends of runs. */
@@ -33,7 +34,7 @@ const OPTIONS: OptionNames<WebhookOptions> = { secret: true, origins: true };
 /** Parameters of `Webhooks`. */
 export interface WebhooksParams {
   readonly runners: readonly HostedRunner[];
-  readonly hub: Pick<RunHub, 'state'>;
+  readonly hub: { readonly follower: Pick<RunHub['follower'], 'state'> };
   readonly limits: Pick<ServerLimits, 'unfinishedRunsEveryMs'>;
   readonly platform: Platform;
   /** Told of messages that could not be delivered, and of a storage that cannot be read, once until it can. */
@@ -206,7 +207,7 @@ export class Webhooks {
     const key = { appName, userId, sessionId };
     let state: RunState;
     try {
-      state = await hub.state(runner, key, invocationId);
+      state = await hub.follower.state(runner, key, invocationId);
     } catch (error) {
       if (!RunNotFoundError.isInstance(error) && !SessionNotFoundError.isInstance(error)) throw error;
       await service.changeRunWebhook(webhook, undefined);
