@@ -7,7 +7,8 @@ export class OfflineModel extends BaseLlm {
 
   /** @param replies the lines of each agent, by its name */
   constructor(replies: Readonly<Record<string, readonly ScriptedStep[]>>) {
-    super({ model: 'offline' });
+    // Tools of Google's service are refused for models that are not Gemini.
+    super({ model: 'gemini-offline' });
     this.#lines = new Map(Object.entries(replies).map(([name, lines]) => [name, new ScriptedModel(lines)]));
   }
 

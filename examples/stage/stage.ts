@@ -1,6 +1,7 @@
 import {
   type BaseSessionService,
   type Event,
+  InMemoryArtifactService,
   InMemoryMemoryService,
   InMemorySessionService,
   type ModelResolver,
@@ -28,18 +29,20 @@ export class Stage {
   readonly #print: NonNullable<StageOptions['print']>;
   readonly #events: Event[] = [];
 
-  constructor({ agent, resumable = false }: Story, { models, print, sessionService }: StageOptions) {
+  constructor({ agent, resumable = false, plugins }: Story, { models, print, sessionService }: StageOptions) {
+    this.#print = print ?? (() => undefined);
     this.#runner = new Runner({
       // A session of its own for each example: they are kept in one file.
       appName: agent.name,
       agent,
       models,
       sessionService: sessionService ?? new InMemorySessionService(),
+      artifactService: new InMemoryArtifactService(),
       memoryService: new InMemoryMemoryService(),
+      plugins: plugins?.(this.#print) ?? [],
       autoCreateSession: true,
       resumable,
     });
-    this.#print = print ?? (() => undefined);
   }
 
   /** The events of all runs so far, chunks included. */
@@ -53,12 +56,12 @@ export class Stage {
     await this.send({ text }, sessionId);
   }
 
-  /** Sends a part as it is: a text, or the answer to a question. */
-  async send(part: Part, sessionId = 'first'): Promise<void> {
+  /** Sends parts as they are: a text, the answer to a question, or a text with files. */
+  async send(part: Part | readonly Part[], sessionId = 'first'): Promise<void> {
     const run = this.#runner.runAsync({
       userId: 'you',
       sessionId,
-      newMessage: { role: 'user', parts: [part] },
+      newMessage: { role: 'user', parts: [part].flat() },
       runConfig: { streamingMode: StreamingMode.SSE },
     });
     for await (const event of run) {

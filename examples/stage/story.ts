@@ -1,4 +1,4 @@
-import type { BaseAgent } from 'eventloom';
+import type { BaseAgent, BasePlugin } from 'eventloom';
 import type { ScriptedStep } from '@eventloom/testing';
 import type { Stage } from './stage.ts';
 
@@ -11,6 +11,8 @@ export interface Story {
   readonly keepsSessions?: boolean;
   /** Runs can be resumed: a run that asks waits, and goes on with the answer. Default false. */
   readonly resumable?: boolean;
+  /** Makes the plugins of the runner. What they log is added to the transcript. Default: none. */
+  readonly plugins?: (log: (line: string) => void) => readonly BasePlugin[];
   /**
    * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
    * value. Default: none.

@@ -15,13 +15,14 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/llm-agent': ['.', './internal', './built-in'],
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
+  '@eventloom/plugins': ['.'],
   '@eventloom/runner': ['.'],
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
   '@eventloom/testing': ['.', './fake-gemini'],
   '@eventloom/adk': ['.'],
-  eventloom: ['.', './adk', './tools'],
+  eventloom: ['.', './adk', './plugins', './tools'],
 };
 
 /** Export keys that are not pinned, and pinned ones that are gone. */

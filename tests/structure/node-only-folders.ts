@@ -9,4 +9,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/quickjs/src/node',
   'packages/adk/src/node',
   'packages/tools/src/node',
+  'packages/plugins/src/node',
 ];

@@ -12,6 +12,15 @@ import { LiveRequestQueue } from '@eventloom/live';
 import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
 import { loadWebPage, VertexAiSearchTool } from '@eventloom/tools/built-in';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
+import {
+  ContextFilterPlugin,
+  DebugLoggingPlugin,
+  LoggingPlugin,
+  ReflectAndRetryModelPlugin,
+  ReflectAndRetryToolPlugin,
+  SaveFilesAsArtifactsPlugin,
+  ToolCallIntegrityPlugin,
+} from '@eventloom/plugins';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
 import { QuickJsThreadCodeExecutor } from '@eventloom/quickjs/node';
 import { createServer } from '@eventloom/server';
@@ -66,6 +75,7 @@ const CASES: Readonly<Record<string, Case>> = {
   BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
   BuiltInPlanner: ['thinking_config', 'thinkingConfig', (options) => new BuiltInPlanner(options)],
   channel: ['reducers', 'reducer', (options: object) => channel({}, options)],
+  ContextFilterPlugin: ['remove_amount', 'removeAmount', (options) => new ContextFilterPlugin(options)],
   createServer: ['runner', 'runners', (options) => createServer(options)],
   'createServer: limits': ['maxRun', 'maxRuns', (limits) => createServer({ runners: [], limits })],
   'createServer: webhooks': ['origin', 'origins', (webhooks) => createServer({ runners: [], webhooks })],
@@ -93,6 +103,7 @@ const CASES: Readonly<Record<string, Case>> = {
   LlmAgent: ['agents', 'subAgents', (options: object) => new LlmAgent({ ...named, ...options })],
   LlmEventSummarizer: ['template', 'promptTemplate', (options) => new LlmEventSummarizer(options)],
   LoadMemoryTool: ['limits', 'limit', (options) => new LoadMemoryTool(options)],
+  LoggingPlugin: ['logs', 'log', (options) => new LoggingPlugin(options)],
   loadWebPage: ['timeout', 'timeoutMs', (options) => loadWebPage('https://a.example/', options)],
   LongRunningFunctionTool: [
     'excute',
@@ -104,6 +115,19 @@ const CASES: Readonly<Record<string, Case>> = {
   ParallelAgent: ['maxConcurency', 'maxConcurrency', (options: object) => new ParallelAgent({ ...named, ...options })],
   PostgresRunRelay: ['pools', 'pool', (options) => new PostgresRunRelay(options)],
   PostgresSessionService: ['pools', 'pool', (options) => new PostgresSessionService(options)],
+  DebugLoggingPlugin: ['output_path', 'outputPath', (options) => new DebugLoggingPlugin(options)],
+  ReflectAndRetryModelPlugin: ['max_retries', 'maxRetries', (options) => new ReflectAndRetryModelPlugin(options)],
+  ReflectAndRetryToolPlugin: ['max_retries', 'maxRetries', (options) => new ReflectAndRetryToolPlugin(options)],
+  SaveFilesAsArtifactsPlugin: [
+    'attach_file_reference',
+    'attachFileReference',
+    (options) => new SaveFilesAsArtifactsPlugin(options),
+  ],
+  ToolCallIntegrityPlugin: [
+    'secret_key',
+    'secretKey',
+    (options: object) => new ToolCallIntegrityPlugin({ secretKey: 'x'.repeat(32), ...options }),
+  ],
   PreloadMemoryTool: ['maxCharacter', 'maxCharacters', (options) => new PreloadMemoryTool(options)],
   QuickJsCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsCodeExecutor(options)],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],

@@ -21,6 +21,8 @@ export const allowedEdges: AllowedEdges = {
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],
+  // The instruction of all agents is filled as that of one.
+  plugins: ['llm-agent'],
   // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
   runner: ['tools', 'llm-agent'],
   // `./server` plugs into a server, which knows live runs only as an option.

@@ -1,17 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FakeGeminiServer, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
-import { ScriptedModel } from '@eventloom/testing';
-import { type BaseLlm, type BaseTool, getFunctionResponses, InMemoryRunner, LlmAgent } from 'eventloom';
+import { type BaseLlm, InMemoryRunner, LlmAgent } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatModel } from './chat-model.ts';
-import { GOOGLE_SEARCH } from './google-search.ts';
-import { loadArtifact } from './load-artifacts.ts';
 
 const SESSION = { userId: 'ann', sessionId: 's' };
 
-function makeRunner(model: BaseLlm, tools: BaseTool[] = []) {
-  const agent = new LlmAgent({ name: 'helper', model, instruction: 'Be brief.', tools });
+function makeRunner(model: BaseLlm) {
+  const agent = new LlmAgent({ name: 'helper', model, instruction: 'Be brief.' });
   return new InMemoryRunner({ agent, autoCreateSession: true });
 }
 
@@ -50,32 +46,4 @@ test('a model of another service gets the conversation, and its reply is the ans
 test('an error of that service fails the run', async () => {
   const { model } = await startChatService(500, 'out of order');
   await expect(ask(makeRunner(model), 'Hi')).rejects.toThrow('out of order');
-});
-
-test('the request to Gemini has the search tool', async () => {
-  const server = await FakeGeminiServer.start([jsonReply(wireResponse('Found.'))]);
-  onTestFinished(() => server.close());
-  const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [GOOGLE_SEARCH] });
-  const runner = new InMemoryRunner({
-    agent,
-    gemini: { apiKey: 'test', baseUrl: server.url },
-    autoCreateSession: true,
-  });
-  await ask(runner, 'Search.');
-  expect(server.requests[0]?.body.tools).toEqual([{ googleSearch: {} }]);
-});
-
-test('a model reads the files of its session', async () => {
-  const calls = [
-    { name: 'load_artifact', args: {} },
-    { name: 'load_artifact', args: { name: 'a.txt' } },
-  ];
-  const runner = makeRunner(new ScriptedModel([{ calls }, 'Read.']), [loadArtifact]);
-  const artifact = { text: 'What is in it.' };
-  await runner.artifactService?.saveArtifact({ appName: runner.appName, ...SESSION, filename: 'a.txt', artifact });
-  const events = await ask(runner, 'Read.');
-  expect(events.flatMap(getFunctionResponses).map(({ response }) => response)).toEqual([
-    { files: ['a.txt'] },
-    { text: 'What is in it.' },
-  ]);
 });

@@ -191,6 +191,7 @@ export {
 export { createSession, mergeStates, trimTempDeltaState, trimTempState } from './sessions.ts';
 
 // Plugins
+export { GlobalInstructionPlugin, LoggingPlugin } from '@eventloom/plugins';
 export { BasePlugin, PluginManager } from '@eventloom/core';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
 export {
@@ -294,7 +295,6 @@ export {
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
-  GlobalInstructionPlugin,
   Graph,
   INTERACTIONS_REQUEST_PROCESSOR,
   IntentMismatchError,
@@ -306,7 +306,6 @@ export {
   LoadSkillResourceTool,
   LoadSkillTool,
   LocalEnvironment,
-  LoggingPlugin,
   MCPSessionManager,
   MCPTool,
   MCPToolset,

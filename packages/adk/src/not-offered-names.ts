@@ -110,15 +110,6 @@ export const isCompactedEvent = /* @__PURE__ */ notOffered('isCompactedEvent', '
 /** Not offered: read event.actions.compaction. */
 export const isScratchpadEvent = /* @__PURE__ */ notOffered('isScratchpadEvent', 'read event.actions.compaction');
 
-// Built-in tools and plugins
-/** Not offered: write globalInstruction in the options of the root agent. */
-export const GlobalInstructionPlugin = /* @__PURE__ */ notOffered(
-  'GlobalInstructionPlugin',
-  'write globalInstruction in the options of the root agent',
-);
-/** Not offered: write a BasePlugin that logs what you need. */
-export const LoggingPlugin = /* @__PURE__ */ notOffered('LoggingPlugin', 'write a BasePlugin that logs what you need');
-
 // Tasks
 /** Not offered: write outputSchema in the options of the agent. */
 export const FINISH_TASK_SUCCESS_RESULT = /* @__PURE__ */ notOffered(

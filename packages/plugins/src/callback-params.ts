@@ -1,0 +1,18 @@
+import type { BaseTool, CallbackContext, InvocationContext, ToolContext } from '@eventloom/core';
+
+/** Parameters of all callbacks of a run. */
+export interface OfRun {
+  readonly invocationContext: InvocationContext;
+}
+
+/** Parameters of all callbacks of an agent and its model. */
+export interface OfAgent {
+  readonly callbackContext: CallbackContext;
+}
+
+/** Parameters of all callbacks of a tool call. */
+export interface OfToolCall {
+  readonly tool: BaseTool;
+  readonly toolArgs: Record<string, unknown>;
+  readonly toolContext: ToolContext;
+}

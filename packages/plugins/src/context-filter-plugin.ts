@@ -1,0 +1,95 @@
+import { BasePlugin, ConfigurationError, type Content, type LlmRequest, type MaybePromise } from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+
+/** Options of `ContextFilterPlugin`. */
+export interface ContextFilterPluginOptions {
+  /**
+   * Number of the newest invocations that the model sees. An invocation begins with a message of the user and has all replies and tool
+   * calls up to the next one. Default: all.
+   */
+  readonly numInvocationsToKeep?: number | undefined;
+  /** Returns the contents to send, after older invocations were left out. Default: they are sent as they are. */
+  readonly customFilter?: ((contents: Content[]) => MaybePromise<Content[]>) | undefined;
+  /**
+   * Number of invocations above `numInvocationsToKeep` at which older ones are left out. A larger number keeps the beginning of
+   * requests the same for longer, which model services cache. Default 1.
+   */
+  readonly removeAmount?: number | undefined;
+  /** Default `context_filter_plugin`. */
+  readonly name?: string | undefined;
+}
+
+const OPTIONS: OptionNames<ContextFilterPluginOptions> = {
+  numInvocationsToKeep: true,
+  customFilter: true,
+  removeAmount: true,
+  name: true,
+};
+
+/**
+ * Leaves parts of the conversation out of model requests. The session keeps all events.
+ *
+ * A function response is never sent without its call. An error of `customFilter` fails the run, because a filter may be there to keep
+ * something from the model.
+ *
+ * @example
+ * const plugins = [new ContextFilterPlugin({ numInvocationsToKeep: 5 })];
+ */
+export class ContextFilterPlugin extends BasePlugin {
+  readonly #keep: number | undefined;
+  readonly #removeAmount: number;
+  readonly #filter: ContextFilterPluginOptions['customFilter'];
+
+  /** @throws ConfigurationError for a number that is no positive integer, a filter that is no function and an unknown option */
+  constructor(options: ContextFilterPluginOptions = {}) {
+    checkKnown('ContextFilterPlugin', OPTIONS, options);
+    const { numInvocationsToKeep, removeAmount = 1, customFilter, name = 'context_filter_plugin' } = options;
+    super(name);
+    for (const [option, value] of Object.entries({ numInvocationsToKeep, removeAmount }))
+      if (value !== undefined && (!Number.isInteger(value) || value < 1))
+        throw new ConfigurationError(`ContextFilterPlugin: ${option} must be a positive integer, is ${String(value)}`);
+    if (customFilter !== undefined && typeof customFilter !== 'function')
+      throw new ConfigurationError('ContextFilterPlugin: customFilter must be a function from contents to contents');
+    this.#keep = numInvocationsToKeep;
+    this.#removeAmount = removeAmount;
+    this.#filter = customFilter;
+  }
+
+  override async beforeModelCallback({ llmRequest }: { llmRequest: LlmRequest }): Promise<undefined> {
+    const { contents } = llmRequest;
+    const kept = this.#keep === undefined ? contents : newest(contents, this.#keep, this.#removeAmount);
+    llmRequest.contents = this.#filter ? await this.#filter(kept) : kept;
+  }
+}
+
+function newest(contents: Content[], keep: number, removeAmount: number): Content[] {
+  const starts = contents.flatMap((content, index) => (startsInvocation(contents, index) ? [index] : []));
+  const excess = starts.length - keep;
+  if (excess < removeAmount) return contents;
+  // Whole steps of `removeAmount` are left out, so that the beginning stays the same between them.
+  const start = starts[excess - (excess % removeAmount)] ?? 0;
+  return contents.slice(withCalls(contents, start));
+}
+
+/** True for the first of the user's messages that stand together. Responses of functions are no messages of the user. */
+function startsInvocation(contents: readonly Content[], index: number): boolean {
+  return isMessage(contents[index]) && !isMessage(contents[index - 1]);
+}
+
+function isMessage(content: Content | undefined): boolean {
+  return content?.role === 'user' && content.parts?.some((part) => part.functionResponse) !== true;
+}
+
+/** Returns the place from which on every function response comes after its call: `start`, or an earlier one. */
+function withCalls(contents: readonly Content[], start: number): number {
+  /** Responses whose calls were not seen yet, counted by the ids of the calls. */
+  const open = new Set<string>();
+  for (let index = contents.length - 1; index >= 0; index--) {
+    for (const { functionCall, functionResponse } of contents[index]?.parts?.toReversed() ?? []) {
+      if (functionResponse) open.add(functionResponse.id ?? functionResponse.name ?? '');
+      if (functionCall) open.delete(functionCall.id ?? functionCall.name ?? '');
+    }
+    if (index <= start && open.size === 0) return index;
+  }
+  return 0;
+}

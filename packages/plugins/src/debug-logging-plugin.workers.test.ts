@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { appendToFile } from '#append-file';
+
+test('a Worker has no files, and is told what to write', async () => {
+  await expect(appendToFile('adk_debug.yaml', '')).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message:
+      'DebugLoggingPlugin: cannot write adk_debug.yaml, because this runtime has no files; write new DebugLoggingPlugin({ write: (document) => … })',
+  });
+});

@@ -1,0 +1,55 @@
+import { ConfigurationError, type Invocation } from '@eventloom/core';
+
+/** The `response_type` of responses that tell a model how to repair a failure. */
+export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
+
+/** The time over which failures are counted: one run, or as long as the plugin exists. */
+export const TrackingScope = { INVOCATION: 'invocation', GLOBAL: 'global' } as const;
+/** The time over which failures are counted. */
+export type TrackingScope = (typeof TrackingScope)[keyof typeof TrackingScope];
+
+/** Options of the plugins that have a model repair its failures. */
+export interface RetryLimits {
+  /** Maximum number of failures in a row for which the model is told to try again; 0 for none. Default 3. */
+  readonly maxRetries?: number | undefined;
+  /** True fails the run at the next failure; false tells the model to give up. Default true. */
+  readonly throwExceptionIfRetryExceeded?: boolean | undefined;
+  /** The time over which failures are counted. Default: `TrackingScope.INVOCATION`, one run. */
+  readonly trackingScope?: TrackingScope | undefined;
+}
+
+/** Checks the limits. @throws ConfigurationError */
+export function checkLimits(owner: string, { maxRetries = 3, trackingScope }: RetryLimits): number {
+  if (!Number.isInteger(maxRetries) || maxRetries < 0)
+    throw new ConfigurationError(`${owner}: maxRetries must be 0 or a positive integer, is ${String(maxRetries)}`);
+  const scopes = Object.values(TrackingScope);
+  if (trackingScope !== undefined && !scopes.includes(trackingScope))
+    throw new ConfigurationError(
+      `${owner}: trackingScope must be ${scopes.join(' or ')}, is ${JSON.stringify(trackingScope)}; write trackingScope: TrackingScope.GLOBAL`,
+    );
+  return maxRetries;
+}
+
+/** Counts failures in a row, by name. The counts of a run are forgotten with it. */
+export class FailureCounter {
+  readonly #ofRuns = new WeakMap<Invocation, Map<string, number>>();
+  readonly #all: Map<string, number> | undefined;
+
+  constructor(scope: TrackingScope = TrackingScope.INVOCATION) {
+    this.#all = scope === TrackingScope.GLOBAL ? new Map() : undefined;
+  }
+
+  /** Counts a failure and returns the number of failures in a row. */
+  add(invocation: Invocation, name: string): number {
+    let counts = this.#all ?? this.#ofRuns.get(invocation);
+    if (!counts) this.#ofRuns.set(invocation, (counts = new Map()));
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count;
+  }
+
+  /** Forgets the failures after a success. */
+  reset(invocation: Invocation, name: string): void {
+    (this.#all ?? this.#ofRuns.get(invocation))?.delete(name);
+  }
+}

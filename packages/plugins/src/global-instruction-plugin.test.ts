@@ -1,0 +1,51 @@
+import { ConfigurationError, createLlmRequest, CallbackContext } from '@eventloom/core';
+import { testContext } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { play } from './fixtures/play.ts';
+import { GlobalInstructionPlugin } from './global-instruction-plugin.ts';
+
+test.each([
+  ['a text with a placeholder', 'Answer in {language}.'],
+  [
+    'a function',
+    async ({ state }: { state: { get(key: string): unknown } }) => `Answer in ${String(state.get('language'))}.`,
+  ],
+] as const)('%s stands in front of the instruction of the agent', async (_, instruction) => {
+  const { run, model } = await play({
+    plugins: [new GlobalInstructionPlugin(instruction)],
+    model: ['Salut.'],
+    agent: { instruction: 'Be brief.' },
+    state: { language: 'French' },
+  });
+  await run();
+  expect(model.requests[0]?.request.config.systemInstruction).toMatch(/^Answer in French\.\n\nBe brief\./);
+});
+
+test.each([
+  [undefined, 'Global.'],
+  [
+    ['a', 'b'],
+    ['Global.', 'a', 'b'],
+  ],
+  [{ parts: [{ text: 'a' }] }, ['Global.', { parts: [{ text: 'a' }] }]],
+])('a system instruction %j is kept', async (own, expected) => {
+  const llmRequest = createLlmRequest();
+  llmRequest.config.systemInstruction = own;
+  const callbackContext = new CallbackContext({ invocationContext: testContext() });
+  await new GlobalInstructionPlugin('Global.').beforeModelCallback({ callbackContext, llmRequest });
+  expect(llmRequest.config.systemInstruction).toEqual(expected);
+});
+
+test('no instruction changes nothing', async () => {
+  const { run, model } = await play({ plugins: [new GlobalInstructionPlugin()], model: ['Hi.'] });
+  await run();
+  expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');
+});
+
+test('something that is no text and no function is refused', () => {
+  const make = () => new GlobalInstructionPlugin(5 as never);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow(
+    "must be a string or a function of the context, is the number 5; write new GlobalInstructionPlugin('Be brief.')",
+  );
+});

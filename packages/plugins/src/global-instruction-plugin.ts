@@ -1,0 +1,49 @@
+import {
+  BasePlugin,
+  type CallbackContext,
+  ConfigurationError,
+  type LlmRequest,
+  ReadonlyContext,
+} from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
+import { injectSessionState, type InstructionProvider } from '@eventloom/llm-agent';
+
+/**
+ * Puts an instruction in front of the instruction of every agent of a runner. A text may have placeholders, as the instruction of an
+ * agent: `{user:name}`. A function returns the text, and is called for each request.
+ *
+ * @example
+ * const plugins = [new GlobalInstructionPlugin('Answer in {user:language?}.')];
+ */
+export class GlobalInstructionPlugin extends BasePlugin {
+  readonly #instruction: string | InstructionProvider;
+
+  /** @param name default `global_instruction` @throws ConfigurationError for something that is no text and no function */
+  constructor(globalInstruction: string | InstructionProvider = '', name = 'global_instruction') {
+    super(name);
+    if (typeof globalInstruction !== 'string' && typeof globalInstruction !== 'function')
+      throw new ConfigurationError(
+        `GlobalInstructionPlugin: the instruction must be a string or a function of the context, is ${describeKind(globalInstruction)}; write new GlobalInstructionPlugin('Be brief.')`,
+      );
+    this.#instruction = globalInstruction;
+  }
+
+  override async beforeModelCallback({
+    callbackContext,
+    llmRequest,
+  }: {
+    callbackContext: CallbackContext;
+    llmRequest: LlmRequest;
+  }): Promise<undefined> {
+    const context = new ReadonlyContext(callbackContext.invocationContext);
+    const instruction =
+      typeof this.#instruction === 'string'
+        ? await injectSessionState(this.#instruction, context)
+        : await this.#instruction(context);
+    if (instruction === '') return;
+    const { systemInstruction: own } = llmRequest.config;
+    if (own === undefined || own === '') llmRequest.config.systemInstruction = instruction;
+    else if (typeof own === 'string') llmRequest.config.systemInstruction = `${instruction}\n\n${own}`;
+    else llmRequest.config.systemInstruction = [instruction, ...(Array.isArray(own) ? (own as unknown[]) : [own])];
+  }
+}

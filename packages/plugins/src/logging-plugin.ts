@@ -1,0 +1,163 @@
+import {
+  BasePlugin,
+  type BaseTool,
+  ConfigurationError,
+  type Content,
+  type Event,
+  getFunctionCalls,
+  getFunctionResponses,
+  isFinalResponse,
+  type LlmRequest,
+  type LlmResponse,
+  type ToolContext,
+} from '@eventloom/core';
+import { checkKnown, describeKind, type OptionNames } from '@eventloom/core/internal';
+import type { OfAgent, OfRun, OfToolCall } from './callback-params.ts';
+import { describeContent, describeValue, shorten } from './describe.ts';
+
+/** Options of `LoggingPlugin`. */
+export interface LoggingPluginOptions {
+  /** Default `logging_plugin`. */
+  readonly name?: string | undefined;
+  /** Takes the log, a line at a time. Default: `console.log`. */
+  readonly log?: ((line: string) => void) | undefined;
+}
+
+const OPTIONS: OptionNames<LoggingPluginOptions> = { name: true, log: true };
+
+/**
+ * Logs what happens in every run, for reading in a terminal: messages, agents, model requests and responses, tool calls, events and
+ * errors. Long texts are cut off. It logs what users and models say, so it is for development.
+ *
+ * @example
+ * const runner = new InMemoryRunner({ agent, plugins: [new LoggingPlugin()] });
+ */
+export class LoggingPlugin extends BasePlugin {
+  readonly #log: (line: string) => void;
+
+  /** @param options options, or the name of the plugin @throws ConfigurationError for an unknown option */
+  constructor(options: string | LoggingPluginOptions = {}) {
+    const named = typeof options === 'string' ? { name: options } : options;
+    checkKnown('LoggingPlugin', OPTIONS, named);
+    const { name = 'logging_plugin', log = (line) => console.log(line) } = named;
+    super(name);
+    if (typeof log !== 'function')
+      throw new ConfigurationError(`LoggingPlugin: log must be a function of a line, is ${describeKind(log)}`);
+    this.#log = log;
+  }
+
+  override onUserMessageCallback({ invocationContext, userMessage }: OfRun & { userMessage: Content }): undefined {
+    const { invocationId, session, userId, appName, agent, branch } = invocationContext;
+    this.#write('USER MESSAGE RECEIVED', {
+      'Invocation ID': invocationId,
+      'Session ID': session.id,
+      'User ID': userId,
+      'App Name': appName,
+      'Root Agent': agent.name,
+      'User Content': describeContent(userMessage),
+      Branch: branch,
+    });
+  }
+
+  override beforeRunCallback({ invocationContext: { invocationId, agent } }: OfRun): undefined {
+    this.#write('INVOCATION STARTING', { 'Invocation ID': invocationId, 'Starting Agent': agent.name });
+  }
+
+  override onEventCallback({ event }: { event: Event }): undefined {
+    // Chunks come by the hundred, and the whole event has their text.
+    if (event.partial === true) return;
+    this.#write('EVENT YIELDED', {
+      'Event ID': event.id,
+      Author: event.author,
+      Content: describeContent(event.content),
+      'Final Response': isFinalResponse(event),
+      'Function Calls': list(getFunctionCalls(event)),
+      'Function Responses': list(getFunctionResponses(event)),
+      'Long Running Tools': event.longRunningToolIds?.join(', '),
+      Error: event.errorCode && `${event.errorCode}: ${event.errorMessage}`,
+    });
+  }
+
+  override afterRunCallback({ invocationContext: { invocationId, agent } }: OfRun): undefined {
+    this.#write('INVOCATION COMPLETED', { 'Invocation ID': invocationId, 'Final Agent': agent.name });
+  }
+
+  override onRunErrorCallback({ invocationContext: { invocationId }, error }: OfRun & { error: Error }): undefined {
+    this.#write('INVOCATION FAILED', { 'Invocation ID': invocationId, Error: String(error) });
+  }
+
+  override beforeAgentCallback({ callbackContext }: OfAgent): undefined {
+    const { agentName, invocationId, invocationContext } = callbackContext;
+    this.#write('AGENT STARTING', {
+      'Agent Name': agentName,
+      'Invocation ID': invocationId,
+      Branch: invocationContext.branch,
+    });
+  }
+
+  override afterAgentCallback({ callbackContext: { agentName, invocationId } }: OfAgent): undefined {
+    this.#write('AGENT COMPLETED', { 'Agent Name': agentName, 'Invocation ID': invocationId });
+  }
+
+  override onAgentErrorCallback({ callbackContext: { agentName }, error }: OfAgent & { error: unknown }): undefined {
+    this.#write('AGENT ERROR', { 'Agent Name': agentName, Error: String(error) });
+  }
+
+  override beforeModelCallback({ callbackContext, llmRequest }: OfAgent & { llmRequest: LlmRequest }): undefined {
+    const { systemInstruction } = llmRequest.config;
+    this.#write('LLM REQUEST', {
+      Model: llmRequest.model ?? 'default',
+      Agent: callbackContext.agentName,
+      'System Instruction': systemInstruction
+        ? `'${shorten(typeof systemInstruction === 'string' ? systemInstruction : describeValue(systemInstruction), 200)}'`
+        : undefined,
+      'Available Tools': Object.keys(llmRequest.toolsDict).join(', '),
+    });
+  }
+
+  override afterModelCallback({ callbackContext, llmResponse }: OfAgent & { llmResponse: LlmResponse }): undefined {
+    const { partial, errorCode, errorMessage, content, turnComplete, usageMetadata } = llmResponse;
+    if (partial === true) return;
+    this.#write('LLM RESPONSE', {
+      Agent: callbackContext.agentName,
+      Error: errorCode && `${errorCode}: ${errorMessage}`,
+      Content: errorCode ? undefined : describeContent(content),
+      'Turn Complete': turnComplete,
+      'Token Usage':
+        usageMetadata &&
+        `Input: ${usageMetadata.promptTokenCount ?? 'unknown'}, Output: ${usageMetadata.candidatesTokenCount ?? 'unknown'}`,
+    });
+  }
+
+  override onModelErrorCallback({ callbackContext, error }: OfAgent & { error: Error }): undefined {
+    this.#write('LLM ERROR', { Agent: callbackContext.agentName, Error: String(error) });
+  }
+
+  override beforeToolCallback({ tool, toolArgs, toolContext }: OfToolCall): undefined {
+    this.#write('TOOL STARTING', { ...toolLines(tool, toolContext), Arguments: describeValue(toolArgs) });
+  }
+
+  override afterToolCallback({ tool, toolContext, result }: OfToolCall & { result: unknown }): undefined {
+    this.#write('TOOL COMPLETED', { ...toolLines(tool, toolContext), Result: describeValue(result) });
+  }
+
+  override onToolErrorCallback({ tool, toolArgs, toolContext, error }: OfToolCall & { error: Error }): undefined {
+    const lines = { ...toolLines(tool, toolContext), Arguments: describeValue(toolArgs), Error: String(error) };
+    this.#write('TOOL ERROR', lines);
+  }
+
+  /** Logs a heading, and a line for each value that there is. */
+  #write(heading: string, values: Readonly<Record<string, string | boolean | undefined>>): void {
+    this.#log(`[${this.name}] ${heading}`);
+    for (const [name, value] of Object.entries(values))
+      if (value !== undefined && value !== '') this.#log(`[${this.name}]    ${name}: ${value}`);
+  }
+}
+
+function toolLines({ name }: BaseTool, { agentName, functionCallId }: ToolContext): Record<string, string> {
+  return { 'Tool Name': name, Agent: agentName, 'Function Call ID': functionCallId };
+}
+
+function list(named: readonly { readonly name?: string }[]): string {
+  return named.map(({ name }) => name).join(', ');
+}

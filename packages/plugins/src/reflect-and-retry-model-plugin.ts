@@ -1,0 +1,131 @@
+import {
+  BasePlugin,
+  BaseTool,
+  type CallbackContext,
+  encodeBase64,
+  type LlmRequest,
+  type LlmResponse,
+  ModelError,
+  type RunAsyncToolRequest,
+} from '@eventloom/core';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkLimits, FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits } from './failure-counter.ts';
+
+/** Options of `ReflectAndRetryModelPlugin`. */
+export interface ReflectAndRetryModelPluginOptions extends RetryLimits {
+  /** Default `reflect_retry_model_plugin`. */
+  readonly name?: string | undefined;
+  /** Finish reasons and error codes of replies that the model repeats. Default: `['MALFORMED_FUNCTION_CALL']`. */
+  readonly onModelErrors?: readonly string[] | undefined;
+}
+
+const OPTIONS: OptionNames<ReflectAndRetryModelPluginOptions> = {
+  name: true,
+  maxRetries: true,
+  throwExceptionIfRetryExceeded: true,
+  trackingScope: true,
+  onModelErrors: true,
+};
+
+const TOOL = 'adk_handle_model_error';
+/** The signature of a call that no model made, which Gemini 3 accepts in place of its own. */
+const NO_SIGNATURE: string = encodeBase64(new TextEncoder().encode('skip_thought_signature_validator'));
+
+/** Answers the call that stands for a failed reply. It is not declared to models. */
+class HandleModelErrorTool extends BaseTool {
+  readonly #maxRetries: number;
+
+  constructor(maxRetries: number) {
+    super({ name: TOOL, description: 'Tells the model to repeat a failed reply.', idempotent: true });
+    this.#maxRetries = maxRetries;
+  }
+
+  override runAsync({ args }: RunAsyncToolRequest): unknown {
+    const { retry_count: count, error_type: type, error_details: details } = args;
+    const reason = typeof details === 'string' && details !== '' ? `: ${details}` : '';
+    return {
+      reflection_guidance: `Your last reply could not be used: ${String(type)}${reason}. This is retry attempt ${String(count)} of ${this.#maxRetries}. Find the reason, do not repeat the same reply, and answer again.`,
+    };
+  }
+}
+
+/**
+ * Has the model repeat a reply that failed, such as one with a malformed function call, a limited number of times in a row. In the
+ * history the failed reply is a call of `adk_handle_model_error`, whose response tells the model what was wrong.
+ *
+ * Errors that a model call throws are not repeated: see the options of the model.
+ */
+export class ReflectAndRetryModelPlugin extends BasePlugin {
+  readonly maxRetries: number;
+  readonly throwExceptionIfRetryExceeded: boolean;
+  readonly onModelErrors: readonly string[];
+  readonly #failures: FailureCounter;
+  readonly #tool: HandleModelErrorTool;
+
+  /** @throws ConfigurationError for a number that is negative or no integer, an unknown scope and an unknown option */
+  constructor(options: ReflectAndRetryModelPluginOptions = {}) {
+    checkKnown('ReflectAndRetryModelPlugin', OPTIONS, options);
+    super(options.name ?? 'reflect_retry_model_plugin');
+    this.maxRetries = checkLimits('ReflectAndRetryModelPlugin', options);
+    this.throwExceptionIfRetryExceeded = options.throwExceptionIfRetryExceeded ?? true;
+    this.onModelErrors = options.onModelErrors ?? ['MALFORMED_FUNCTION_CALL'];
+    this.#failures = new FailureCounter(options.trackingScope);
+    this.#tool = new HandleModelErrorTool(this.maxRetries);
+  }
+
+  override beforeModelCallback({ llmRequest }: { llmRequest: LlmRequest }): undefined {
+    llmRequest.toolsDict = { ...llmRequest.toolsDict, [TOOL]: this.#tool };
+  }
+
+  override afterModelCallback({
+    callbackContext,
+    llmResponse,
+  }: {
+    callbackContext: CallbackContext;
+    llmResponse: LlmResponse;
+  }): LlmResponse | undefined {
+    if (llmResponse.partial === true) return undefined;
+    const { invocation, agent } = callbackContext.invocationContext;
+    const failure = this.#failureOf(llmResponse);
+    if (!failure) {
+      this.#failures.reset(invocation, agent.name);
+      return undefined;
+    }
+    const count = this.#failures.add(invocation, agent.name);
+    if (count > this.maxRetries) {
+      if (!this.throwExceptionIfRetryExceeded) return undefined;
+      throw new ModelError(
+        `the model's replies failed ${count} times in a row: ${failure.type}${failure.details && `: ${failure.details}`}`,
+        {
+          errorCode: failure.type,
+        },
+      );
+    }
+    const args = {
+      response_type: REFLECT_AND_RETRY_RESPONSE_TYPE,
+      error_type: failure.type,
+      error_details: failure.details,
+      finish_reason: llmResponse.finishReason,
+      retry_count: count,
+    };
+    const { usageMetadata, modelVersion } = llmResponse;
+    return {
+      ...(usageMetadata && { usageMetadata }),
+      ...(modelVersion !== undefined && { modelVersion }),
+      content: { role: 'model', parts: [{ functionCall: { name: TOOL, args }, thoughtSignature: NO_SIGNATURE }] },
+    };
+  }
+
+  /** Returns the failure of a reply: its code, or a call of the reserved function; undefined for a success. */
+  #failureOf({ errorCode, finishReason, errorMessage, content }: LlmResponse): Failure | undefined {
+    if (content?.parts?.some(({ functionCall }) => functionCall?.name === TOOL))
+      return { type: 'RESERVED_TOOL_CALL', details: `${TOOL} must not be called` };
+    const type = [errorCode, finishReason].find((code) => code !== undefined && this.onModelErrors.includes(code));
+    return type === undefined ? undefined : { type, details: errorMessage ?? '' };
+  }
+}
+
+interface Failure {
+  readonly type: string;
+  readonly details: string;
+}
