@@ -23,9 +23,9 @@ export interface TurnCounts {
 /** The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {
-    bytes: 31_000,
+    bytes: 28_000,
     keptBytes: 1500,
-    promises: 40,
+    promises: 34,
     freezes: 10,
     clockReads: 8,
     storeCalls: 5,
@@ -33,9 +33,9 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   tenCalls: {
-    bytes: 208_000,
+    bytes: 178_000,
     keptBytes: 3000,
-    promises: 320,
+    promises: 314,
     freezes: 150,
     clockReads: 68,
     storeCalls: 45,
@@ -43,9 +43,9 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     transactions: 0,
   },
   parallelCalls: {
-    bytes: 79_000,
+    bytes: 71_000,
     keptBytes: 2000,
-    promises: 68,
+    promises: 62,
     freezes: 66,
     clockReads: 14,
     storeCalls: 23,
@@ -55,9 +55,9 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   // Begin: read the session with what is recorded of the run, hold it, read its state, insert the message. Then an insert of the answer.
   // End: remove the hold, record the run.
   sqlite: {
-    bytes: 31_000,
+    bytes: 28_000,
     keptBytes: 2000,
-    promises: 36,
+    promises: 30,
     freezes: 10,
     clockReads: 7,
     storeCalls: 3,

@@ -119,11 +119,11 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 }
 
 /** Returns true if the agent must finish an interrupted step, or calls that a person answered, before its model is called. */
-function hasStepToResume({ resumedFrom, invocation, session }: InvocationContext): boolean {
+function hasStepToResume({ resumedFrom, invocation }: InvocationContext): boolean {
   if (resumedFrom) return true;
   // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
   if (invocation.resumedFrom) return false;
-  const { events } = session;
+  const { events } = invocation.session;
   let at = events.length - 1;
   while (at >= 0 && events[at]?.author !== 'user') at--;
   for (const part of events[at]?.content?.parts ?? []) if (part.functionResponse) return true;

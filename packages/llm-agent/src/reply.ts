@@ -190,17 +190,15 @@ export class ModelCall {
     const { content } = response;
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       isCutShort(response) ? cutShort(response) : response,
+      actions,
     );
-    event.actions = actions;
     if (event.partial !== undefined) delete event.partial;
     this.calls = callsToRun(content?.parts);
     if (content?.parts && this.calls.length > 0) {
       if (this.calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
-      event.content = {
-        ...content,
-        role: content.role ?? 'model',
-        parts: this.#withCallIds(content.parts, this.calls, 0),
-      };
+      const named = this.#withCallIds(content.parts, this.calls, 0);
+      if (named !== content.parts || content.role === undefined)
+        event.content = { ...content, role: content.role ?? 'model', parts: named };
       let longRunning: string[] | undefined;
       for (const { id = '', name = '' } of this.calls)
         if (getOwn(this.request.toolsDict, name)?.isLongRunning) (longRunning ??= []).push(id);
@@ -224,29 +222,30 @@ export class ModelCall {
    * @param calls the calls to run among the parts; named calls take their place
    * @param first the number of calls of the reply before these parts
    */
-  #withCallIds(parts: readonly Part[], calls: FunctionCall[], first: number): Part[] {
-    const named: Part[] = [];
+  #withCallIds(parts: Part[], calls: FunctionCall[], first: number): Part[] {
+    let named: Part[] | undefined;
     let next = 0;
-    for (const part of parts) {
-      const call = part.functionCall;
-      if (!call || call !== calls[next]) {
-        named.push(part);
-        continue;
-      }
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at];
+      const call = part?.functionCall;
+      if (!call || call !== calls[next]) continue;
       const id = this.#callId(call, first + next);
-      const functionCall = call.id === id ? call : { ...call, id };
-      calls[next++] = functionCall;
-      named.push(functionCall === call ? part : { ...part, functionCall });
+      if (call.id !== id) {
+        const functionCall = { ...call, id };
+        calls[next] = functionCall;
+        (named ??= [...parts])[at] = { ...part, functionCall };
+      }
+      next++;
     }
-    return named;
+    return named ?? parts;
   }
 
   /** @param index the position of the call among the calls of the reply */
   #callId({ id, name }: FunctionCall, index: number): string {
-    const { session, invocation, branch, platform } = this.#turn.context;
+    const { invocation, branch, platform } = this.#turn.context;
     const streamed = this.#callIds[index];
     if (streamed && streamed.name === name && streamed.modelId === id) return streamed.id;
-    const known = Calls.of(session, invocation.derived);
+    const known = Calls.of(invocation.session, invocation.derived);
     let before = 0;
     if (id) for (let at = 0; at < index; at++) if (this.#callIds[at]?.modelId === id) before++;
     // Derived from the model's id and not random, so that a run that was killed and resumed gives the same ids.
@@ -267,7 +266,7 @@ interface NamedCall {
 }
 
 /** Returns the sources that an agent found that was called as a tool in this run; undefined if there are none. */
-function toolGrounding({ session }: InvocationContext): Event['groundingMetadata'] {
+function toolGrounding({ invocation: { session } }: InvocationContext): Event['groundingMetadata'] {
   const metadata = session.state[GROUNDING_METADATA_KEY];
   return isRecord(metadata) ? metadata : undefined;
 }

@@ -72,15 +72,8 @@ export class RunningCalls {
     const { turn, calls } = this.#batch;
     const limit = turn.context.runConfig.maxParallelToolCalls ?? RUN_CONFIG_DEFAULTS.maxParallelToolCalls;
     if (calls.length > limit) return this.#joinedLater(this.#runSome(limit));
-    const outcomes: MaybePromise<FunctionCallOutcome>[] = [];
-    let isPending = false;
-    for (const call of calls) {
-      const outcome = new ToolCall(this.#batch, call, this).run();
-      if (outcome instanceof Promise) isPending = true;
-      outcomes.push(outcome);
-    }
-    // Without a promise among them they are outcomes.
-    if (!isPending) return this.#joined(outcomes as FunctionCallOutcome[]);
+    const outcomes = calls.map((call) => new ToolCall(this.#batch, call, this).run());
+    if (areSettled(outcomes)) return this.#joined(outcomes);
     const [only] = outcomes;
     if (only instanceof Promise && outcomes.length === 1) return this.#joinedLater(only);
     return this.#joinedLater(Promise.all(outcomes.map((outcome) => Promise.resolve(outcome))));
@@ -122,7 +115,7 @@ export class RunningCalls {
     const { turn, calls, asked } = this.#batch;
     const outcomes = given.length > 1 ? oneTransfer(given) : given;
     const { context } = turn;
-    const parts: Part[] = [];
+    let parts: Part[] | undefined;
     let changed: EventActions[] | undefined;
     for (let index = 0; index < outcomes.length; index++) {
       const { response, parts: media, scheduling, actions } = outcomes[index] ?? {};
@@ -132,21 +125,23 @@ export class RunningCalls {
       const functionResponse: FunctionResponse = { id, name, response };
       if (media) functionResponse.parts = [...media];
       if (scheduling) functionResponse.scheduling = scheduling;
-      parts.push({ functionResponse });
+      // Nearly always the only one: a list that grows from nothing has room for 17.
+      if (parts) parts.push({ functionResponse });
+      else parts = [{ functionResponse }];
     }
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
-    const isPaused = parts.length < calls.length || requests.length > 0 || (asked?.length ?? 0) > 0;
+    const isComplete = parts?.length === calls.length;
+    const isPaused = !isComplete || requests.length > 0 || (asked?.length ?? 0) > 0;
     // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
-    const isToldLater =
-      parts.length === calls.length && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
+    const isToldLater = isComplete && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
     const isWaiting = isPaused && !isToldLater;
-    if (parts.length === 0 && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
+    if (!parts && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
-      parts.length > 0 ? { content: { role: 'user', parts } } : undefined,
+      parts && { content: { role: 'user', parts } },
+      actions,
     );
-    if (actions) event.actions = actions;
     if (calls.some(isTransfer)) event.tags = [TRANSFER_TAG];
     return { event, isWaiting, isPaused, leavesAgent: leavesAgent(event.actions) };
   }
@@ -202,6 +197,11 @@ export class RunningCalls {
 }
 
 const NO_EVENTS: readonly Event[] = [];
+
+function areSettled(outcomes: readonly MaybePromise<FunctionCallOutcome>[]): outcomes is FunctionCallOutcome[] {
+  for (const outcome of outcomes) if (outcome instanceof Promise) return false;
+  return true;
+}
 
 /** Keeps the first of several transfers, and responds to the others with an error, because only one agent can take over. */
 function oneTransfer(outcomes: readonly FunctionCallOutcome[]): readonly FunctionCallOutcome[] {

@@ -65,7 +65,9 @@ export class EventCommitter {
     this.#platform = context.platform;
     this.#invocationId = context.invocationId;
     this.#asksPlugins = context.plugins.has('onEventCallback');
-    this.#coveredUntil = outer ? outer.#coveredUntil : coveredUntil(context.session.events, context.invocation.derived);
+    this.#coveredUntil = outer
+      ? outer.#coveredUntil
+      : coveredUntil(context.invocation.session.events, context.invocation.derived);
     this.#outer = outer;
     if (!outer && context.invocation.resumedFrom)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);

@@ -1,6 +1,7 @@
 import {
   type Event,
   type GetSessionConfig,
+  type MaybePromise,
   RequestKnownError,
   type RunConfig,
   UnfinishedRunError,
@@ -38,10 +39,10 @@ export interface LockedRun {
 }
 
 /** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
-export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
+export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
   const { live, signal } = control;
   return (
-    live?.whileWaiting((abortSignal) => lock(runner, request, control, abortSignal), signal) ??
+    live?.whileWaiting(async (abortSignal) => lock(runner, request, control, abortSignal), signal) ??
     (request.ifKnown === 'resume'
       ? lockKnown(runner, request, control, signal)
       : lock(runner, request, control, signal))
@@ -80,50 +81,102 @@ async function lockKnown(
   }
 }
 
+function lock(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  abortSignal: AbortSignal | undefined,
+): MaybePromise<LockedRun> {
+  const { kind } = request.start;
+  return kind === 'answers' || kind === 'resume'
+    ? lockContinued(runner, request, control, abortSignal)
+    : lockNew(runner, request, control, abortSignal);
+}
+
+/** Locks the session of a run that continues no other one: at once where the store answers at once. */
+function lockNew(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  abortSignal: AbortSignal | undefined,
+): MaybePromise<LockedRun> {
+  const { start } = request;
+  const { invocationId } = control;
+  const message = start.kind === 'message' ? messageToBeginWith(runner, request, invocationId) : undefined;
+  try {
+    const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
+    if (!(begun instanceof Promise)) return toNewRun(request, control, begun, message);
+    return lockNewLater(runner, request, control, { abortSignal, message, begun });
+  } catch (error) {
+    return lockNewLater(runner, request, control, { abortSignal, message, begun: Promise.reject(error) });
+  }
+}
+
+async function lockNewLater(
+  runner: Runner,
+  request: RunRequest,
+  control: RunControl,
+  {
+    abortSignal,
+    message,
+    begun: pending,
+  }: Pick<BeginAttempt, 'abortSignal' | 'message'> & { begun: Promise<BegunSession> },
+): Promise<LockedRun> {
+  let begun: BegunSession;
+  try {
+    begun = await pending;
+  } catch (error) {
+    await settle(runner, request, error, abortSignal);
+    return lockNew(runner, request, control, abortSignal);
+  }
+  return toNewRun(request, control, begun, message);
+}
+
+function toNewRun(
+  { start, config, window }: RunRequest,
+  { invocationId }: RunControl,
+  { locked: session, loaded }: BegunSession,
+  message: Event | undefined,
+): LockedRun {
+  return {
+    invocationId,
+    start,
+    config,
+    session,
+    loaded,
+    window,
+    resumed: undefined,
+    firstSeq: session.run?.firstSeq ?? 0,
+    isMessageStored: message !== undefined,
+    replayed: NO_EVENTS,
+  };
+}
+
+const NO_EVENTS: readonly Event[] = [];
+
 /**
- * A session is locked for a run, so the run that the answers continue is looked up before, and again once nobody else can change the
- * session.
+ * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is locked
+ * for a run, and again once nobody else can change the session.
  */
-async function lock(
+async function lockContinued(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
   const { start, callIds, key, config } = request;
-  const { requestId } = config;
   // The store knows the request as that of the run that it continues: only the events of the run say whether the message is stored.
-  const continued = start.kind === 'answers' || start.kind === 'resume' ? requestId : undefined;
+  const continued = config.requestId;
   if (continued !== undefined) await checkNotKnown(runner, request, continued);
   for (let tries = 1; ;) {
     const resumedId =
       start.kind === 'resume'
         ? start.invocationId
-        : start.kind === 'answers'
-          ? await findAnsweredRun(runner.sessionService, key, callIds, tries++)
-          : undefined;
+        : await findAnsweredRun(runner.sessionService, key, callIds, tries++);
     const isResume = resumedId !== undefined;
-    const invocationId = resumedId ?? control.invocationId;
-    const window = isResume ? undefined : request.window;
-    const message = start.kind === 'message' ? messageToBeginWith(runner, request, invocationId) : undefined;
-    const resumable = isResume || config.resumable === true;
     let begun: BegunSession;
     try {
-      begun = await runner.sessions.begin({
-        key,
-        purpose: 'another run',
-        onBusy: config.onBusy,
-        busyWaitMs: config.busyWaitMs,
-        mayCreate: start.kind === 'message' || start.kind === 'live',
-        run: { invocationId, resumable, continues: isResume, requestId },
-        window,
-        callIds,
-        message,
-        invocationId: resumedId,
-        abortSignal,
-        onLost: (error) => control.abort(error),
-        holder: control,
-      });
+      begun = await begin(runner, request, control, { abortSignal, message: undefined, resumedId });
     } catch (error) {
       await settle(runner, request, error, abortSignal);
       continue;
@@ -132,12 +185,14 @@ async function lock(
     try {
       // Another process may have stored it while this one waited for the session.
       if (continued !== undefined && isResume) checkNotIn(request, continued, session, loaded.session);
-      if (start.kind !== 'answers' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
+      if (start.kind === 'resume' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
+        const invocationId = resumedId ?? control.invocationId;
+        const window = isResume ? undefined : request.window;
         const firstSeq = session.run?.firstSeq ?? 0;
-        const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: message !== undefined };
-        if (!isResume) return { ...run, config, resumed: undefined, replayed: [] };
+        const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: false };
+        if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        const replayed = request.replay ? replayedEvents(resumed.resumedFrom.events) : [];
+        const replayed = request.replay ? replayedEvents(resumed.resumedFrom.events) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {
@@ -146,6 +201,44 @@ async function lock(
     }
     await session.undo();
   }
+}
+
+/** The parts of a begin that differ from attempt to attempt. */
+interface BeginAttempt {
+  readonly abortSignal: AbortSignal | undefined;
+  /** The message that the store appends as it locks the session. */
+  readonly message: Event | undefined;
+  /** The run that is continued; undefined for a new one. */
+  readonly resumedId: string | undefined;
+}
+
+function begin(
+  runner: Runner,
+  { start, callIds, key, config, window }: RunRequest,
+  control: RunControl,
+  { abortSignal, message, resumedId }: BeginAttempt,
+): MaybePromise<BegunSession> {
+  const continues = resumedId !== undefined;
+  return runner.sessions.begin({
+    key,
+    purpose: 'another run',
+    onBusy: config.onBusy,
+    busyWaitMs: config.busyWaitMs,
+    mayCreate: start.kind === 'message' || start.kind === 'live',
+    run: {
+      invocationId: resumedId ?? control.invocationId,
+      resumable: continues || config.resumable === true,
+      continues,
+      requestId: config.requestId,
+    },
+    window: continues ? undefined : window,
+    callIds,
+    message,
+    invocationId: resumedId,
+    abortSignal,
+    onLost: (error) => control.abort(error),
+    holder: control,
+  });
 }
 
 /** Removes what keeps a run from beginning: an unfinished run of the session, or a request of which nothing is stored. @throws the error itself otherwise */

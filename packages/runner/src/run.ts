@@ -55,7 +55,8 @@ export async function* run(
     config = request.config;
     if (request.start.kind === 'live') control.live = request.start.live;
     control.watchSignal();
-    locked = await lockForRun(runner, request, control);
+    const locking = lockForRun(runner, request, control);
+    locked = locking instanceof Promise ? await locking : locking;
     const { start } = locked;
     control.locate(locked.session.lease, locked.loaded.session.lastSeq, locked.firstSeq);
     if (locked.isMessageStored) control.start(locked.invocationId);
@@ -86,7 +87,7 @@ export async function* run(
       committer.agentName = first.agent.name;
       if (matched && !locked.isMessageStored) {
         await storeMessage(created, { matched, isReplaced, stateDelta: request.stateDelta, branch: first.branch });
-        control.locate(locked.session.lease, context.session.lastSeq, locked.firstSeq);
+        control.locate(locked.session.lease, invocation.session.lastSeq, locked.firstSeq);
       }
       control.start(locked.invocationId);
       for (const event of locked.replayed) yield event;
@@ -100,21 +101,21 @@ export async function* run(
       if (answer) {
         const content = { role: 'model', ...answer };
         const event = await committer.commit(context.createEvent({ author: first.agent.name, content }));
-        control.noteYielded(event, context.session);
+        control.noteYielded(event, invocation.session);
         yield event;
       } else {
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The commit barrier: the agent is asked for its next event only when this one is stored.
           const committed = committer.commit(step.value);
           const event = committed instanceof Promise ? await committed : committed;
-          control.noteYielded(event, context.session);
+          control.noteYielded(event, invocation.session);
           if (event.partial !== true || isStreaming) yield event;
         }
       }
       // A client that hangs up, and a model that takes a call back, leave agents that were called as tools where they are.
       if (start.kind === 'live') {
         for (const event of await storeOpenAnswers(runner, { locked, context, committer })) {
-          control.noteYielded(event, context.session);
+          control.noteYielded(event, invocation.session);
           yield event;
         }
       }
@@ -140,7 +141,7 @@ export async function* run(
       try {
         // An aborted run yields nothing more.
         for (const event of control.abortReason ? [] : stored.events) {
-          control.noteYielded(event, context.session);
+          control.noteYielded(event, invocation.session);
           yield event;
         }
       } finally {
@@ -171,7 +172,8 @@ export async function* run(
     control.end(outcome !== undefined && !failure);
     if (control.isStarted) {
       control.isLeftOpen = !outcome;
-      await locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
+      const unlocking = locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
+      if (unlocking) await unlocking;
     } else await locked?.session.undo();
     const closed = runner.toolsets?.end();
     if (closed) await closed;

@@ -110,16 +110,23 @@ export class SessionLocks {
    * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and what
    * `appendEvent` throws for the message
    */
-  async begin(request: BeginRequest): Promise<BegunSession> {
-    const { sessionService } = this.runner;
-    const { key, run, onBusy, window, message, mayCreate = false } = request;
-    const name = nameOf(key);
-    const { requestId } = run;
-    const isHeldHere = onBusy === 'interrupt' && this.holders.has(name);
-    // A run does not yield its session to a request that is known and will be refused.
-    const known =
-      isHeldHere && requestId !== undefined ? await sessionService.findRun({ ...key, id: requestId }) : undefined;
-    if (isHeldHere && (!known || known.invocationId === run.invocationId)) await this.#yield(request);
+  begin(request: BeginRequest): MaybePromise<BegunSession> {
+    const name = nameOf(request.key);
+    if (request.onBusy === 'interrupt' && this.holders.has(name))
+      return this.#yieldToRun(request).then(() => this.#begin(request, name));
+    return this.#begin(request, name);
+  }
+
+  /** Has the run of this process that holds the session yield it, unless the request is known and will be refused. */
+  async #yieldToRun(request: BeginRequest): Promise<void> {
+    const { key, run } = request;
+    const { requestId: id } = run;
+    const known = id === undefined ? undefined : await this.runner.sessionService.findRun({ ...key, id });
+    if (!known || known.invocationId === run.invocationId) await this.#yield(request);
+  }
+
+  #begin(request: BeginRequest, name: string): MaybePromise<BegunSession> {
+    const { run, window, message, mayCreate = false } = request;
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),
       ...run,
@@ -127,45 +134,67 @@ export class SessionLocks {
       read: this.loader.firstRead(name, window),
       message,
     };
-    let begun: BegunRun;
+    let begun: MaybePromise<BegunRun>;
     try {
-      const beginningRun = sessionService.beginRun(beginning);
-      begun = beginningRun instanceof Promise ? await beginningRun : beginningRun;
+      begun = this.runner.sessionService.beginRun(beginning);
     } catch (error) {
-      if (SessionNotFoundError.isInstance(error)) throw noSessionError(error);
-      let tries = 1;
-      const repeat = async (): Promise<BegunRun> => {
-        // The failure says that the storage may have the message; the abort would not.
-        if (request.abortSignal?.aborted) throw error;
-        // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
-        const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
-        const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
-        return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
-      };
-      begun = await this.#askAgain(repeat, error, request);
+      return this.#beginAgain(request, beginning, error).then((late) => this.#load(request, name, late));
     }
+    if (!(begun instanceof Promise)) return this.#load(request, name, begun);
+    return begun
+      .catch((error: unknown) => this.#beginAgain(request, beginning, error))
+      .then((late) => this.#load(request, name, late));
+  }
+
+  async #beginAgain(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
+    if (SessionNotFoundError.isInstance(thrown)) throw noSessionError(thrown);
+    const { sessionService } = this.runner;
+    const { key, run } = request;
+    let tries = 1;
+    const repeat = async (): Promise<BegunRun> => {
+      // The failure says that the storage may have the message; the abort would not.
+      if (request.abortSignal?.aborted) throw thrown;
+      // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
+      const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
+      const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
+      return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);
+    };
+    return this.#askAgain(repeat, thrown, request);
+  }
+
+  #load(request: BeginRequest, name: string, begun: BegunRun): MaybePromise<BegunSession> {
     const locked = new LockedSession(this, request, name, begun.lease, {
-      ...run,
+      ...request.run,
       lastSeq: begun.session.lastSeq,
       firstSeq: begun.firstSeq,
       wasOpen: begun.wasOpen,
     });
     try {
       const loading = this.loader.load(locked, name, begun.session, request);
-      const loaded = loading instanceof Promise ? await loading : loading;
-      locked.loaded = loaded;
-      return { locked, loaded };
+      if (!(loading instanceof Promise)) return locked.begun(loading);
+      return loading.then(
+        (loaded) => locked.begun(loaded),
+        (error: unknown) => this.#giveBack(request, locked, begun, error),
+      );
     } catch (error) {
-      if (begun.message) {
-        const outcome = run.resumable
-          ? undefined
-          : await this.#storeFailure(begun.session, begun.message, begun.lease, error);
-        // A run without an end goes on later: nobody is told that it failed, or that the message can be sent again.
-        if (!outcome) request.holder?.start(run.invocationId);
-        await locked.unlock(!outcome, { outcome });
-      } else await locked.undo();
-      throw error;
+      return this.#giveBack(request, locked, begun, error);
     }
+  }
+
+  /** Unlocks a session that could not be read. @throws the error */
+  async #giveBack(
+    { run, holder }: BeginRequest,
+    locked: LockedSession,
+    { session, message, lease }: BegunRun,
+    error: unknown,
+  ): Promise<never> {
+    if (message) {
+      const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
+      // A run without an end goes on later: nobody is told that it failed, or that the message can be sent again.
+      if (!outcome) holder?.start(run.invocationId);
+      await locked.unlock(!outcome, { outcome });
+    } else await locked.undo();
+    throw error;
   }
 
   /** Returns how the run ended; undefined if that could not be stored. */
@@ -267,6 +296,12 @@ export class LockedSession implements HeldLease {
     if (holder) locks.holders.set(name, holder);
   }
 
+  /** Notes the events that the run begins with. */
+  begun(loaded: LoadedSession): BegunSession {
+    this.loaded = loaded;
+    return { locked: this, loaded };
+  }
+
   lose(error: EventloomError): void {
     if (this.isLost) return;
     this.isLost = true;
@@ -341,19 +376,23 @@ export class LockedSession implements HeldLease {
    * @param leaveOpen whether the run that the session was locked for stays open, to be resumed or closed later
    * @param changes how the run ended, and ids of runs and requests of which nothing was stored
    */
-  async unlock(leaveOpen: LeaveOpen = false, changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): Promise<void> {
+  unlock(leaveOpen: LeaveOpen = false, changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
     if (!this.#isLocked) return;
     this.#letGo();
     if (this.isLost) return;
-    const { sessionService, platform } = this.#locks.runner;
     const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
     try {
-      const released = sessionService.releaseLease(this.lease, options);
-      if (released instanceof Promise) await released;
+      const released = this.#locks.runner.sessionService.releaseLease(this.lease, options);
+      if (released instanceof Promise) return released.catch((error: unknown) => this.#releaseLater(options, error));
     } catch (error) {
-      const release = (): MaybePromise<void> => sessionService.releaseLease(this.lease, options);
-      platform.background(repeatWhileAway(release, error, platform, this.endMs));
+      this.#releaseLater(options, error);
     }
+  }
+
+  #releaseLater(options: ReleaseLeaseOptions | undefined, error: unknown): void {
+    const { sessionService, platform } = this.#locks.runner;
+    const release = (): MaybePromise<void> => sessionService.releaseLease(this.lease, options);
+    platform.background(repeatWhileAway(release, error, platform, this.endMs));
   }
 
   /** Unlocks the session as if the run had never begun. A run with stored events stays open. */

@@ -40,7 +40,7 @@ export interface RecordedCall {
 interface GrowingCall extends RecordedCall {
   inReply: readonly RecordedCall[];
   responses: CallResponse[];
-  readonly requests: RecordedCall[];
+  requests: RecordedCall[];
 }
 
 /** The branch and the run of a response. */
@@ -97,16 +97,17 @@ export class Calls {
 
   /** Reads the new events of a list that begins with the events that were read before. */
   update(events: readonly Event[]): void {
-    const added = events.slice(this.#size);
+    const first = this.#size;
     let isRewound = false;
-    for (const { actions } of added) if (actions.rewindBeforeInvocationId !== undefined) isRewound = true;
+    for (let at = first; at < events.length; at++)
+      if (events[at]?.actions.rewindBeforeInvocationId !== undefined) isRewound = true;
     if (isRewound) {
       this.#clear();
       for (const [position, event] of [...newestEntries(events)].reverse()) {
         this.#size = position;
         this.add(event);
       }
-    } else for (const event of added) this.add(event);
+    } else for (let at = first; at < events.length; at++) this.add(events[at] as Event);
     this.#size = events.length;
   }
 
@@ -118,7 +119,9 @@ export class Calls {
     else if (event.object === ObjectType.runnerEnd) this.#openRuns.delete(event.invocationId);
     let inReply: RecordedCall[] | undefined;
     let answered: RecordedCall[] | undefined;
-    for (const { functionCall, functionResponse } of event.content?.parts ?? NO_PARTS) {
+    const parts = event.content?.parts ?? NO_PARTS;
+    for (let index = 0; index < parts.length; index++) {
+      const { functionCall, functionResponse } = parts[index] as Part;
       if (functionCall) {
         const added = this.#addCall(functionCall, event, position);
         inReply = listWith(inReply, added);
@@ -145,13 +148,13 @@ export class Calls {
       event,
       position,
       inReply: NO_CALLS,
-      responses: [],
-      requests: [],
+      responses: EMPTY,
+      requests: EMPTY,
       about,
       isLongRunning,
       isImported,
     };
-    about?.requests.push(added);
+    if (about) about.requests = listWith(about.requests, added);
     this.#all.push(added);
     const named = this.#byId.get(id);
     if (!named) {
@@ -301,6 +304,8 @@ export function openAnswers({ requests }: RecordedCall): CallResponse[] {
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];
+/** The lists that a new call begins with: `listWith` replaces them. */
+const EMPTY: never[] = [];
 
 /** Adds an item to a list. Most lists have one item, and pushing to an empty list would allocate room for 17. */
 function listWith<T>(list: T[] | undefined, item: T): T[] {

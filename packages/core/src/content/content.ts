@@ -133,15 +133,18 @@ export function contentText(content: Content | undefined): string {
  * Returns the calls of a reply that the agent has to run. A model whose service runs tools itself (remote MCP servers) returns a
  * call and its response in one reply; such a call is left out.
  */
-export function callsToRun(parts: readonly Part[] = []): FunctionCall[] {
+export function callsToRun(parts: readonly Part[] = NO_PARTS): FunctionCall[] {
   let calls: FunctionCall[] | undefined;
-  for (const { functionCall, functionResponse } of parts) {
+  for (let index = 0; index < parts.length; index++) {
+    const { functionCall, functionResponse } = parts[index] as Part;
     if (functionResponse && calls) return withoutCompleted(parts);
     if (functionCall && calls) calls.push(functionCall);
     else if (functionCall) calls = [functionCall];
   }
   return calls ?? [];
 }
+
+const NO_PARTS: readonly Part[] = [];
 
 /** Returns the calls that have no response after them. */
 function withoutCompleted(parts: readonly Part[]): FunctionCall[] {

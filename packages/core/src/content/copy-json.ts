@@ -28,7 +28,7 @@ const DEPTH_IN_EVENT = 5;
  * Map, class instances). Like `JSON.stringify`, it leaves out properties that are undefined and turns -0 into 0.
  */
 export function copyJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
-  const walk = new JsonWalk({ freezes: false, toJson, checkBytes: false });
+  const walk = toJson ? COPY_TO_JSON : COPY;
   const copy = copyValue(value, walk, 0) as JsonValue | undefined;
   return copy === undefined ? walk.failed() : { value: copy };
 }
@@ -38,7 +38,7 @@ export function copyJson(value: unknown, { toJson = false }: CopyJsonOptions = {
  * instead of copying it again.
  */
 export function sealJson(value: unknown, { toJson = false }: CopyJsonOptions = {}): CopiedJson {
-  const walk = new JsonWalk({ freezes: true, toJson, checkBytes: false });
+  const walk = toJson ? SEAL_TO_JSON : SEAL;
   const copy = copyValue(value, walk, DEPTH_IN_EVENT) as JsonValue | undefined;
   if (copy === undefined) return walk.failed();
   if (typeof copy === 'object' && copy !== null) markSealed(copy);
@@ -84,6 +84,12 @@ export class JsonWalk {
     return { fault: { path: (this.keys ?? []).toReversed().join('.'), reason: this.reason } };
   }
 }
+
+// A walk holds nothing but its last fault, which is read right behind the copy: all copies of a kind share one.
+const COPY = new JsonWalk({ freezes: false, toJson: false, checkBytes: false });
+const COPY_TO_JSON = new JsonWalk({ freezes: false, toJson: true, checkBytes: false });
+const SEAL = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
+const SEAL_TO_JSON = new JsonWalk({ freezes: true, toJson: true, checkBytes: false });
 
 /** Copies a value of the field's type; any JSON without a field. Returns undefined after a fault. */
 export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?: Field): unknown {

@@ -48,7 +48,7 @@ export class ReadonlyContext {
 
   /** Id of the session. */
   get sessionId(): string {
-    return this.invocationContext.session.id;
+    return this.invocationContext.invocation.session.id;
   }
 
   /** The message that started the run; undefined for a run without one. */

@@ -2,12 +2,12 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import { type RunConfig, RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { describeKind } from '../content/json.ts';
+import { describeKind, setOwn } from '../content/json.ts';
 import { ConfigurationError, InvalidRequestError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
-import { checkEventFields, type EventParams, fillKind } from '../event/create-event.ts';
-import type { Event } from '../event/event.ts';
-import { createEventActions } from '../event/event-actions.ts';
+import { checkEventField, checkEventFields, type EventParams, fillKind } from '../event/create-event.ts';
+import { type Event, STRUCTURED_OUTPUT } from '../event/event.ts';
+import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -97,8 +97,6 @@ export class InvocationContext {
   readonly invocation: Invocation;
   /** Id of the run: the same in all of its events. */
   readonly invocationId: string;
-  /** The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws. */
-  readonly session: Session;
   /** The options of the run. */
   readonly runConfig: RunConfig;
   /** Clock, ids and timers: use them in place of `Date.now` and `setTimeout`, so that tests can replace them. */
@@ -146,7 +144,6 @@ export class InvocationContext {
     const { invocation, agent, abort } = place;
     this.invocation = invocation;
     this.invocationId = invocation.invocationId;
-    this.session = withReadOnlyState(invocation.session);
     this.runConfig = invocation.runConfig;
     this.isResumable = this.runConfig.resumable === true;
     this.platform = invocation.platform;
@@ -286,14 +283,22 @@ export class InvocationContext {
     return runSubInvocation(this, request);
   }
 
+  /**
+   * The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws. The code of the
+   * runtime reads `invocation.session`, which needs no view.
+   */
+  get session(): Session {
+    return withReadOnlyState(this.invocation.session);
+  }
+
   /** Name of the app, as given to the runner. */
   get appName(): string {
-    return this.session.appName;
+    return this.invocation.session.appName;
   }
 
   /** Id of the user that the session belongs to. */
   get userId(): string {
-    return this.session.userId;
+    return this.invocation.session.userId;
   }
 
   /** The message that started the run; undefined for a run without one. */
@@ -433,25 +438,48 @@ export class InvocationContext {
   /**
    * Creates an event of this agent, to be yielded: `yield context.createEvent({ content: { role: 'model', parts: [{ text }] } })`. Fills in
    * the id, the author, the timestamp and the other ids. All fields are optional. The actions of a partial event are left out.
+   * @param actions the actions of the event, used as they are. Default: a copy of those in `params`
    * @throws InvalidEventError for a field that belongs elsewhere, such as `text`, and for a `content` that is text
    */
-  createEvent(params: EventParams = {}): Event {
-    checkEventFields('createEvent', params);
-    const { platform, branch, parentExecutionId } = this;
+  createEvent(params: EventParams = {}, actions?: EventActions): Event {
+    const { platform, branch, parentExecutionId, invocationId, executionId } = this;
+    const { content } = params;
+    if (typeof content === 'string') checkEventFields('createEvent', params);
     const nowMs = platform.now();
     this.#isHeard = true;
-    const event: { -readonly [K in keyof Event]: Event[K] } = {
-      ...params,
-      id: params.id ?? platform.newEventId(nowMs),
-      invocationId: this.invocationId,
-      author: params.author ?? (this.#hasAgent ? this.agent.name : this.appName),
-      timestamp: params.timestamp ?? nowMs / 1000,
-      executionId: this.executionId,
-      actions: createEventActions(params.partial === true ? undefined : params.actions),
-    };
+    const id = params.id ?? platform.newEventId(nowMs);
+    const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);
+    const timestamp = params.timestamp ?? nowMs / 1000;
+    const effects = actions ?? createEventActions(params.partial === true ? undefined : params.actions);
+    // The fields that every event has come first, so that an engine knows nearly all events by a few shapes.
+    const event: { -readonly [K in keyof Event]: Event[K] } = content
+      ? { id, invocationId, author, timestamp, executionId, content, actions: effects }
+      : { id, invocationId, author, timestamp, executionId, actions: effects };
+    copyOtherFields(params, event);
     if (branch !== undefined) event.branch = branch;
     if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
     fillKind(event);
     return event;
   }
+}
+
+/** Copies the fields that not every event has. */
+function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
+  for (const key in params) {
+    switch (key) {
+      case 'id':
+      case 'invocationId':
+      case 'author':
+      case 'timestamp':
+      case 'executionId':
+      case 'content':
+      case 'actions':
+        continue;
+    }
+    checkEventField('createEvent', key);
+    const value = params[key as keyof EventParams];
+    if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);
+  }
+  const output = params[STRUCTURED_OUTPUT];
+  if (output !== undefined) event[STRUCTURED_OUTPUT] = output;
 }

@@ -23,17 +23,20 @@ const MISPLACED: ReadonlyMap<string, string> = new Map([
  * @throws InvalidEventError
  */
 export function checkEventFields(owner: string, fields: object): void {
-  for (const field in fields) {
-    const instead = MISPLACED.get(field);
-    if (instead !== undefined)
-      throw new InvalidEventError(`${owner}: an event has no field "${field}"; write ${instead}`, { path: field });
-  }
+  for (const field in fields) checkEventField(owner, field);
   const { content } = fields as { readonly content?: unknown };
   if (typeof content === 'string')
     throw new InvalidEventError(
       `${owner}: content: must be an object, is text; write content: { role: 'model', parts: [{ text: ${JSON.stringify(content.slice(0, 40))} }] }`,
       { path: 'content' },
     );
+}
+
+/** Checks that a field is not one that belongs elsewhere. @throws InvalidEventError */
+export function checkEventField(owner: string, field: string): void {
+  const instead = MISPLACED.get(field);
+  if (instead !== undefined)
+    throw new InvalidEventError(`${owner}: an event has no field "${field}"; write ${instead}`, { path: field });
 }
 
 /** Fields of an event, all of them optional. */

@@ -31,7 +31,7 @@ import {
 } from './event-content.ts';
 
 /** The parts of an invocation context that the contents depend on. */
-type View = Pick<InvocationContext, 'agent' | 'branch' | 'session' | 'invocation'>;
+type View = Pick<InvocationContext, 'agent' | 'branch' | 'invocation'>;
 
 /**
  * Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events.
@@ -44,8 +44,8 @@ export function sessionContents(
   include: 'default' | 'none' = 'default',
 ): Content[] {
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
-  const { agent, branch, session, invocation } = view;
-  const { derived, resumedFrom, invocationId } = invocation;
+  const { agent, branch, invocation } = view;
+  const { session, derived, resumedFrom, invocationId } = invocation;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, underWay: invocationId };
@@ -65,9 +65,9 @@ export function sessionContents(
  * the turn that made the calls, even if other turns began since.
  */
 export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
-  const { agent, branch, session, invocation } = view;
+  const { agent, branch, invocation } = view;
+  const { session, derived } = invocation;
   const { events } = session;
-  const { derived } = invocation;
   const start = turnStart(events, Calls.of(session, derived), agent.name, branch);
   const options = { ...optionsOf(model, codeStyle), derived, sessionEvents: events };
   return new ContentsBuilder(agent.name, branch, options).build(start > 0 ? events.slice(start) : events);
@@ -102,7 +102,7 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 interface CallGroup {
   /** The index of the content with the calls. The content with their responses follows it. */
   readonly index: number;
-  readonly calls: AnsweredCall[];
+  calls: readonly AnsweredCall[];
   /** True if the calls still run, so a missing response will come. */
   readonly isUnderWay: boolean;
   /** True if the contents hold a content with the responses. */
@@ -134,6 +134,7 @@ export interface ContentsOptions {
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];
+const NO_ANSWERED: readonly AnsweredCall[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 function takesNone(): boolean {
@@ -302,12 +303,9 @@ export class ContentsBuilder {
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
     const isUnderWay = event.invocationId === this.#options.underWay;
-    const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
-    for (const call of calls) {
-      const answered: AnsweredCall = { call, group, response: undefined };
-      group.calls.push(answered);
-      this.#answered.set(call, answered);
-    }
+    const group: CallGroup = { index, calls: NO_ANSWERED, isUnderWay, placed: false, answeredBy: undefined };
+    group.calls = calls.map((call) => ({ call, group, response: undefined }));
+    for (const answered of group.calls) this.#answered.set(answered.call, answered);
     this.#unanswered = group;
   }
 
@@ -315,20 +313,20 @@ export class ContentsBuilder {
   #callsForModel(event: Event): readonly RecordedCall[] {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
-    const calls: RecordedCall[] = [];
     let next = 0;
-    for (const made of this.#callsOfSession().madeIn(event)) {
-      if (made.call !== toRun[next]) continue;
-      next++;
-      if (!isPersonRequest(made.call)) calls.push(made);
-    }
-    return calls;
+    return this.#callsOfSession()
+      .madeIn(event)
+      .filter(({ call }) => {
+        if (call !== toRun[next]) return false;
+        next++;
+        return !isPersonRequest(call);
+      });
   }
 
   /** Places each response right after its call; the latest response to a call wins. Responses without a call are dropped. */
   #addResponses(event: Event): void {
-    const rest: Part[] = [];
-    const groups: CallGroup[] = [];
+    let rest: Part[] | undefined;
+    let groups: CallGroup[] | undefined;
     // In the order of the responses; responses without a call have no entry.
     const calls = this.#callsOfSession().answeredIn(event);
     let next = 0;
@@ -337,31 +335,33 @@ export class ContentsBuilder {
       const call = response && calls[next]?.id === (response.id ?? response.name) ? calls[next++] : undefined;
       if (isFrameworkPart(part)) continue;
       if (!response) {
-        rest.push(part);
+        (rest ??= []).push(part);
         continue;
       }
       const answered = call && this.#answered.get(call);
       if (!answered) {
         // A summary may cover the call: then the late response is added as text, so that it is not lost.
-        if (this.#summaries) rest.push(...toldResponse(response));
+        if (this.#summaries) (rest ??= []).push(...toldResponse(response));
         continue;
       }
       answered.response = withoutClientId(part);
       const { group } = answered;
-      if (group.answeredBy !== event) groups.push(group);
+      if (group.answeredBy === event) continue;
       group.answeredBy = event;
+      // Nearly always the only one: a list that grows from nothing has room for 17.
+      if (groups) groups.push(group);
+      else groups = [group];
     }
-    for (const group of groups) this.#placeResponses(group);
-    if (rest.length > 0) this.#push({ role: 'user', ...event.content, parts: rest });
+    if (groups) for (const group of groups) this.#placeResponses(group);
+    if (rest) this.#push({ role: 'user', ...event.content, parts: rest });
     // An event that holds only responses without calls adds nothing.
-    if (rest.length > 0) this.#newestAnswered = NO_GROUPS;
-    else if (groups.length > 0) this.#newestAnswered = groups;
+    if (rest) this.#newestAnswered = NO_GROUPS;
+    else if (groups) this.#newestAnswered = groups;
   }
 
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
-    const parts: Part[] = [];
-    for (const { call, response } of group.calls) parts.push(response ?? toldOpen(call, group));
+    const parts = group.calls.map(({ call, response }) => response ?? toldOpen(call, group));
     const content = moveResponseParts({ role: 'user', parts }, this.#options.takes ?? takesNone);
     const at = group.index + 1;
     if (group.placed) {

@@ -15,7 +15,8 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   if (!parts) return undefined;
   let says = false;
   let isRewritten = false;
-  for (const part of parts) {
+  for (let index = 0; index < parts.length; index++) {
+    const part = parts[index] as Part;
     if (part.text && part.thought !== true && !part.functionCall && !part.functionResponse && !codeStyle) {
       says = true; // the common case, without function calls
       continue;

@@ -106,8 +106,8 @@ test('events of another branch do not begin a turn', () => {
     modelEvent('bot', 'hi', { branch: 'lead.bot' }),
     modelEvent('guide', 'beside', { branch: 'lead.guide' }),
   ];
-  const { agent, session, invocation } = contextOf(events);
-  expect(textsOf(currentTurnContents({ agent, session, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
+  const { agent, invocation } = contextOf(events);
+  expect(textsOf(currentTurnContents({ agent, invocation, branch: 'lead.bot' }))).toEqual(['hello', 'hi']);
 });
 
 test('sessionContents returns an empty list for a session without events', () => {

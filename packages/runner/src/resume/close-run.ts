@@ -63,8 +63,8 @@ const PARAMS: OptionNames<CloseRunParams> = {
 export async function closeRun(runner: Runner, params: CloseRunParams): Promise<Event | undefined> {
   checkParams(params);
   const { userId, sessionId, invocationId, reason, onBusy, abortSignal } = params;
-  const begun = await runner.sessions
-    .begin({
+  const begin = async () =>
+    runner.sessions.begin({
       key: { appName: runner.appName, userId, sessionId },
       purpose: 'the closing of a run',
       onBusy,
@@ -74,10 +74,10 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
       invocationId,
       // The next append notices it.
       onLost: () => undefined,
-    })
-    .catch((error: unknown) => {
-      if (!RunNotFoundError.isInstance(error)) throw error;
     });
+  const begun = await begin().catch((error: unknown) => {
+    if (!RunNotFoundError.isInstance(error)) throw error;
+  });
   if (!begun) return undefined;
   const { locked: session, loaded } = begun;
   let closed: ClosedRun | undefined;
