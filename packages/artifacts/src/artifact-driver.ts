@@ -15,7 +15,7 @@ export interface ArtifactPlace extends ArtifactOwner {
 
 /** The JSON that is stored beside the bytes of a version. */
 export interface ArtifactRecord {
-  /** The part as it was saved, but for the data of `inlineData`, which is an empty string here. */
+  /** The saved part, with an empty string as the data of `inlineData`. */
   readonly part: Part;
   readonly mimeType: string;
   /** Seconds since the epoch. */
@@ -44,24 +44,24 @@ export interface ArtifactRead {
 }
 
 /**
- * Storage for artifacts: all that a back end has to write. `DriverArtifactService` in front of it checks names, parts and
- * metadata, and brings bytes into one form of base64. What reaches a driver is well-formed, and what it is given and gives is
- * never changed by the other side.
+ * Storage for artifacts: everything that a back end has to implement. `DriverArtifactService` in front of it checks names, parts and
+ * metadata, and converts bytes to standard base64. A driver gets well-formed values only. Neither side changes a value that it gave
+ * or got.
  */
 export interface ArtifactDriver {
   /**
-   * Stores a version under the next number and gives that: 0 for the first, one more with each save, never a number used before,
-   * also when its version is gone. A version can be read when all of it is stored, and not before.
+   * Stores a version under the next number and returns the number: 0 for the first, one more with each save, and never a number that was
+   * used before, even if its version was deleted. A version can be read only once it is stored completely.
    */
   save(place: ArtifactPlace, artifact: StoredArtifact): MaybePromise<number>;
 
-  /** A version and its number, or undefined when it is not there. */
+  /** Returns a version and its number; undefined if it does not exist. */
   read(
     place: ArtifactPlace,
     read: ArtifactRead,
   ): MaybePromise<(StoredArtifact & { readonly version: number }) | undefined>;
 
-  /** The versions that are there, in any order. */
+  /** Lists the existing versions, in any order. */
   versions(place: ArtifactPlace): MaybePromise<number[]>;
 
   /**
@@ -70,7 +70,7 @@ export interface ArtifactDriver {
    */
   versionRecords?(place: ArtifactPlace): MaybePromise<ArtifactVersionRecord[]>;
 
-  /** The names that have a version, in any order. */
+  /** Lists the names with a version, in any order. */
   names(owner: ArtifactOwner): MaybePromise<string[]>;
 
   /** Removes every version. Absent: a no-op. */

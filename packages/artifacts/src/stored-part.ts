@@ -34,7 +34,7 @@ export function toStored({ artifact, customMetadata }: SaveArtifactRequest, crea
   return { record, data };
 }
 
-/** The part as it was saved, its bytes as standard base64. */
+/** Restores a saved part, with its bytes as standard base64. */
 export function toPart({ record, data }: StoredArtifact): Part {
   const part = structuredClone(record.part);
   return data === undefined ? part : { ...part, inlineData: { ...part.inlineData, data } };
@@ -48,12 +48,12 @@ function copyOf(field: string, value: object): Record<string, unknown> {
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** Number of low bits of the last character that hold no data, by the length modulo 4. */
+/** Number of low bits of the last character without data, by the length modulo 4. */
 const UNUSED_BITS: Readonly<Record<number, number>> = { 2: 4, 3: 2 };
 
 /**
- * The same bytes as standard base64 with padding. Takes both alphabets, padding or none, and white space.
- * Undefined when the text is no base64.
+ * Converts base64 of both alphabets, with or without padding and white space, to standard base64 with padding.
+ * Returns undefined if the text is not base64.
  */
 export function toStandardBase64(text: string): string | undefined {
   const standard = text.replaceAll('-', '+').replaceAll('_', '/').replaceAll(/\s+/g, '');

@@ -10,9 +10,9 @@ import type {
 } from '../artifact-driver.ts';
 import { migrateArtifacts } from './schema.ts';
 
-/** A version's bytes and its record together. Loading one takes four times as much of the 128 MB that an object has. */
+/** Maximum size of a version, its bytes and its record together. Loading it takes four times as much of the 128 MB of memory that an object has. */
 const MAX_BYTES = 16_777_216;
-/** A row takes 2 MB. */
+/** Size of a piece. A row takes 2 MB. */
 const PIECE_BYTES = 1_048_576;
 const RECORD = 0;
 const BYTES = 1;
@@ -95,7 +95,7 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
     return row && { artifact: Number(row['pk']), latest: Number(row['latest']) };
   }
 
-  /** Returns at least one piece, so that empty bytes differ from a part without bytes. */
+  /** Inserts at least one piece, so that empty data is distinct from a part without data. */
   #insert(artifact: number, kind: number, version: number, bytes: Uint8Array): void {
     for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
       this.#storage.sql.exec(
@@ -121,7 +121,7 @@ export class DurableObjectArtifactDriver implements ArtifactDriver {
   }
 }
 
-/** The user's own have no session, and no session is named by an empty text. */
+/** Returns the session id of the rows; empty for artifacts of the user, because no session id is empty. */
 function bindingsOf({ appName, userId, sessionId = '' }: ArtifactOwner): readonly [string, string, string] {
   return [appName, userId, sessionId];
 }

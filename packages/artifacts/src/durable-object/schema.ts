@@ -1,9 +1,9 @@
 import { ConfigurationError, type DurableObjectStorage } from '@eventloom/core';
 
 /**
- * `session_id` is empty for an artifact of the user's. `next` is the number of the next version, and stays when the versions are
- * deleted. A version is cut into pieces that fit into a row: `kind` 0 is its record as JSON, `kind` 1 its bytes, which a part
- * without bytes has none of. Records lie together, so that listing them passes over no bytes.
+ * `session_id` is empty for an artifact of the user. `next` is the number of the next version, and is kept when the versions are
+ * deleted. A version is stored in pieces that fit into a row: `kind` 0 for its record as JSON, `kind` 1 for its bytes, absent for a part
+ * without data. Records are stored together, so that listing them reads no bytes.
  */
 const FIRST = `
   CREATE TABLE IF NOT EXISTS eventloom_meta (
@@ -35,8 +35,8 @@ const FIRST = `
 const MIGRATIONS: readonly string[] = [FIRST];
 
 /**
- * Brings the artifact tables to the version of this program, once, in one transaction. Other tables are left alone.
- * @throws ConfigurationError when a newer program made them
+ * Migrates the artifact tables to the version of this program, once, in one transaction. Other tables are not touched.
+ * @throws ConfigurationError if a newer program made the tables
  */
 export function migrateArtifacts(storage: DurableObjectStorage): void {
   const version = versionOf(storage);

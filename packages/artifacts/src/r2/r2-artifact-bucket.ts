@@ -35,7 +35,7 @@ export interface R2ArtifactListing {
   include?: 'customMetadata'[];
 }
 
-/** Keys in the order of their bytes, as many as R2 gives at once. */
+/** A page of keys in the order of their bytes. */
 export interface R2ArtifactPage {
   readonly objects: R2ArtifactObject[];
   readonly delimitedPrefixes: string[];

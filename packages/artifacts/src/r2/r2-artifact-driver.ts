@@ -20,10 +20,10 @@ import {
 import { fromR2Version, recordIn, toR2Version } from './r2-version.ts';
 
 /**
- * Artifacts in R2: a version is an object, made only if nothing has its key. Below its floor, a number in an object of its own, an
- * artifact is deleted: the floor is raised first and the objects go afterwards, so a delete happens at one moment. The floor
- * never falls. Who writes or reads a version looks at the floor afterwards: while it is not above the number, no object of
- * that number was ever removed, and so the one that is there is the first that had it.
+ * Artifacts in R2. Each version is an object, created only if its key is free. The floor of an artifact, a number in its own object, is the
+ * lowest version that is not deleted: a deletion raises the floor first and removes the objects afterwards, so all versions are deleted
+ * at once. The floor never falls. Every read and write of a version checks the floor afterwards: if it is not above the version's number,
+ * no object of that number was ever removed, so the existing object is the first one of its number.
  */
 export class R2ArtifactDriver implements ArtifactDriver {
   readonly #bucket: R2ArtifactBucket;
@@ -46,7 +46,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
       const isOurs = await this.#put(key, body, { customMetadata, onlyIf: { etagDoesNotMatch: '*' } });
       if (!isOurs) continue;
       if ((await this.#floor(keys)) <= version) return version;
-      // Deleted since it was listed: the number may have been another's before.
+      // Deleted since it was listed: the number may have been used before.
       await this.#bucket.delete([key]);
     }
   }
@@ -72,7 +72,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
     const keys = await this.#keysOf(place);
     const { objects } = await this.#listAll({ prefix: keys.versions, include: ['customMetadata'] });
     const found: ArtifactVersionRecord[] = [];
-    // One after the other: a record that is not in the metadata may be a text of megabytes.
+    // One by one: a record that is not in the metadata may be a text of several megabytes.
     for (const { key, customMetadata } of objects) {
       const record = recordIn(customMetadata) ?? (await this.#readWhole(key))?.record;
       if (!record) continue;
@@ -95,7 +95,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
       names.map(async (name) => {
         const artifact = artifactKeys(keys, name);
         const floor = floors.get(artifact.deleted);
-        // Deleted once: what is there are later versions, or what that delete has still to remove.
+        // Deleted before: the objects are later versions, or those that the deletion has still to remove.
         return floor === undefined || ((await this.#latest(artifact)) ?? -1) >= floor;
       }),
     );
@@ -112,7 +112,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
     for (;;) {
       if (page.objects.length > 0) await this.#bucket.delete(page.objects.map(({ key }) => key));
       if (!page.truncated) return;
-      // From the floor on: what was saved meanwhile stays.
+      // Versions that were saved meanwhile stay.
       page = await this.#bucket.list({ prefix: keys.versions, startAfter: versionKey(keys, floor) });
     }
   }
@@ -121,7 +121,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
     return artifactKeys(await ownerKeys(this.#prefix, place), place.name);
   }
 
-  /** The highest number that has an object, which may be below the floor. */
+  /** Returns the highest number with an object, which may be below the floor. */
   async #latest({ versions }: ArtifactKeys): Promise<number | undefined> {
     const { objects } = await this.#bucket.list({ prefix: versions, limit: 1 });
     return objects[0] && versionOf(objects[0].key);
@@ -143,7 +143,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
     }
   }
 
-  /** False when the condition did not hold. */
+  /** Returns false if the condition did not hold. */
   async #put(key: string, body: Uint8Array | string, write: R2ArtifactWrite): Promise<boolean> {
     return (await retryThrottled(this.#platform, () => this.#bucket.put(key, body, write))) !== null;
   }
@@ -174,17 +174,17 @@ export class R2ArtifactDriver implements ArtifactDriver {
   }
 }
 
-/** Versions below it are deleted. */
+/** The floor of an artifact: versions below it are deleted. */
 function floorIn({ customMetadata }: R2ArtifactObject): number {
   return Number(customMetadata?.['floor'] ?? 0);
 }
 
-/** R2 takes one write of a key at a time: another one meanwhile fails with this code at the end of its message. */
+/** Code at the end of R2's error message for a write during another write of the same key. */
 const TOO_MANY_WRITES = '(10058)';
-/** Together about as long as R2 asks to wait. */
+/** Delays between repeated writes: in total about the time that R2 asks to wait. */
 const WAITS_MS: readonly number[] = [250, 500, 1000, 2000, 4000];
 
-/** Writes, and again after a while when R2 is still writing the same key for somebody else. The last error is thrown. */
+/** Writes, and repeats the write while R2 is busy with another write of the same key. @throws the last error */
 async function retryThrottled<T>(platform: Platform, write: () => Promise<T>): Promise<T> {
   for (const waitMs of WAITS_MS) {
     try {
@@ -192,7 +192,7 @@ async function retryThrottled<T>(platform: Platform, write: () => Promise<T>): P
     } catch (error) {
       if (!(error instanceof Error && error.message.endsWith(TOO_MANY_WRITES))) throw error;
     }
-    // Those who met once do not meet again.
+    // The jitter keeps concurrent writers from meeting again.
     const spreadMs = waitMs * (0.5 + Math.random() / 2);
     await new Promise<void>((resolve) => platform.schedule(spreadMs, resolve));
   }

@@ -1,18 +1,18 @@
 import { decodeBase64, encodeBase64 } from '@eventloom/core';
 import type { ArtifactOwner } from '../artifact-driver.ts';
 
-/** The largest number of versions that one artifact can have. */
+/** Maximum number of versions of an artifact. */
 const MAX_VERSION = 9_999_999_999;
-/** An encoded app, user or session name that is longer is put by its hash, which takes 44 characters. */
+/** Maximum length of an encoded app, user or session name. A longer one is replaced with its hash, which has 44 characters. */
 const MAX_OWNER_SEGMENT = 64;
-/** An encoded artifact name that is longer is put as base64: the longest allowed name, 512 bytes, takes 684 characters. */
+/** Maximum length of a percent-encoded artifact name. A longer one is encoded as base64: the longest name, 512 bytes, has 684 characters. */
 const MAX_NAME_SEGMENT = 684;
-/** Begins a segment that is not percent-encoded. */
+/** First character of a segment that is not percent-encoded. */
 const OTHERWISE = '~';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** The longest prefix, in bytes, with which every key fits into the 1,024 bytes that R2 takes. */
+/** Maximum size of the prefix in bytes, so that every key fits into R2's limit of 1,024 bytes. */
 export const MAX_PREFIX_BYTES = 100;
 
 /** Key prefixes of one owner's artifacts. */
@@ -25,13 +25,13 @@ export interface OwnerKeys {
 export interface ArtifactKeys {
   /** Prefix of the keys of the artifact's versions. */
   readonly versions: string;
-  /** The key of the object that says which versions are deleted. */
+  /** Key of the object with the floor: versions below it are deleted. */
   readonly deleted: string;
 }
 
 /**
- * The keys of an owner's artifacts. Keys are ASCII, because R2 takes different spellings of one character for one, and every name
- * is a segment of its own, so that none meets another.
+ * Creates the keys of an owner's artifacts. Keys are ASCII, because R2 normalizes Unicode, and every name is its own segment, so that no
+ * two names have the same key.
  */
 export async function ownerKeys(prefix: string, { appName, userId, sessionId }: ArtifactOwner): Promise<OwnerKeys> {
   const user = `${prefix}apps/${await ownerSegment(appName)}/users/${await ownerSegment(userId)}`;
@@ -39,18 +39,18 @@ export async function ownerKeys(prefix: string, { appName, userId, sessionId }: 
   return { versions: `${owner}/versions/`, deleted: `${owner}/deleted/` };
 }
 
-/** The keys of the artifact with this name. */
+/** Returns the keys of the artifact with this name. */
 export function artifactKeys(owner: OwnerKeys, name: string): ArtifactKeys {
   const segment = nameSegment(name);
   return { versions: `${owner.versions}${segment}/`, deleted: owner.deleted + segment };
 }
 
-/** The key of a version. The latest comes first in a list, which R2 gives in ascending order only. */
+/** Returns the key of a version. Later versions have lower keys, because R2 lists in ascending order only. */
 export function versionKey({ versions }: ArtifactKeys, version: number): string {
   return versions + String(MAX_VERSION - version).padStart(String(MAX_VERSION).length, '0');
 }
 
-/** The version that a key is of. */
+/** Returns the version of a key. */
 export function versionOf(key: string): number {
   return MAX_VERSION - Number(key.slice(key.lastIndexOf('/') + 1));
 }
@@ -60,7 +60,7 @@ export function isVersion(version: number): boolean {
   return Number.isSafeInteger(version) && version >= 0 && version <= MAX_VERSION;
 }
 
-/** The name of the artifact whose versions are in this folder. */
+/** Returns the name of the artifact whose versions are in this folder. */
 export function nameOf(owner: OwnerKeys, folder: string): string {
   const segment = folder.slice(owner.versions.length, -1);
   const otherwise = segment.startsWith(OTHERWISE);
@@ -78,7 +78,7 @@ async function ownerSegment(name: string): Promise<string> {
   return OTHERWISE + toUrlBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(name))));
 }
 
-/** No encoded name begins with the mark of another form, or is `.` or `..`, which tools that copy buckets to folders stumble on. */
+/** Percent-encodes a name. The result does not begin with the mark of another form, and is not `.` or `..`, which fail when a bucket is copied to a folder. */
 function percentEncode(name: string): string {
   return encodeURIComponent(name).replace(/^[.~]/, (first) => (first === '.' ? '%2E' : '%7E'));
 }

@@ -20,9 +20,9 @@ const OPTIONS: OptionNames<R2ArtifactServiceOptions> = { bucket: true, prefix: t
 
 /**
  * Artifacts in an R2 bucket. Any number of Workers may use one bucket at the same time: no two saves get the same number, a
- * version is there as a whole or not at all, and what a delete removes is gone all at once, also when the Worker ends amid either.
- * A delete removes what was there when it began; what is saved meanwhile stays. A bucket whose rules lock these objects or let
- * them expire cannot keep this.
+ * version is stored completely or not at all, and a deletion removes all versions at once, also if the Worker stops during either.
+ * A deletion removes the versions that existed when it began; versions saved meanwhile stay. A bucket whose rules lock or expire
+ * these objects cannot keep these promises.
  *
  * Operations, of which R2 bills class A at about twelve times class B:
  *

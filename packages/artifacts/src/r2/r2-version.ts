@@ -2,19 +2,19 @@ import { decodeBase64, encodeBase64 } from '@eventloom/core';
 import { joinBytes } from '@eventloom/core/internal';
 import type { ArtifactRecord, StoredArtifact } from '../artifact-driver.ts';
 
-/** R2 takes 8,192 bytes of metadata for an object. */
+/** Maximum size of a record in the metadata of an object, for which R2 takes 8,192 bytes. */
 const MAX_RECORD_BYTES = 6000;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A version as an object of R2. */
+/** A version as an R2 object. */
 export interface R2Version {
-  /** The bytes of the part, and behind them the record as JSON when it is too large for the metadata. */
+  /** The bytes of the part, followed by the record as JSON if it is too large for the metadata. */
   readonly body: Uint8Array;
   readonly customMetadata: Record<string, string>;
 }
 
-/** The object to store a version as. */
+/** Converts a version to the object to store. */
 export function toR2Version({ record, data }: StoredArtifact): R2Version {
   const bytes = data === undefined ? new Uint8Array() : decodeBase64(data);
   const size = data === undefined ? {} : { bytes: String(bytes.length) };
@@ -26,12 +26,12 @@ export function toR2Version({ record, data }: StoredArtifact): R2Version {
   return { body: joinBytes([bytes, encoder.encode(json)]), customMetadata: size };
 }
 
-/** The record of a version, when its object's metadata has it. */
+/** Returns the record of a version; undefined if the object's metadata does not have it. */
 export function recordIn({ record }: Record<string, string> = {}): ArtifactRecord | undefined {
   return record === undefined ? undefined : (JSON.parse(record) as ArtifactRecord);
 }
 
-/** A version from its object. */
+/** Reads a version from its object. */
 export function fromR2Version({ body, customMetadata }: R2Version): StoredArtifact {
   const size = customMetadata['bytes'];
   const bytes = body.subarray(0, Number(size ?? 0));
@@ -41,7 +41,7 @@ export function fromR2Version({ body, customMetadata }: R2Version): StoredArtifa
   };
 }
 
-/** The same JSON in ASCII, so that its length is its size, and no layer between has to agree on an encoding. */
+/** Escapes JSON to ASCII, so that its length is its size and its encoding does not matter. */
 function toAscii(json: string): string {
   return json.replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

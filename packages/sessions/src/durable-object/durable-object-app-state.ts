@@ -1,20 +1,20 @@
 import { ConfigurationError } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 
-/** A key of an app's state as it goes from object to object: the value as JSON, null for a key that was removed. */
+/** A change of an app's state as objects exchange it: a key with its value as JSON, null if the key was removed. */
 export interface AppStateChange {
   readonly key: string;
   readonly value: string | null;
 }
 
-/** A change that was made here and is not delivered yet. Numbers grow, with gaps. */
+/** A change that was made in this object and is not delivered yet. Its `seq` increases, with gaps. */
 export interface PendingAppState extends AppStateChange {
   readonly seq: number;
   /** Time of the change in milliseconds since the epoch. */
   readonly writtenMs: number;
 }
 
-/** An app with changes that wait. */
+/** An app with pending changes. */
 export interface PendingApp {
   readonly appName: string;
   /** Time of the oldest change in milliseconds since the epoch. */
@@ -27,8 +27,8 @@ const MAX_CHANGES = 500;
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /**
- * The triggers put every write of app state into the outbox, in the transaction that makes it. A newer write of a key takes the place
- * of one that still waits, so the outbox never has more rows than there are keys.
+ * The triggers add every write of app state to the outbox, in the same transaction. A newer write of a key replaces a pending one, so the
+ * outbox never has more rows than there are keys.
  */
 const TABLES = `
   CREATE TABLE eventloom_app_outbox (
@@ -57,14 +57,14 @@ const TABLES = `
 `;
 
 /**
- * The app state of one object as a copy of what all objects share: what is written here waits in an outbox, in the same
- * transaction as its event, and what others wrote is taken in. Make it after the `DurableObjectSessionService` of the same storage, whose
- * tables it watches. It sends nothing itself.
+ * The replica that one object has of the app state that all objects share. A change that is written here is added to an outbox in the
+ * transaction of its event; changes of other objects are applied with `apply`. Create it after the `DurableObjectSessionService` of the
+ * same storage, whose tables it watches. It sends nothing itself.
  */
 export class DurableObjectAppState {
   readonly #storage: DurableObjectSqlStorage;
 
-  /** @throws ConfigurationError when the tables were made by a newer version */
+  /** @throws ConfigurationError if a newer version made the tables */
   constructor(storage: DurableObjectSqlStorage) {
     this.#storage = storage;
     const [row] = this.#all("SELECT value FROM eventloom_meta WHERE key = 'app-replica.schema'");
@@ -77,20 +77,20 @@ export class DurableObjectAppState {
     if (version === 0) storage.transactionSync(() => this.#all(TABLES));
   }
 
-  /** The apps with changes that wait. */
+  /** Lists the apps with pending changes. */
   pendingApps(): PendingApp[] {
     const rows = this.#all('SELECT app_name, min(written_ms) AS since FROM eventloom_app_outbox GROUP BY app_name');
     return rows.map((row) => ({ appName: String(row['app_name']), sinceMs: Number(row['since']) }));
   }
 
   /**
-   * The oldest changes that wait, in the order they were made: up to 500, and none after the one with which they have `maxChars`
+   * Lists the oldest pending changes in the order they were made: at most 500, and none after the one that reaches `maxChars`
    * characters.
    */
   pending(appName: string, maxChars: number): PendingAppState[] {
     const changes: PendingAppState[] = [];
     for (let chars = 0; chars < maxChars && changes.length < MAX_CHANGES;) {
-      // One by one: a value takes up to two megabytes of the 128 that an object has.
+      // One row at a time: a value takes up to 2 MB, and an object has 128 MB of memory.
       const [row] = this.#all(
         `SELECT seq, key, value, written_ms FROM eventloom_app_outbox
          WHERE app_name = ?1 AND seq > CAST(?2 AS INTEGER) ORDER BY seq LIMIT 1`,
@@ -111,13 +111,13 @@ export class DurableObjectAppState {
     this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND seq <= CAST(?2 AS INTEGER)', appName, seq);
   }
 
-  /** The version of the shared state up to which changes were taken in; 0 at first. */
+  /** Returns the version of the shared state up to which changes were applied; 0 at first. */
   version(appName: string): number {
     const [row] = this.#all('SELECT version FROM eventloom_app_versions WHERE app_name = ?1', appName);
     return Number(row?.['version'] ?? 0);
   }
 
-  /** Takes in what others wrote, up to a version of the shared state. A key that was written here and waits stays as it was written. */
+  /** Applies changes of other objects, up to a version of the shared state. Keys with a pending change are not overwritten. */
   apply(appName: string, version: number, changes: readonly AppStateChange[]): void {
     this.#storage.transactionSync(() => {
       for (const { key, value } of changes) {
@@ -129,7 +129,7 @@ export class DurableObjectAppState {
         if (isWaiting.length > 0) continue;
         if (value === null) this.#all('DELETE FROM eventloom_app_state WHERE app_name = ?1 AND key = ?2', appName, key);
         else this.#all('INSERT OR REPLACE INTO eventloom_app_state VALUES (?1, ?2, ?3)', appName, key, value);
-        // The triggers took it for a write of this object.
+        // The triggers added it as a write of this object.
         this.#all('DELETE FROM eventloom_app_outbox WHERE app_name = ?1 AND key = ?2', appName, key);
       }
       this.#all('INSERT OR REPLACE INTO eventloom_app_versions VALUES (?1, CAST(?2 AS INTEGER))', appName, version);

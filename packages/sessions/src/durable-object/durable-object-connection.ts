@@ -2,9 +2,9 @@ import type { DurableObjectStorage } from '@eventloom/core';
 import type { LargeTexts } from './large-texts.ts';
 import type { SqlConnection, SqlRow, SqlStatement } from '../sql/sql-connection.ts';
 
-/** The part of the storage of a Durable Object with SQLite (`ctx.storage`) that is used. */
+/** The members used of the storage of a Durable Object with SQLite, `ctx.storage`. */
 export interface DurableObjectSqlStorage extends DurableObjectStorage {
-  /** Settles when what was written is durable. Without it no run counts as tried that takes the object with it at once. */
+  /** Settles when all writes are durable. Without it, an attempt at a run is not counted if the run ends the object at once. */
   sync?(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export class DurableObjectConnection implements SqlConnection {
     this.texts = texts;
   }
 
-  /** The storage itself keeps what it prepared, by text. */
+  /** The storage caches prepared statements by their text. */
   prepare(query: string): SqlStatement {
     const { sql } = this.#storage;
     return {

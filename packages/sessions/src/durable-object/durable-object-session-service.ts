@@ -19,11 +19,11 @@ import { type LargeValueBucket, LargeValues } from './large-values.ts';
 export interface DurableObjectSessionServiceOptions extends DriverSessionServiceOptions {
   /** `ctx.storage` of an object whose class has SQLite storage. The tables of this package begin with `eventloom_`. */
   readonly storage: DurableObjectSqlStorage;
-  /** An R2 bucket for values that are too large for a row. Default: they lie in pieces in the storage. Decide before the first is stored. */
+  /** An R2 bucket for values that are too large for a row. Default: the storage keeps them in pieces. Do not change it once such a value is stored. */
   readonly bucket?: LargeValueBucket | undefined;
   /** Prefix of the keys in the bucket. Give objects that share a bucket different prefixes. Default empty. */
   readonly prefix?: string | undefined;
-  /** Called before a large value is written, and may have `hasLoose` looked at later: what it stores is durable with that. Default nothing. */
+  /** Called before a large value is written, for example to set an alarm that calls `sweep`. What it stores is durable before the value is written. Default: nothing. */
   readonly onLoose?: (() => void) | undefined;
   /**
    * Maximum size of a value in a row, in bytes of JSON; a larger value is stored beside it. Default and maximum
@@ -77,7 +77,7 @@ export class DurableObjectSessionService extends DriverSessionService {
   readonly #rows: SqlSessionDriver;
   readonly #values: LargeValues;
 
-  /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */
+  /** @throws ConfigurationError if a newer version made the tables, and for an option this version does not have */
   constructor(options: DurableObjectSessionServiceOptions) {
     checkKnown('DurableObjectSessionService', OPTIONS, options);
     const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
@@ -92,12 +92,12 @@ export class DurableObjectSessionService extends DriverSessionService {
     this.#values = values;
   }
 
-  /** True when large values are stored that nothing refers to: those of what was deleted, or is not stored yet or was not in the end. */
+  /** True if there are large values without references: their rows were deleted, are not stored yet, or were never stored. */
   get hasLoose(): boolean {
     return this.#values.hasLoose;
   }
 
-  /** Deletes such values, up to 1,000. What could not be deleted is tried again by the next call. @throws what the bucket throws */
+  /** Deletes up to 1,000 values without references. The next call repeats failed deletions. @throws the error of the bucket */
   sweep(): Promise<void> {
     return this.#values.sweep();
   }
@@ -123,8 +123,8 @@ export class DurableObjectSessionService extends DriverSessionService {
   }
 
   /**
-   * Frees at once the sessions whose leases were held by what the object did before it lost its memory, which is gone. To be called
-   * before anything takes a lease, as in the object's constructor; without this, a session is free when its lease is over.
+   * Frees all leased sessions at once. Call it in the object's constructor, before a lease is granted: the holders are gone with the
+   * object's memory. Without the call, a session is free when its lease expires.
    */
   abandonLeases(): void {
     this.#storage.sql.exec('UPDATE eventloom_holds SET lease_until = 0 WHERE lease_until > 0').toArray();

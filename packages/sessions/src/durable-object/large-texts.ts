@@ -4,9 +4,9 @@ import { isWithin, withinLimit } from '../sql/size-limit.ts';
 import type { RowTexts } from '../sql/sql-connection.ts';
 import type { LargeValues } from './large-values.ts';
 
-/** A row takes 2 MB; beside a text it has keys and names of a few thousand bytes. */
+/** Maximum size of a text in a row. A row takes 2 MB, and has keys and names of a few thousand bytes beside the text. */
 export const MAX_ROW_BYTES = 1_950_000;
-/** Reading one takes a few times as much of the 128 MB that an object has. */
+/** Maximum size of a value. Reading one takes several times as much of the 128 MB of memory that an object has. */
 const MAX_VALUE_BYTES = 16_777_216;
 
 /**
@@ -17,13 +17,13 @@ const MAX_STATE = { app: 4_000_000, user: 4_000_000, session: 17_000_000 };
 
 const STORAGE = 'the session storage';
 
-/** Stands for any value, while the rows are read for the first time. */
+/** Placeholder for a value that is not loaded yet. */
 const STAND_IN: unknown = { timestamp: Number.NaN, actions: {} };
 
-/** In the rows, until they are undone, where a value is to be referred to. */
+/** Placeholder in rows for the address of a value that is not written yet. The rows are rolled back. */
 const UNPLACED = '@';
 
-/** A value that was written, and what a row refers to it by. */
+/** A written value and the address by which a row refers to it. */
 interface PlacedValue {
   readonly json: string;
   readonly text: string;
@@ -33,23 +33,23 @@ interface PlacedValue {
 type LoadedValues = Map<string, (() => unknown) | undefined>;
 
 /**
- * Rows with values too large for a row, which lie elsewhere. Work on rows is synchronous and all of its writes are one transaction;
- * values are written and read before it. So work that comes upon such a value is undone at its end; what it asked for is
- * written and read, and it is done again. Work without large values is done once, at once.
+ * Texts of rows, with values outside their rows if they are too large. Work on rows is synchronous and one transaction, and large values are
+ * read and written asynchronously. Work that needs such a value is therefore rolled back at its end, the values are read and written,
+ * and the work is done again. Work without large values is done once, synchronously.
  */
 export class LargeTexts implements RowTexts {
   readonly maxBytes = MAX_ROW_BYTES;
   readonly maxState = MAX_STATE;
   readonly #values: LargeValues;
   readonly #maxRowBytes: number;
-  /** Values that the current work may refer to, and values that it may read. */
+  /** Values that were written and loaded for the current work. */
   #placed: PlacedValue[] = [];
   #loaded: LoadedValues = new Map();
-  /** Values that the current work lacks. */
+  /** Values that the current work needs and that are not written or loaded. */
   #unplaced: string[] = [];
   #unloaded = new Set<string>();
 
-  /** @param maxRowBytes what is larger lies elsewhere */
+  /** @param maxRowBytes maximum size of a value in its row */
   constructor(values: LargeValues, maxRowBytes: number) {
     this.#values = values;
     this.#maxRowBytes = Math.min(maxRowBytes, MAX_ROW_BYTES);
@@ -79,12 +79,12 @@ export class LargeTexts implements RowTexts {
     return json.startsWith('@') ? Number.parseInt(json.slice(1), 10) || 0 : json.length;
   }
 
-  /** To be called at the end of all work, inside its transaction. @throws SizeLimitError for `run`, when a value was lacking */
+  /** Checks at the end of all work, inside its transaction, that no value was missing. @throws SizeLimitError, which `run` catches */
   check(): void {
     if (this.#isLacking) throw new SizeLimitError('the work has values that are not in rows');
   }
 
-  /** Does work on rows; when values were lacking, again with them. @throws StorageError when the storage or the bucket fails */
+  /** Does work on rows, and repeats it with the values that were missing. @throws StorageError if the storage or the bucket fails */
   run<T>(work: () => T): MaybePromise<T> {
     try {
       return work();
@@ -123,8 +123,8 @@ export class LargeTexts implements RowTexts {
   }
 
   /**
-   * Writes and reads what the work lacked, one after the other: no two texts are in memory beside what they say. Other work is done
-   * meanwhile. @throws what writing or reading throws
+   * Writes and reads the missing values one by one, so that at most one text is in memory beside the values. Other work may be done
+   * meanwhile. @throws the error of writing or reading
    */
   async #provide(placed: PlacedValue[], loaded: LoadedValues): Promise<void> {
     const unplaced = this.#unplaced.splice(0);
@@ -133,7 +133,7 @@ export class LargeTexts implements RowTexts {
     for (const json of unplaced) {
       const text = await this.#values.put(json);
       placed.push({ json, text });
-      // What is written may be read in the same work.
+      // The same work may read a value that it writes.
       loaded.set(text, () => JSON.parse(json));
     }
     for (const text of unloaded) {

@@ -1,8 +1,8 @@
-/** A table of values with the key under which a value of it may be replaced, where it may. */
+/** Conditions on the row that an insert replaces. */
 const session = 'session = NEW.session AND key = NEW.key';
 const user = 'app_name = NEW.app_name AND user_id = NEW.user_id AND key = NEW.key';
 
-/** The keys that a session was created with have its first values, too: deleted with the session, after its state. */
+/** False while the initial state refers to the same value. It is deleted after the state when a session is deleted. */
 const isNotInitial = (row: string): string => `
   NOT EXISTS (SELECT 1 FROM eventloom_initial_state AS initial
     WHERE initial.session = ${row}.session AND initial.key = ${row}.key AND initial.value = ${row}.value)`;
@@ -26,7 +26,7 @@ const onUpdate = (table: string, column: string): string => `
     DELETE FROM eventloom_loose_values WHERE text = NEW.${column};
   END;`;
 
-/** A row that takes the place of another does not count as deleting it. */
+/** Replacing a row does not run its delete trigger. */
 const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
   CREATE TRIGGER IF NOT EXISTS eventloom_large_${table}_replaced BEFORE INSERT ON eventloom_${table} BEGIN
     INSERT OR REPLACE INTO eventloom_loose_values
@@ -34,8 +34,8 @@ const onReplace = (table: string, key: string, condition = 'TRUE'): string => `
   END;`;
 
 /**
- * Keep the list of values that no row refers to, in the transaction of whatever changes the rows: so no path of the driver can forget
- * it. Rows without such a value write nothing more.
+ * Triggers that maintain the list of loose values, which no row refers to, in the transaction that changes the rows. So no path of the driver
+ * can forget it. Rows without a large value cause no further writes.
  */
 export const largeValueTriggers = [
   onInsert('events', 'event'),

@@ -2,9 +2,9 @@ import { ConfigurationError, type Platform } from '@eventloom/core';
 import type { DurableObjectSqlStorage } from './durable-object-connection.ts';
 import { largeValueTriggers } from './large-value-triggers.ts';
 
-/** A row takes 2 MB; a character at most three bytes. */
+/** Characters of a piece. A row takes 2 MB, and a character at most three bytes. */
 const PIECE_CHARS = 512 * 1024;
-/** R2 deletes so many objects at once. */
+/** Maximum number of objects that R2 deletes in one call. */
 const MAX_DELETED = 1000;
 
 const TABLES = `
@@ -18,12 +18,11 @@ const TABLES = `
 `;
 
 /**
- * The JSON of values that no row takes: in a bucket, or without one in pieces in the object's storage. A row refers to a value by a text
- * that begins with `@` and the length of the JSON; each value is referred to by the rows of one place.
+ * The JSON of values that are too large for a row: in a bucket, or in pieces in the object's storage. A row refers to a value by an address
+ * that begins with `@` and the length of the JSON. Values are not shared between rows, except between the state and the initial state.
  *
- * A value is written before the row that refers to it. Until then, and when no row refers to it any more, it is loose: that is
- * written in the transaction which makes it so, and `sweep` deletes what is loose. So none is lost and none stays behind,
- * whenever the object dies.
+ * A value is written before the row that refers to it. A value without a reference is loose: the transaction that makes it loose
+ * records that, and `sweep` deletes loose values. So no value is lost and none stays behind, whenever the object stops.
  */
 export class LargeValues {
   readonly #storage: DurableObjectSqlStorage;
@@ -31,7 +30,7 @@ export class LargeValues {
   readonly #prefix: string;
   readonly #platform: Platform;
   readonly #onLoose: () => void;
-  /** Loose values that are about to be referred to. */
+  /** Loose values that a row will refer to shortly: not swept. */
   readonly #held = new Set<string>();
 
   constructor(
@@ -48,12 +47,12 @@ export class LargeValues {
     this.#onLoose = onLoose;
   }
 
-  /** To be called once the tables of sessions are there. */
+  /** Creates the tables and triggers. Call it after the tables of sessions were created. */
   begin(): void {
     this.#all(TABLES + largeValueTriggers);
   }
 
-  /** Writes a value, and keeps it from being swept until it is released. @returns what a row refers to it by */
+  /** Writes a value, which is not swept until it is released. @returns the address by which a row refers to it */
   async put(json: string): Promise<string> {
     const text = `@${json.length}-${this.#platform.newUuid()}`;
     this.#all('INSERT INTO eventloom_loose_values VALUES (?1)', text);
@@ -62,7 +61,7 @@ export class LargeValues {
       if (!this.#bucket) this.#putPieces(text, json);
       this.#onLoose();
       if (this.#bucket) {
-        // Not known to be loose, it would stay in the bucket for ever if the object died.
+        // If it were not recorded as loose first, it would stay in the bucket for ever if the object stopped.
         await this.#storage.sync?.();
         await this.#bucket.put(this.#keyOf(text), json);
       }
@@ -73,14 +72,14 @@ export class LargeValues {
     return text;
   }
 
-  /** Undefined when it is not there. */
+  /** Returns the JSON of a value; undefined if it does not exist. */
   async get(text: string): Promise<string | undefined> {
     const pieces = this.#all('SELECT piece FROM eventloom_value_pieces WHERE text = ?1 ORDER BY ordinal', text);
     if (pieces.length > 0) return pieces.map(({ piece }) => String(piece)).join('');
     return (await this.#bucket?.get(this.#keyOf(text)))?.text();
   }
 
-  /** Tells of a value that a row refers to and that is not there. */
+  /** Creates the error for a value that a row refers to and that does not exist. */
   missingError(text: string): ConfigurationError {
     return new ConfigurationError(
       `the sessions of this object refer to ${this.#keyOf(text)}, which is not there: is the bucket another one, or does it let objects expire?`,
@@ -91,12 +90,12 @@ export class LargeValues {
     for (const text of texts) this.#held.delete(text);
   }
 
-  /** True when there is something to sweep, or there may be soon. */
+  /** True if there are loose values, including those that a row will refer to shortly. */
   get hasLoose(): boolean {
     return this.#all(`SELECT 1 ${this.#fromLoose} LIMIT 1`).length > 0;
   }
 
-  /** Deletes values that no row refers to. What could not be deleted is still loose. */
+  /** Deletes loose values. A value that could not be deleted stays loose. */
   async sweep(): Promise<void> {
     const texts = this.#loose();
     if (texts.length === 0) return;
@@ -109,7 +108,7 @@ export class LargeValues {
     });
   }
 
-  /** Those of a bucket wait until it is there again. */
+  /** Values in a bucket stay loose while no bucket is bound. */
   get #fromLoose(): string {
     const condition = this.#bucket ? '' : 'WHERE text IN (SELECT text FROM eventloom_value_pieces)';
     return `FROM eventloom_loose_values ${condition}`;
@@ -145,13 +144,13 @@ export class LargeValues {
   }
 }
 
-/** Half of a character is no text. */
+/** Does not split a surrogate pair, which SQL text cannot store. */
 function pieceEnd(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
-/** The part of a Worker's R2 bucket binding that is used. */
+/** The members used of a Worker's R2 bucket binding. */
 export interface LargeValueBucket {
   put(key: string, value: string): Promise<unknown>;
   get(key: string): Promise<{ text(): Promise<string> } | null>;

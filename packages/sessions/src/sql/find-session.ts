@@ -3,8 +3,8 @@ import { newerTablesError, SCHEMA_VERSION } from './schema.ts';
 import type { SessionRow, SqlStatements } from './statements.ts';
 
 /**
- * The session's row; undefined when it is not there.
- * @throws ConfigurationError when a newer program changed the tables since this one started
+ * Returns the row of a session; undefined if the session does not exist.
+ * @throws ConfigurationError if a newer program migrated the tables since this one started
  */
 export function findSession(sql: SqlStatements, { appName, userId, sessionId }: SessionKey): SessionRow | undefined {
   return checkFound(sql, sql.session.get(appName, userId, sessionId) as SessionRow | undefined);
@@ -17,7 +17,7 @@ export function checkFound<T extends SessionRow>(sql: SqlStatements, row: T | un
   return row;
 }
 
-/** @throws ConfigurationError when a newer program changed the tables since this one started */
+/** @throws ConfigurationError if a newer program migrated the tables since this one started */
 export function checkVersion(sql: SqlStatements): void {
   const version = Number(sql.version.get()?.['version']);
   if (version !== SCHEMA_VERSION) throw newerTablesError(version);

@@ -1,18 +1,18 @@
 import { SizeLimitError } from '@eventloom/core';
 
-/** UTF-8 needs at most so many bytes for a unit of a string's length. */
+/** Maximum number of UTF-8 bytes for one UTF-16 unit of a string. */
 const MOST_BYTES_A_UNIT = 3;
 const encoder = new TextEncoder();
 
-/** True when a text takes no more as UTF-8. Costs nothing that grows until it comes near the limit. */
+/** True if a text has at most `maxBytes` bytes as UTF-8. Encodes the text only if its length comes near the limit. */
 export function isWithin(text: string, maxBytes: number): boolean {
   if (text.length * MOST_BYTES_A_UNIT <= maxBytes) return true;
   return text.length <= maxBytes && encoder.encode(text).length <= maxBytes;
 }
 
 /**
- * The JSON of something that is to be stored, when it is not too large.
- * @throws SizeLimitError that says what is too large: its kind and its name
+ * Returns the JSON if it is not too large to be stored.
+ * @throws SizeLimitError with the kind and the name of the value
  */
 export function withinLimit(json: string, maxBytes: number, kind: string, name: string): string {
   if (isWithin(json, maxBytes)) return json;

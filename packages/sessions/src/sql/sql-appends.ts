@@ -22,7 +22,7 @@ interface AppendResult {
   readonly writer?: SessionWriter;
 }
 
-/** Appends events: in one statement where the lease's owner knows the place and nothing else changes, else in one transaction. */
+/** Appends events: in one statement if the position is known from the lease and nothing else changes, otherwise in one transaction. */
 export class SqlAppends {
   readonly #connection: SqlConnection;
   readonly #sql: SqlStatements;
@@ -56,7 +56,7 @@ export class SqlAppends {
         if (end) leases.release(end.lease, end.leaveOpen, end);
         return true;
       };
-      // What lies elsewhere is seen to inside a transaction.
+      // A value outside its row needs a transaction, whose end checks it.
       const isSingle = !end && isListed && append.writes.length === 0 && text.startsWith('{');
       if (isSingle ? next() : this.#connection.write(next)) {
         writer.lastSeq = place.seq;
@@ -66,7 +66,7 @@ export class SqlAppends {
       }
     }
     const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end));
-    // Not before the commit: what that refused must not be counted on.
+    // Only after the commit, which may fail.
     if (lease && found) leases.remember(lease, found);
     return outcome;
   }
@@ -91,9 +91,9 @@ export class SqlAppends {
   }
 
   /**
-   * Appends the first event of a run, under the lease that was just given. Called inside a transaction.
-   * @param row the session as it is
-   * @returns the stored event of this id, if there is one: then nothing is appended
+   * Appends the first event of a run, under the lease that was just granted. Called inside a transaction.
+   * @param row the session before the append
+   * @returns the stored event of this id if the session has one; then nothing is appended
    */
   appendMessage(
     { appName, userId, nowMs }: RunBegin,
@@ -112,7 +112,7 @@ export class SqlAppends {
     return undefined;
   }
 
-  /** Appends at the place that the lease's owner knows; false, with nothing changed, when that cannot be done. */
+  /** Appends at a known position. Returns false and changes nothing if the lease is not live, or if the event's id or number is taken. */
   #appendNext(
     { appName, userId, event, writes, nowMs }: Pick<EventAppend, 'appName' | 'userId' | 'event' | 'writes' | 'nowMs'>,
     { epoch }: SessionLease,
@@ -127,7 +127,7 @@ export class SqlAppends {
     return true;
   }
 
-  /** Looks everything up, and says why when nothing is appended. */
+  /** Appends after reading the session; the outcome has the reason if nothing is appended. */
   #appendAnywhere(append: EventAppend, text: string, end: RunEnd | undefined): AppendResult {
     const { events, state, listing, leases } = this.#parts;
     const { appName, userId, sessionId, event, nowMs, lease } = append;

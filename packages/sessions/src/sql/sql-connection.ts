@@ -18,22 +18,22 @@ export interface SqlStatement {
   get(...bindings: SqlValue[]): SqlRow | undefined;
   /** All rows. */
   all(...bindings: SqlValue[]): SqlRow[];
-  /** Number of changed rows. It is read before the connection runs another statement, or never. */
+  /** Returns the number of changed rows. Read it before the connection runs another statement. */
   run(...bindings: SqlValue[]): { readonly changes: number | bigint };
 }
 
 /** Converts values to and from the texts in rows. */
 export interface RowTexts {
-  /** The most that one row holds of a text, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
+  /** Maximum size of a text in a row, in bytes of UTF-8; names of a few thousand bytes fit beside it. */
   readonly maxBytes: number;
   /**
    * Returns the text that a row stores for a value: its JSON, or its address, which begins with `@`. `share` is the
    * number of such values in the row, default 1. @throws SizeLimitError that names it
    */
   write(json: string, kind: string, name: string, share?: number): string;
-  /** The value of such a text. Of one that lies elsewhere it may be a stand-in: then `SqlConnection` lets no work come to its end. */
+  /** Returns the value of such a text. It may be a placeholder for a value outside the row; then `SqlConnection` rolls the work back. */
   read(text: unknown): unknown;
-  /** About how many characters the value's JSON has. */
+  /** Returns the approximate number of characters of the value's JSON. */
   sizeOf(text: unknown): number;
   /**
    * Maximum size of the state of an app, a user and a session, each by itself, in bytes: all of it is read at once.
@@ -47,14 +47,14 @@ export interface SqlConnection {
   /** True when other processes may write to the same database. */
   readonly shared: boolean;
   readonly texts: RowTexts;
-  /** About how many characters of events or state are read for one page: one event or session may have more. */
+  /** Approximate maximum of characters of events or state in one page; a single event or session may have more. */
   readonly maxPageChars: number;
   prepare(sql: string): SqlStatement;
-  /** Runs statements that take and give nothing. */
+  /** Runs statements without parameters and results. */
   exec(sql: string): void;
-  /** Runs statements that see one moment. */
+  /** Runs statements that read one snapshot. */
   read<T>(work: () => T): T;
-  /** Runs statements that are written together or, when the work throws, not at all. Not called inside another. */
+  /** Runs statements in one transaction, which is rolled back if the work throws. Not called inside another. */
   write<T>(work: () => T): T;
 }
 

@@ -4,12 +4,12 @@ import type { EventWindow } from '../session-driver.ts';
 import type { RowTexts, SqlRow } from './sql-connection.ts';
 import type { SessionRow, SqlStatements } from './statements.ts';
 
-/** Rows that are read at once. */
+/** Number of rows that are read at once. */
 const RANGE = 1000;
 
 /** The position of an event to insert. */
 export interface EventPlace {
-  /** Of the session. */
+  /** Key of the session. */
   readonly pk: number;
   readonly seq: number;
   /** The high timestamp of the session after the event; see `nextHighTimestamp`. */
@@ -17,8 +17,8 @@ export interface EventPlace {
 }
 
 /**
- * The times of events to read: after one and not before another, and those of compactions that are not before the
- * other.
+ * Conditions on the timestamps of events to read: later than `later` and at least `from`. With `hasCompactions`, compactions at
+ * `from` or later are read too.
  */
 interface Times {
   readonly later: number;
@@ -27,8 +27,8 @@ interface Times {
 }
 
 /**
- * The events of a session: sequence numbers without a gap. As far as their timestamps never go back they are found by bisection, and
- * from there on by an index. Called inside a transaction.
+ * The events of a session. Their sequence numbers have no gaps. Events are found by bisection as long as timestamps never decrease, and
+ * by an index from the first decrease on. Called inside a transaction.
  */
 export class SqlEvents {
   readonly #sql: SqlStatements;
@@ -40,14 +40,14 @@ export class SqlEvents {
   }
 
   /**
-   * An event as it is stored.
-   * @throws InvalidEventError for one that is no JSON, and SizeLimitError
+   * Returns the text that is stored for an event.
+   * @throws InvalidEventError for an event that is not JSON, and SizeLimitError
    */
   toText(event: Event): string {
     return this.#texts.write(eventToJson(event), 'event', event.id);
   }
 
-  /** The event of this id; undefined when there is none. */
+  /** Returns the event of this id; undefined if there is none. */
   find(pk: number, eventId: string): Event | undefined {
     const row = this.#sql.eventById.get(pk, eventId);
     return row && this.#toEvent(row);
@@ -63,7 +63,7 @@ export class SqlEvents {
     return this.#sql.insertEventUnderLease.run(...rowOf(place, event, text, nowMs, epoch)).changes !== 0;
   }
 
-  /** Costs what it gives, and a search by bisection or by index. */
+  /** Reads a window. The cost is that of the returned events and one search by bisection or index. */
   read({ pk, last_seq, high_timestamp }: SessionRow, window: EventWindow): Event[] {
     const { beforeSeq = Infinity, afterTimestamp, sinceCompaction, limit = Infinity } = window;
     const last = Math.min(beforeSeq - 1, last_seq);
@@ -78,7 +78,7 @@ export class SqlEvents {
       from: afterTimestamp ?? -Infinity,
       hasCompactions: covered !== undefined,
     };
-    // From here on timestamps are out of order; past the range when they never are.
+    // The first number from which timestamps are out of order; past the range if they are in order.
     const unordered =
       high_timestamp === Infinity ? this.#search(pk, first, last, (high) => high === Infinity) : last + 1;
     const events = unordered > last ? [] : this.#unordered(pk, unordered, last, times, limit);
@@ -109,13 +109,13 @@ export class SqlEvents {
 
   readonly #toEvent = ({ event }: SqlRow): Event => this.#texts.read(event) as Event;
 
-  /** The end of what compactions of the session cover; undefined without one. */
+  /** Returns the end of the compacted time range; undefined without a compaction. */
   coveredUntil(pk: number): number | undefined {
     const end = this.#sql.compactionEnd.get(pk)?.['compaction_end'];
     return typeof end === 'number' ? end : undefined;
   }
 
-  /** Of a long range a part after the other, so that the rows of all of it are never in memory. */
+  /** Reads a long range in parts, so that not all of its rows are in memory at once. */
   #range(pk: number, first: number, last: number): Event[] {
     const events: Event[] = [];
     for (let from = first; from <= last; from += RANGE) {
@@ -125,7 +125,7 @@ export class SqlEvents {
     return events;
   }
 
-  /** The newest events of a range in order that count. */
+  /** Reads the newest events that meet the times, from a range whose timestamps are in order. */
   #ordered(pk: number, first: number, last: number, { later, from, hasCompactions }: Times, limit: number): Event[] {
     const begin = this.#search(pk, first, last, (high) => high > later && high >= from);
     const events = begin > last ? [] : this.#range(pk, Math.max(begin, last - limit + 1), last);
@@ -135,11 +135,11 @@ export class SqlEvents {
     return [...compactions, ...events];
   }
 
-  /** The newest events of a range out of order that count. */
+  /** Reads the newest events that meet the times, from a range whose timestamps are out of order. */
   #unordered(pk: number, first: number, last: number, times: Times, limit: number): Event[] {
     const { later, from, hasCompactions } = times;
     if (limit <= last - first) {
-      // The index would give all events of the time before the newest of them can be told.
+      // The index would read all events of the time to find the newest of them.
       const counts = ({ timestamp, actions }: Event): boolean =>
         timestamp >= from && (timestamp > later || (hasCompactions && actions.compaction !== undefined));
       const newest = this.#range(pk, last - limit + 1, last);
@@ -149,7 +149,7 @@ export class SqlEvents {
     return this.#sql.timedEvents.all(pk, first, last, later, from, hasCompactions ? 1 : 0, most).map(this.#toEvent);
   }
 
-  /** The first sequence number of a range at which the latest time up to it is high enough; past the range when none is. */
+  /** Returns the first sequence number of a range whose high timestamp is enough; past the range if there is none. */
   #search(pk: number, first: number, last: number, isEnough: (highTimestamp: number) => boolean): number {
     let low = first;
     let end = last + 1;
@@ -170,8 +170,8 @@ function rowOf({ pk, seq, highTimestamp }: EventPlace, event: Event, text: strin
 }
 
 /**
- * Returns the high timestamp of an event with this time behind one with that: the time as long as times never decrease,
- * then infinity for ever.
+ * Returns the high timestamp of an event after one with the given high timestamp: its own timestamp as long as timestamps
+ * never decrease, and infinity afterwards.
  */
 export function nextHighTimestamp(highTimestamp: number, timestamp: number): number {
   return timestamp >= highTimestamp ? timestamp : Infinity;

@@ -16,7 +16,7 @@ import type { BeginRow, ListedRow, SessionRow, SqlStatements } from './statement
 /** The open run of a hold. */
 type OpenRunColumns = Pick<SessionRow, 'open_run' | 'open_request' | 'open_first_seq'>;
 
-/** Knowledge of a lease's holder about its session, which stays true because nobody else can write to it. */
+/** The position at which the holder of a lease appends next. It stays true because only the holder can write to the session. */
 export interface SessionWriter {
   readonly pk: number;
   lastSeq: number;
@@ -30,7 +30,7 @@ const LAST_PLACE = { sinceMs: Infinity, id: '' } as const;
 /** The leases, waiters and open runs of sessions. */
 export class SqlLeases {
   readonly #sql: SqlStatements;
-  /** Spares an append under a lease given here from looking up where the session ends. */
+  /** Positions by lease, so that an append under a lease that was granted here need not read the session. */
   readonly #writers = new WeakMap<SessionLease, SessionWriter>();
 
   constructor(sql: SqlStatements) {
@@ -38,8 +38,8 @@ export class SqlLeases {
   }
 
   /**
-   * Gives a lease, or leaves the claim's ticket. Called inside a transaction.
-   * @throws ConfigurationError when a newer program changed the tables
+   * Grants a lease, or stores the claim's ticket. Called inside a transaction.
+   * @throws ConfigurationError if a newer program migrated the tables
    */
   claim(claim: LeaseClaim): ClaimOutcome {
     const row = findSession(this.#sql, claim);
@@ -50,15 +50,15 @@ export class SqlLeases {
     return { status: 'taken', lease: this.#give(row, claim) };
   }
 
-  /** The session, with what is recorded of the run and its request; undefined when it is not there. */
+  /** Reads a session with the records of the run and its request; undefined if it does not exist. */
   findForRun({ appName, userId, sessionId, invocationId, requestId }: RunBegin): BeginRow | undefined {
     const row = this.#sql.sessionForRun.get(appName, userId, sessionId, invocationId, requestId ?? null);
     return checkFound(this.#sql, row as BeginRow | undefined);
   }
 
   /**
-   * Claims the lease for a run, and records it. Called inside a transaction.
-   * @param row the session as it is
+   * Claims the lease for a run and records the run. Called inside a transaction.
+   * @param row the session before the run
    */
   claimForRun(row: BeginRow, begin: RunBegin): ClaimRefusal | RunRefusal | RunTaken {
     const { appName, userId, sessionId, invocationId, requestId, continues, nowMs, ttlMs } = begin;
@@ -88,7 +88,7 @@ export class SqlLeases {
     return { status: 'taken', lease: this.#give(row, begin, invocationId), firstSeq, wasOpen };
   }
 
-  /** The lease of a claim that was granted. */
+  /** Returns the lease of a granted claim, and removes its ticket. */
   #give(row: SessionRow, claim: LeaseClaim, invocationId?: string): SessionLease {
     const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
     if (ticket) this.#sql.removeTicket.run(row.pk, ticket.id, nowMs);
@@ -103,7 +103,7 @@ export class SqlLeases {
     return lease;
   }
 
-  /** Records a run or a request; of a run that is recorded already, the end stays unless there is a new one. */
+  /** Records a run or a request. The recorded end of a run stays if there is no new one. */
   recordRun(pk: number, { id, invocationId, firstSeq }: StoredRun, lastSeq?: number, outcome?: RunOutcome): void {
     const end = outcome && lastSeq !== undefined ? [lastSeq, outcome.state, outcome.code ?? null] : [null, null, null];
     this.#sql.recordRun.run(pk, id, invocationId, firstSeq, ...end);
@@ -117,7 +117,7 @@ export class SqlLeases {
     if (requestId !== null) this.recordRun(pk, { id: requestId, invocationId, firstSeq });
   }
 
-  /** The session's record of a run or a request. */
+  /** Returns the session's record of a run or a request. */
   findRun(key: SessionKey, id: string): RunRecord | undefined {
     const row = findSession(this.#sql, key);
     if (!row) return undefined;
@@ -145,7 +145,7 @@ export class SqlLeases {
     return isLeft && freeAtMs > claim.nowMs ? { status: 'busy', freeAtMs } : undefined;
   }
 
-  /** Refuses a claim while the session is not free for it, and leaves its ticket. */
+  /** Refuses a claim while the session is not free for it, and stores its ticket. */
   #refuse(row: SessionRow, claim: LeaseClaim): ClaimRefusal | undefined {
     const { nowMs, ticket, takeOver } = claim;
     if (takeOver) return undefined;
@@ -199,7 +199,7 @@ export class SqlLeases {
       return;
     }
     const pk = Number(ended['session']);
-    // Without an event of the lease, only the session's row is left to remember the epoch.
+    // If no event has the epoch of the lease, the session's row has to keep it.
     if (ended['last_epoch'] !== epoch) this.#sql.setEpoch.run(pk, epoch);
     this.#recordOpenRun(pk, ended as unknown as OpenRunColumns, Number(ended['last_seq']), outcome);
   }
@@ -211,7 +211,7 @@ export class SqlLeases {
     });
   }
 
-  /** Undefined for a lease that was given elsewhere. */
+  /** Returns the position of a lease; undefined if another service granted it. */
   writerOf(lease: SessionLease): SessionWriter | undefined {
     return this.#writers.get(lease);
   }
@@ -230,7 +230,7 @@ function toOpenRun(row: SessionRow): OpenRunState & { readonly invocationId: str
   };
 }
 
-/** True for the ids under which the open run is known that are not in the table of runs. */
+/** True for the ids of the open run that are recorded in the hold. */
 function isOpenId(
   { open_run: run, open_request: request, open_first_seq: firstSeq }: OpenRunColumns,
   id: string,

@@ -4,13 +4,13 @@ import type { ListedRow, SqlStatements } from './statements.ts';
 
 /** Maximum time by which a session's last update may be later than in the index of the listing, in milliseconds. */
 const LAG_MS = 60_000;
-/** More than what is lost when such times are added and subtracted. */
+/** More than the rounding error of adding and subtracting such times. */
 const ROUNDING_MS = 1;
 
 /**
- * Pages of sessions by their last update, which is when the last event was appended. An append writes the event and nothing else,
- * so the index has a time that lags behind, less than `LAG_MS`: only an append that comes later brings it up to date. A page is
- * looked for among the sessions that may belong to it by the index, and put in order by the events.
+ * Pages of sessions, ordered by the time of their last event. An append writes the event and nothing else, so the index may lag behind by
+ * less than `LAG_MS`: only a later append updates it. A page is selected from the sessions that may belong to it by the index, and
+ * ordered by their last events.
  */
 export class SqlListing {
   readonly #sql: SqlStatements;
@@ -19,12 +19,12 @@ export class SqlListing {
     this.#sql = sql;
   }
 
-  /** False when an append at this time has to bring the index up to date. */
+  /** False if an append at this time has to update the index. */
   isCurrent(listedAt: number, nowMs: number): boolean {
     return listedAt <= nowMs && nowMs < listedAt + LAG_MS;
   }
 
-  /** Brings the index up to date. Called inside the transaction of the append. */
+  /** Updates the index. Called inside the transaction of the append. */
   update(pk: number, nowMs: number): void {
     this.#sql.setListedAt.run(pk, nowMs);
   }
@@ -33,7 +33,7 @@ export class SqlListing {
   readPage({ appName, userId, limit, after }: SessionPage): ListedRow[] {
     const user = userId === undefined ? [] : [userId];
     const { boundary, page } = this.#statements(userId);
-    // By the index alone, these come after the position; when there are enough of them, none older than the last is in the page.
+    // By the index alone, these sessions come after the position. If there are enough of them, the page has none older than the last one.
     const behind = after ? after.updatedAtMs - LAG_MS - ROUNDING_MS : Infinity;
     const oldest = boundary.get(appName, behind, limit - 1, ...user)?.['listed_at'];
     const from = typeof oldest === 'number' ? oldest - LAG_MS - ROUNDING_MS : -Infinity;

@@ -43,12 +43,12 @@ import { SqlState } from './sql-state.ts';
 import { SqlToolCalls } from './sql-tool-calls.ts';
 import { prepareStatements, type SessionRow, type SqlStatements } from './statements.ts';
 
-/** At most so much state is on a page of a listing, in characters of JSON, and what the last session of the page has beyond. */
+/** Maximum size of the state on a page of a listing, in characters of JSON. The last session of the page may exceed it. */
 const MAX_PAGE_LENGTH = 16 * 1024 * 1024;
 
 /**
  * Sessions in a database in the dialect of SQLite. Every method is one statement or one transaction, and throws a ConfigurationError
- * when a newer program changed the tables.
+ * if a newer program migrated the tables.
  */
 export class SqlSessionDriver implements SessionDriver {
   readonly shared: boolean;
@@ -64,9 +64,9 @@ export class SqlSessionDriver implements SessionDriver {
   readonly #webhooks: SqlRunWebhooks;
 
   /**
-   * Makes the tables where they are missing.
-   * @param work may find the connection unable to do it, and does it again later
-   * @throws ConfigurationError when a newer program made them
+   * Creates missing tables.
+   * @param work repeats work later that the connection cannot do now
+   * @throws ConfigurationError if a newer program made the tables
    */
   constructor(connection: SqlConnection, work: SqlWork) {
     migrateSessions(connection);
@@ -121,7 +121,7 @@ export class SqlSessionDriver implements SessionDriver {
     });
   }
 
-  /** @param hasState false for one whose state is not read */
+  /** @param hasState false to leave the state out */
   readSession(key: SessionKey, window: EventWindow, hasState = true): MaybePromise<StoredSession | undefined> {
     return this.#read(() => {
       const row = findSession(this.#sql, key);
@@ -289,7 +289,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#connection.write(work));
   }
 
-  /** The new session's row; undefined when the key is taken. */
+  /** Inserts a session and returns its key; undefined if the session exists. */
   #insertSession(appName: string, userId: string, sessionId: string, nowMs: number): number | undefined {
     const row = this.#sql.insertSession.get(appName, userId, sessionId, nowMs);
     if (!row) checkVersion(this.#sql);

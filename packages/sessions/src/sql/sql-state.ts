@@ -10,13 +10,13 @@ type ByScope = Readonly<Record<StateWrite['scope'], SqlStatement>>;
 
 const SCOPES = ['app', 'user', 'session'] as const;
 
-/** State in its three tables, a key a row. Called inside a transaction. */
+/** The state of apps, users and sessions, each in a table with a row for each key. Called inside a transaction. */
 export class SqlState {
   readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
   readonly #set: ByScope;
   readonly #remove: ByScope;
-  /** Of the app and the user: only where the key is not there. */
+  /** Statements that write keys of the app and the user only if they are absent. */
   readonly #add: ByScope;
   readonly #room: StateRoom;
 
@@ -29,7 +29,7 @@ export class SqlState {
     this.#add = { app: sql.addAppState, user: sql.addUserState, session: sql.setSessionState };
   }
 
-  /** Everything that a session sees. `pk` is the session's row. */
+  /** Reads the merged state of a session. `pk` is the key of its row. */
   read(appName: string, userId: string, pk: number): StateEntry[] {
     return this.#toEntries(this.#sql.state.all(appName, userId, pk));
   }
@@ -45,8 +45,8 @@ export class SqlState {
   }
 
   /**
-   * Reads the states of one app's sessions. What they share is read once and is the same object in all of them; `size` is how much
-   * was read, in characters of JSON.
+   * Returns a reader of the states of one app's sessions. Shared state is read once and is the same object in all sessions; `size` is the
+   * number of characters of JSON that were read.
    */
   pageReader(appName: string): { read(userId: string, pk: number): StateEntry[]; readonly size: number } {
     let size = 0;
@@ -73,7 +73,7 @@ export class SqlState {
     return this.#toEntries(this.#sql.initialState.all(pk));
   }
 
-  /** Makes the session's keys of now its initial state. */
+  /** Stores the session's current keys as its initial state. */
   keepAsInitial(pk: number): void {
     this.#sql.keepInitialState.run(pk);
   }
@@ -98,7 +98,7 @@ export class SqlState {
         () => {
           for (const { key, text } of rows) {
             if (text === undefined) {
-              // A copy of the app's state may lack the key: who watches the table is told of the removal all the same.
+              // A replica of the app's state may not have the key. Its triggers must see the removal all the same.
               if (scope === 'app') this.#add.app.run(appName, userId, pk, key, 'null');
               this.#remove[scope].run(appName, userId, pk, key);
             } else set[scope].run(appName, userId, pk, key, text);
@@ -108,7 +108,7 @@ export class SqlState {
     }
   }
 
-  /** State of the app is copied from one database to another, row by row: it lies in its row. */
+  /** State of the app is always in its row, because it is copied between databases row by row. */
   #toText({ scope, key, value }: StateWrite): string {
     const json = JSON.stringify(value);
     const texts = this.#texts;
@@ -117,7 +117,7 @@ export class SqlState {
       : texts.write(json, 'state key', prefixedKey(scope, key));
   }
 
-  /** A row after the other lets go of its text: all of them and what they say are not in memory at once. Takes the rows. */
+  /** Parses the rows one by one and releases each text, so that not all texts and values are in memory at once. Empties `rows`. */
   #toEntries(rows: SqlRow[]): StateEntry[] {
     const entries: StateEntry[] = [];
     rows.reverse();

@@ -6,20 +6,20 @@ import type { SqlStatements } from './statements.ts';
 const MAX_REMEMBERED = 1000;
 /** Maximum size of a key without its value: its name, and a fixed number of bytes. */
 const MAX_KEY_BYTES = 400;
-/** UTF-8 needs at most so many bytes for a unit of a string's length. */
+/** Maximum number of UTF-8 bytes for one UTF-16 unit of a string. */
 const MOST_BYTES_A_UNIT = 3;
 
 /** The owner of state. */
 export type StateOwner = readonly [appName: string, userId: string, pk: number];
 
 /**
- * Keeps the state of an app, a user and a session within what memory takes: a session reads all three at once. A state is measured when it
- * might have become too large since it was measured last, and not at every write.
+ * Limits the size of the state of an app, a user and a session, because a session reads all three at once. A state is measured only if it may
+ * have become too large since it was last measured.
  */
 export class StateRoom {
   readonly #sql: SqlStatements;
   readonly #texts: RowTexts;
-  /** At least how much may be written to a state before it has to be measured again. What is rolled back counts as well. */
+  /** Bytes that can be written to each state before it is measured again. Writes that are rolled back count too. */
   readonly #rooms = new Map<string, number>();
 
   constructor(sql: SqlStatements, texts: RowTexts) {
@@ -28,15 +28,15 @@ export class StateRoom {
   }
 
   /**
-   * Does writes to one scope, inside a transaction. What is too large already may be made smaller.
-   * @param texts what is set, as it lies in rows
-   * @throws SizeLimitError when the state is too large then
+   * Performs writes to one scope, inside a transaction. State that is too large already can be reduced.
+   * @param texts the values that are set, as the rows store them
+   * @throws SizeLimitError if the state is too large afterwards
    */
   keep(scope: StoredScope, owner: StateOwner, texts: readonly string[], write: () => void): void {
     const most = this.#texts.maxState?.[scope];
     if (most === undefined) return write();
     const name = JSON.stringify([scope, ...(scope === 'user' ? owner.slice(0, 2) : owner)]);
-    // Of an app's it is not known what others wrote.
+    // Other services may have written the state of an app.
     let room = (scope !== 'app' && this.#rooms.get(name)) || 0;
     for (const text of texts) room -= MAX_KEY_BYTES + this.#texts.sizeOf(text) * MOST_BYTES_A_UNIT;
     if (room < 0) {
