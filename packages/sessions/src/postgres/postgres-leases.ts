@@ -111,8 +111,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Refuses a run that waits in line, as most polls are, without sending its message. Undefined when it may begin or has to write its
-   * ticket.
+   * Refuses a run that waits in line without sending its message, as most polls are. Returns undefined if the run may begin or its ticket
+   * has to be written.
    */
   async refuseAgain({ ticket, nowMs, ...key }: RunBegin): Promise<ClaimRefusal | undefined> {
     if (!ticket) return undefined;
@@ -122,8 +122,8 @@ export class PostgresLeases {
   }
 
   /**
-   * Claims the lease. Undefined when that has to be tried with the session's row locked: a lease has expired, or it was free when the
-   * statement began and somebody else took it while this one waited for the row.
+   * Claims the lease. Returns undefined if the claim has to be repeated with the session's row locked: a lease has expired, or the session was
+   * free when the statement began and was taken while it waited for the row.
    */
   async #claim(run: RunStatement, claim: LeaseClaim, isLocked: boolean): Promise<ClaimOutcome | undefined> {
     const [row] = (await run(this.#statements.claim, [...claimValues(claim), isLocked])) as readonly ClaimRow[];
@@ -137,7 +137,7 @@ export class PostgresLeases {
     return this.toRunOutcome(begin, row, Number(row?.seq) + 1);
   }
 
-  /** Undefined when the lease was not given although nobody holds the session or waits for it. */
+  /** Reads the outcome of a claim; undefined if the lease was not granted although the session is free. */
   #toOutcome(claim: LeaseClaim, row: ClaimRow | undefined): ClaimOutcome | undefined {
     const { appName, userId, sessionId, nowMs, ttlMs, takeOver } = claim;
     checkCurrent(Number(row?.version));

@@ -48,7 +48,7 @@ export class PostgresRunBegins {
     return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, begin));
   }
 
-  /** In one statement. Undefined when the run has to begin under the lock. */
+  /** Begins a run with a message in one statement. Returns undefined if the run has to begin with the session's row locked. */
   async #beginWith(begin: RunBegin, toMessage: RunBegin['message'] & {}): Promise<BeginOutcome | undefined> {
     const message = toMessage(-Infinity);
     const { isNarrowed, values: window } = windowValues(begin.window);
@@ -62,7 +62,7 @@ export class PostgresRunBegins {
     return session && { ...claimed, session, duplicate: undefined };
   }
 
-  /** In two statements. Undefined when the session has to be created. */
+  /** Begins a run without a message in two statements. Returns undefined if the session has to be created. */
   async #beginWithoutMessage(begin: RunBegin): Promise<BeginOutcome | undefined> {
     let claimed = await this.#parts.leases.claimForRun(this.#run, begin, false);
     while (!claimed) {
@@ -77,7 +77,7 @@ export class PostgresRunBegins {
     return session ? { ...claimed, session, duplicate: undefined } : { status: 'missing' };
   }
 
-  /** With the session's row locked, so that what is read is what the message follows. */
+  /** Begins a run with the session's row locked, so that the message follows the events that are read. */
   async #beginLocked(run: RunStatement, begin: RunBegin): Promise<BeginOutcome> {
     const { appName, userId, sessionId, nowMs } = begin;
     const key = { appName, userId, sessionId };

@@ -108,7 +108,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return (await this.#importer.import(session)) ?? this.#refused();
   }
 
-  /** Under the lock: rows that somebody appends meanwhile would be invisible to what deletes them, and stay. */
+  /** Locks the session's row: otherwise rows of a concurrent append would be invisible to the deletion, and stay. */
   async deleteSession(key: SessionKey): Promise<void> {
     const isFound = await this.#database.transaction(async (run) => {
       const pk = await this.#appender.lock(run, key);

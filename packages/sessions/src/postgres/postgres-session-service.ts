@@ -9,14 +9,14 @@ import { PostgresSessionDriver } from './postgres-session-driver.ts';
 /** Options of `PostgresSessionService`. */
 export interface PostgresSessionServiceOptions extends DriverSessionServiceOptions {
   /**
-   * Connections to the database: a `Pool` of the package `pg`, or one of its shape. It stays its owner's, who ends it. Give it a
-   * `connectionTimeoutMillis`: without one, connections to a server that does not answer take up its places for minutes. The service listens to
-   * its `error` event, so that a lost connection does not end the process.
+   * Connections to the database: a `Pool` of the package `pg`, or an object of its shape. The caller owns it and ends it. Give it a
+   * `connectionTimeoutMillis`: without one, connections to a server that does not answer occupy the pool for minutes. The service listens to
+   * the pool's `error` event, so that a lost connection does not end the process.
    */
   readonly pool: PostgresPool;
   /**
-   * The schema of the tables, made when it is not there. Without it the tables are where a connection finds them by its
-   * `search_path`, which must then be the same for all of them; new ones are made in the first schema of it.
+   * Schema of the tables, created if it does not exist. Default: the tables are found by the `search_path` of the connections, which
+   * must be the same for all of them; new tables are created in its first schema.
    */
   readonly schema?: string | undefined;
   /**
@@ -50,41 +50,39 @@ const WRITE_POOL = 'write pool: new Pool({ connectionString }), of the package p
 const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_POOL, client: WRITE_POOL };
 
 /**
- * Sessions in PostgreSQL 14 or later, for any number of processes. The tables begin with `eventloom_`. They are made or brought up
- * to date before the first call is answered, or by `migrate`; the database's user needs the right to make tables only for that.
+ * Sessions in PostgreSQL 14 or later, for any number of processes. The names of the tables begin with `eventloom_`. The first call, or
+ * `migrate`, creates or migrates the tables; the database's user needs the permission to create tables only for that.
  *
- * **Writes.** An append is one statement and one round trip, whatever the length of the history and however old the transactions
- * are that others keep open; one that is refused is two. A run that begins with a message is one statement as well, and so is its
- * end. A claim and a release of a lease write the session's row: while a transaction stays open that began long ago, each turn of
- * a session makes its next ones a little slower, until that transaction ends. Sessions never wait for each other, but for the
- * moment in which both write, or remove, the same `app:` or `user:` key; they take such keys in one order and so never undo each
- * other. It is written for READ COMMITTED, PostgreSQL's default. What PostgreSQL undoes all the same, for a stricter isolation or
- * for somebody else's transactions, is tried again after a while, ten times in all, and then a StorageError. What was
- * acknowledged survives what the server promises: with its `fsync` and `synchronous_commit` on, a crash of anything. When the
- * connection is lost during an append, the event may be stored or not: appending it again, with the same id, stores it once.
+ * **Writes.** An append is one statement and one round trip, whatever the length of the history and the age of other transactions; a
+ * refused append is two. A run that begins with a message is one statement too, and so is its end. Granting and releasing a lease write
+ * the session's row: while an old transaction stays open, each turn of a session makes its next ones a little slower, until that
+ * transaction ends. Sessions wait for each other only while both write or remove the same `app:` or `user:` key; all writers lock such
+ * keys in the same order, so they cause no deadlock. The isolation level is READ COMMITTED, PostgreSQL's default. A transaction that
+ * PostgreSQL rolls back all the same, because of a stricter isolation level or other transactions, is repeated up to ten times and
+ * is then a StorageError. Acknowledged writes survive a crash if `fsync` and `synchronous_commit` are on. If the connection is lost
+ * during an append, the event may be stored or not: appending it again with the same id stores it once.
  *
- * **Leases.** Their times are those of the database's clock, so clocks of processes that differ let nobody take over a session early or
- * late. A session has one writer, whatever clocks say: a former owner's writes are refused. Of those who wait in several processes the one that came first is next; after a crash
- * of the server, those who wait are in no order.
+ * **Leases** are timed by the database's clock, so clocks of processes that differ cause no early or late takeover. A session has one
+ * writer, whatever the clocks say: writes under an earlier lease are refused. Callers that wait in several processes get the session in the
+ * order of their requests; after a crash of the server, those that wait are in no order.
  *
- * **Limits.** An event, a state value or the response of a tool call may take 64 MiB as JSON, and all values that a session is made
- * with 192 Mi characters; more is a SizeLimitError.
+ * **Limits.** An event, a state value or the response of a tool call takes up to 64 MiB as JSON, and all values of a new session
+ * together up to 192 Mi characters; larger ones are a SizeLimitError.
  *
- * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable when the server cannot be reached, a connection
- * was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or only reads; not when a right is missing.
- * A lost connection never ends the process: a pool that emits `connect` and `error` is listened to.
+ * **Errors** of the pool and of the database are the `cause` of a StorageError. It is retryable if the server cannot be reached, a connection
+ * was lost, an answer took longer than `queryTimeoutMs`, or the server is full, starts, stops or is read-only, and not if a permission is
+ * missing. A lost connection never ends the process, because the service listens to the `connect` and `error` events of the pool.
  *
- * **Poolers** that hand out connections by the transaction, as PgBouncer does in transaction mode: with `preparedStatements: false`
- * nothing is expected of a connection but what happens in one transaction. A pooler that follows prepared statements by itself may do
- * without that option. Poolers that hand out connections by the statement do not work.
+ * **Poolers** that assign connections by transaction, such as PgBouncer in transaction mode, work with `preparedStatements: false`. A
+ * pooler that tracks prepared statements works without that option. Poolers that assign connections by statement do not work.
  *
- * **Upgrades.** A program that runs while a newer version brings the tables up to date writes nothing from then on: what it does is a
+ * **Upgrades.** Once a newer version has migrated the tables, writes of a program that still runs an older one are a
  * ConfigurationError.
  */
 export class PostgresSessionService extends DriverSessionService {
   readonly #database: PostgresDatabase;
 
-  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is no time, and an option this version does not have */
+  /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is not a positive finite number, and an option this version does not have */
   constructor(options: PostgresSessionServiceOptions) {
     checkKnown('PostgresSessionService', OPTIONS, options, HINTS);
     const database = new PostgresDatabase(options.pool, options);
@@ -93,10 +91,10 @@ export class PostgresSessionService extends DriverSessionService {
   }
 
   /**
-   * Makes the tables, or brings them up to date; does nothing when they are. Any number of processes may do it at once, and the
-   * first call of any method does it as well.
-   * @throws ConfigurationError when a newer version of this package made them; they are left as they are
-   * @throws StorageError when the database cannot be used
+   * Creates or migrates the tables; a no-op if they are current. Any number of processes may call it concurrently. The first call of any
+   * method does it too.
+   * @throws ConfigurationError if a newer version of this package made the tables; they are not changed
+   * @throws StorageError if the database cannot be used
    */
   migrate(): Promise<void> {
     return this.#database.ready();

@@ -5,7 +5,7 @@ import type { Tables } from './tables.ts';
 /** The row of the meta table that has the version of the session tables. */
 export const VERSION_KEY = 'sessions.schema';
 
-/** The version that this program makes and knows. */
+/** The version of the tables that this program creates and uses. */
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
 /** The version of the tables as a value in SQL. */
@@ -14,8 +14,8 @@ export function versionSql({ meta }: Tables): string {
 }
 
 /**
- * True in SQL while the tables are those of this program. Every statement that begins or adds something asks for it: a program of
- * a newer version may bring the tables up to date while this one runs, and may expect of writers what this one does not do.
+ * SQL that is true while the tables have this program's version. Every statement that writes has this condition: a newer program
+ * may migrate the tables while this one runs, and may rely on writes that this one does not do.
  */
 export function isCurrentSql(tables: Tables): string {
   return `${versionSql(tables)} = ${SCHEMA_VERSION}`;
@@ -29,11 +29,11 @@ export function checkVersion(version: number, known: number = SCHEMA_VERSION): v
   );
 }
 
-/** For a version that was the program's when it began. @throws ConfigurationError for another one */
+/** Checks the version of tables that were current when the program started. @throws ConfigurationError for another version */
 export function checkCurrent(version: number): void {
   if (version === SCHEMA_VERSION) return;
   checkVersion(version);
   throw new ConfigurationError(
-    `the session tables have version ${version}, and had version ${SCHEMA_VERSION} when this program began; restart it`,
+    `the session tables have version ${version}, and had version ${SCHEMA_VERSION} when this program started; restart it`,
   );
 }

@@ -1,4 +1,4 @@
-/** The last event of a session, as far as the next append has to know it. */
+/** The facts about a session's last event that the next append needs. */
 export interface WriterPosition {
   /** 0 before the first event. */
   readonly seq: number;
@@ -8,19 +8,19 @@ export interface WriterPosition {
   readonly compactedUntil: number | null;
 }
 
-/** The columns of a row that says one; numbers of SQL's integers come as text. */
+/** The columns of a row with a position. Integers of SQL are returned as text. */
 export interface PositionRow {
   readonly seq: unknown;
   readonly high_timestamp: number | null;
   readonly compacted_until: number | null;
 }
 
-/** Leases that nobody gives back are forgotten when there are more. */
+/** Maximum number of positions. The oldest are removed, of leases that were never released. */
 const MAX_LEASES = 10_000;
 
 /**
- * Positions of lease owners in their sessions, by epoch: nobody else appends meanwhile. An append that knows its
- * position needs no query for it, and a wrong position is already taken.
+ * Positions at which lease holders append next, by epoch. They stay true because only the holder appends. An append with a
+ * known position needs no query for it, and one with a wrong position is refused because its number is taken.
  */
 export class WriterPositions {
   readonly #byEpoch = new Map<number, WriterPosition>();

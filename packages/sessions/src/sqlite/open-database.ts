@@ -21,15 +21,14 @@ export interface OpenDatabase {
   readonly driver: SqlSessionDriver;
 }
 
-/** Opening waits for a lock as long as this, and blocks meanwhile. */
+/** Time in milliseconds for which opening waits for a lock. The thread is blocked meanwhile. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A commit writes whole pages, and most events are much smaller than SQLite's usual page. The log is written back at 4 MB, as is usual. */
+/** A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is written back at 4 MB, as by default. */
 const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
- * database of its own.
- * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
+ * Opens the file at `path`. Creates a missing file or folder with access for its owner only. `:memory:` is a separate database.
+ * @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer program
  */
 export function openDatabase(path: string, durability: SqliteDurability, platform: Platform): OpenDatabase {
   const sqlite = requireSqlite('SqliteSessionService', process.getBuiltinModule?.('node:sqlite'), process.version);
@@ -49,7 +48,7 @@ export function openDatabase(path: string, durability: SqliteDurability, platfor
   }
 }
 
-/** Sets up a connection and what works on it, and the tables where they are missing. */
+/** Sets up a connection and its driver, and creates missing tables. */
 export function prepareDatabase(
   database: DatabaseSync,
   durability: SqliteDurability,
@@ -59,7 +58,7 @@ export function prepareDatabase(
   database.exec('PRAGMA journal_mode = WAL');
   database.exec(`PRAGMA synchronous = ${durability === 'power' ? 'FULL' : 'NORMAL'}`);
   const driver = new SqlSessionDriver(new SqliteConnection(database), new LockLine('the session database', platform));
-  // From here on a lock is waited for without blocking.
+  // From here on a locked file is retried without blocking the thread.
   database.exec('PRAGMA busy_timeout = 0');
   return driver;
 }

@@ -6,7 +6,7 @@ import { openDatabase, prepareDatabase, type SqliteDurability } from './open-dat
 
 /** Options of `SqliteSessionService`: one of `path` and `database` is given. */
 export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions {
-  /** The database file, made when it is not there, with its folder. `:memory:` keeps everything in memory. */
+  /** Path of the database file. The file and its folder are created if they do not exist. `:memory:` keeps everything in memory. */
   readonly path?: string;
   /**
    * An open database, which may hold other tables: those of this package begin with `eventloom_`. It is switched to WAL, its
@@ -26,20 +26,20 @@ const OPTIONS: OptionNames<SqliteSessionServiceOptions> = {
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * Sessions in a SQLite file, through node's own `node:sqlite`. Several processes of one machine may use one file: a session has
- * one writer at a time among all of them, and who waits for one is served in the order of asking. Calls are synchronous inside, and
- * take microseconds. A write that finds the file locked by another process is tried again without blocking anything else, and fails
- * with a StorageError when the file stays locked for five seconds; at once when the disk is full or fails. A process that runs an older version than the one
- * that last opened the file gets a ConfigurationError.
+ * Sessions in a SQLite file, through Node's `node:sqlite`. Several processes of one machine may use one file: a session has one writer
+ * at a time among all of them, and callers that wait for it get it in the order of their requests. Calls are synchronous inside and
+ * take microseconds. A write that finds the file locked by another process is repeated without blocking the thread. It fails with a
+ * StorageError when the file stays locked for five seconds, and at once when the disk is full or fails. A process that runs an older
+ * version than the one that last opened the file gets a ConfigurationError.
  *
  * An import and a deletion are one transaction each, whatever the size: about 5 µs an event, during which this process does nothing
- * else and the others do not write. An event, a state value or the response of a tool call may take 64 MiB as JSON; more is a
+ * else and no other process writes. An event, a state value or the response of a tool call takes up to 64 MiB as JSON; a larger one is a
  * SizeLimitError. A page of a listing ends when it has 16 Mi characters of state.
  */
 export class SqliteSessionService extends DriverSessionService {
   readonly #opened: DatabaseSync | undefined;
 
-  /** @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for an option this version does not have */
+  /** @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer version, and for an option this version does not have */
   constructor(options: SqliteSessionServiceOptions) {
     checkKnown('SqliteSessionService', OPTIONS, options, HINTS);
     const { path, database, durability = 'process', platform = systemPlatform } = options;
@@ -56,7 +56,7 @@ export class SqliteSessionService extends DriverSessionService {
     }
   }
 
-  /** Closes the file, unless the database was handed in. Nothing is lost without it; no call may follow it. */
+  /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
   close(): void {
     if (this.#opened?.isOpen) this.#opened.close();
   }
