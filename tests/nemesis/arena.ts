@@ -163,7 +163,7 @@ export class Arena implements AsyncDisposable {
     do {
       await pause(ASK_AGAIN_MS);
       const sessions = await this.backEnd.readSessions(server);
-      faults = findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran() });
+      faults = await findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran() });
     } while (faults.length > 0 && performance.now() < giveUp);
     await this[Symbol.asyncDispose]();
     return [...this.#faults, ...this.#servers.flatMap((each) => each.faults()), ...faults];
@@ -195,6 +195,7 @@ function isFinal({ end }: Answer): boolean {
     'SERVER_BUSY',
     'SHUTTING_DOWN',
     'STORAGE_UNAVAILABLE',
+    'USER_OBJECT',
     'RUN_RELAY',
     'RUN_NOT_FOUND',
   ].includes(end.code);

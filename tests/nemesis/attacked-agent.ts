@@ -144,7 +144,7 @@ function checkHistory(contents: readonly Content[]): void {
 
 /**
  * Creates the agents, by the names of their apps. `front` calls tools side by side, among them a slow one, one that a person confirms, one whose
- * answer comes later, and an agent. `crew` is a parallel agent whose agents call an agent each.
+ * answer comes later, and an agent. `crew` is a parallel agent whose agents call an agent each. Readers get the events of some of the called agents.
  */
 export function createAgents(host: Host): Readonly<Record<'front' | 'crew', BaseAgent>> {
   const tool = (name: string, isOnce: boolean, pauseMs = 0, requireConfirmation = false): FunctionTool =>
@@ -162,15 +162,18 @@ export function createAgents(host: Host): Readonly<Record<'front' | 'crew', Base
     });
   const [look, slow, book] = [tool('look', false), tool('slow', true, host.slowMs), tool('book', true)];
   const wait = new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined });
-  const helper = (): AgentTool =>
-    new AgentTool({ agent: new LlmAgent({ name: 'helper', model: new AttackedModel('helper', host), tools: [book] }) });
+  const helper = (streamInner: boolean): AgentTool =>
+    new AgentTool({
+      agent: new LlmAgent({ name: 'helper', model: new AttackedModel('helper', host), tools: [book] }),
+      streamInner,
+    });
   const member = (name: string): LlmAgent =>
-    new LlmAgent({ name, model: new AttackedModel(name, host), tools: [helper(), look] });
+    new LlmAgent({ name, model: new AttackedModel(name, host), tools: [helper(name === 'left'), look] });
   const crew = (): ParallelAgent => new ParallelAgent({ name: 'crew', subAgents: [member('left'), member('right')] });
   const front = new LlmAgent({
     name: 'front',
     model: new AttackedModel('front', host),
-    tools: [look, slow, book, tool('pay', true, 0, true), wait, new AgentTool({ agent: crew() })],
+    tools: [look, slow, book, tool('pay', true, 0, true), wait, new AgentTool({ agent: crew(), streamInner: true })],
   });
   return { front, crew: crew() };
 }

@@ -4,6 +4,7 @@
 
 import {
   type AppendEventRequest,
+  type AppendEventsRequest,
   type BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
@@ -72,6 +73,7 @@ const agents = createAgents({
 function counted(service: BaseSessionService): BaseSessionService {
   const begin = service.beginRun.bind(service);
   const append = service.appendEvent.bind(service);
+  const appendAll = service.appendEvents.bind(service);
   const record = service.recordToolCall.bind(service);
   const end = service.endRun.bind(service);
   return Object.assign(service, {
@@ -84,6 +86,11 @@ function counted(service: BaseSessionService): BaseSessionService {
       const event = await append(request);
       passPoint();
       return event;
+    },
+    async appendEvents(request: AppendEventsRequest): Promise<Event[]> {
+      const events = await appendAll(request);
+      passPoint();
+      return events;
     },
     async recordToolCall(lease: SessionLease, entry: ToolLedgerEntry): Promise<void> {
       await record(lease, entry);

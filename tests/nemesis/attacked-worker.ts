@@ -10,6 +10,7 @@ interface Env extends CloudflareBindings {
   readonly WATCHER: string;
   readonly PACE_MS: string;
   readonly SLOW_MS: string;
+  readonly LEASE_MS: string;
 }
 
 const server = createCloudflareServer<Env>({
@@ -32,6 +33,7 @@ const server = createCloudflareServer<Env>({
             agent,
             resumable,
             autoCreateSession: true,
+            leaseTtlMs: Number(env.LEASE_MS),
             live: live(),
             ...services,
           }),

@@ -66,7 +66,7 @@ export function sqliteBackEnd(program: string, folder: string, disk?: string): B
     attacks:
       disk === undefined
         ? { block: (servers) => setRoom(servers, false), unblock: (servers) => setRoom(servers, true) }
-        : { block: () => fillDisk(disk), unblock: () => rmSync(join(disk, FILLING)) },
+        : fillingAttacks(disk),
     ...nodeServers(program, store, folder),
     async readSessions() {
       const service = new SqliteSessionService({ path: store });
@@ -81,6 +81,11 @@ export function sqliteBackEnd(program: string, folder: string, disk?: string): B
 }
 
 const FILLING = 'filling';
+
+/** Attacks on a store on a small file system. */
+export function fillingAttacks(disk: string): StoreAttacks {
+  return { block: () => fillDisk(disk), unblock: () => rmSync(join(disk, FILLING)) };
+}
 
 /** Writes until there is no room. */
 function fillDisk(disk: string): void {

@@ -28,6 +28,12 @@ const RESPONSE = eventOf({
 const FINAL = eventOf({ author: 'front', content: { role: 'model', parts: [{ text: finalText('m1') }] } });
 const END = eventOf({ author: 'front', object: 'runner.end', actions: { endOfAgent: true } });
 const FAILURE = eventOf({ author: 'front', errorCode: 'RUN_ABANDONED' });
+const INNER = eventOf({ author: 'helper', branch: 'helper@c', content: { role: 'model', parts: [{ text: 'found' }] } });
+const RECORD = eventOf({
+  author: 'front',
+  object: 'runner.streamed',
+  actions: { agentState: { streamed: INNER.id, seq: 3 } },
+});
 const STORED = [MESSAGE, CALL, RESPONSE, FINAL, END];
 const ANSWER = eventOf({ author: 'user', requestId: 'a', content: RESPONSE.content ?? {} });
 const SPOKEN = eventOf({ author: 'user', content: { role: 'user', parts: [{ text: 'tools m1' }] } });
@@ -43,12 +49,12 @@ function faultsOf(
   stored: readonly Event[],
   answer: Answer = answerOf({ kind: 'left' }, []),
   more: Partial<Evidence> = {},
-) {
+): Promise<string[]> {
   return findFaults({ sessions: [{ session, events: stored, openRuns: [] }], answers: [answer], ran: [], ...more });
 }
 
 /** Returns the faults of a call whose client was told that it had ended. */
-function liveFaultsOf(stored: readonly Event[]): string[] {
+function liveFaultsOf(stored: readonly Event[]): Promise<string[]> {
   const called = { ...session, sessionId: 'live-1' };
   const told = stored.filter(({ author }) => author !== 'user');
   const answer = answerOf({ kind: 'completed' }, told, { session: called, asked: 'call', requestId: undefined });
@@ -57,19 +63,21 @@ function liveFaultsOf(stored: readonly Event[]): string[] {
 
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
-test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', () => {
-  expect(faultsOf(STORED, answerOf({ kind: 'completed' }))).toEqual([]);
-  expect(faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL]))).toEqual([]);
-  expect(faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);
-  expect(faultsOf([MESSAGE, FAILURE], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
-  expect(faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
-  expect(liveFaultsOf([SPOKEN, CALL, RESPONSE, FINAL])).toEqual([]);
+test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', async () => {
+  expect(await faultsOf(STORED, answerOf({ kind: 'completed' }))).toEqual([]);
+  expect(await faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL]))).toEqual([]);
+  const streamed = [MESSAGE, CALL, INNER, RECORD, RESPONSE, FINAL, END];
+  expect(await faultsOf(streamed, answerOf({ kind: 'completed' }, [CALL, INNER, RESPONSE, FINAL]))).toEqual([]);
+  expect(await faultsOf(STORED, answerOf(failed('RUN_GOES_ON'), [CALL]))).toEqual([]);
+  expect(await faultsOf([MESSAGE, FAILURE, END], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
+  expect(await faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
+  expect(await liveFaultsOf([SPOKEN, CALL, RESPONSE, FINAL])).toEqual([]);
   const late = answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'], requestId: 'other' });
-  expect(faultsOf([MESSAGE, CALL, RESPONSE, FAILURE], late)).toEqual([]);
+  expect(await faultsOf([MESSAGE, CALL, RESPONSE, FAILURE, END], late)).toEqual([]);
 });
 
-test.each<[string, RegExp, string[]]>([
-  ['a run without its end', /has no end: no runner\.end/, faultsOf([MESSAGE, CALL, RESPONSE, FINAL])],
+test.each<[string, RegExp, Promise<string[]>]>([
+  ['a run without its end', /has no end: it is open/, faultsOf([MESSAGE, CALL, RESPONSE, FINAL])],
   ['a run without an answer', /"m1" is not answered/, faultsOf([MESSAGE, CALL, RESPONSE, END])],
   [
     'a run that is open',
@@ -115,6 +123,17 @@ test.each<[string, RegExp, string[]]>([
     faultsOf([MESSAGE, FINAL, END], answerOf({ kind: 'cut' }, [CALL])),
   ],
   ['a gap', /with gaps/, faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL, FINAL]))],
+  [
+    'an event of an agent that runs as a tool, told and not recorded as streamed',
+    /not stored/,
+    faultsOf([MESSAGE, CALL, INNER, RESPONSE, FINAL, END], answerOf({ kind: 'cut' }, [CALL, INNER])),
+  ],
+  [
+    'an event of an agent that runs as a tool, recorded as streamed and not told',
+    /with gaps/,
+    faultsOf([MESSAGE, CALL, INNER, RECORD, RESPONSE, FINAL, END], answerOf({ kind: 'cut' }, [CALL, RESPONSE])),
+  ],
+  ['a failed run that is not ended', /it is open/, faultsOf([MESSAGE, FAILURE])],
   ['a begin that is left out', /the first 1 events/, faultsOf(STORED, answerOf({ kind: 'cut' }, [RESPONSE]))],
   [
     'a code that no agent here causes',
@@ -144,6 +163,6 @@ test.each<[string, RegExp, string[]]>([
   ],
   ['a live run with an open call', /the call c of the run e-1 has no response/, liveFaultsOf([SPOKEN, CALL, FINAL])],
   ['a live run without an answer', /0 answers to "m1"/, liveFaultsOf([SPOKEN, CALL, RESPONSE])],
-])('finds %s', (_name, expected, faults) => {
-  expect(faults).toContainEqual(expect.stringMatching(expected));
+])('finds %s', async (_name, expected, faults) => {
+  expect(await faults).toContainEqual(expect.stringMatching(expected));
 });

@@ -1,4 +1,6 @@
 import { type Event, getFunctionCalls, getFunctionResponses, ObjectType } from '@eventloom/core';
+import { streamedRecordOf, toStreamed } from '@eventloom/core/internal';
+import { findLooseEnds, type LooseEnd } from '@eventloom/runner';
 import { finalText } from './attacked-agent.ts';
 import type { Answer, AnswerEnd, ClientSession } from './client.ts';
 
@@ -19,13 +21,12 @@ export interface Evidence {
   readonly ran: readonly string[];
 }
 
-const PERSON_REQUEST = /^adk_request_/;
 /** The sessions that are called in have ids that begin so. */
 export const LIVE_SESSION = 'live-';
 /** Told to a client that may send its message again: nothing of the message was stored. */
 const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
 /** These say nothing of the run: the client asks again. */
-const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
+const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
 /** No agent here fails by itself, so that a client is never told that one did. */
 const FALSE_ALARMS = new Set([
   'INTERNAL',
@@ -43,10 +44,11 @@ const FALSE_ALARMS = new Set([
  * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that was told what is
  * not so. Returns one sentence for each fault.
  */
-export function findFaults({ sessions, answers, ran }: Evidence): string[] {
+export async function findFaults({ sessions, answers, ran }: Evidence): Promise<string[]> {
   const calls = answers.filter(({ asked }) => asked === 'call');
+  const found = await Promise.all(sessions.map((session) => faultsOfSession(session, calls)));
   return [
-    ...sessions.flatMap((session) => faultsOfSession(session, calls)),
+    ...found.flat(),
     ...answers.flatMap((answer) => faultsOfAnswer(answer, answers, sessions)),
     ...repeated(ran).map((line) => `a tool ran twice that must not: ${line}`),
   ];
@@ -57,15 +59,26 @@ const nameOf = ({ appName, userId, sessionId }: ClientSession): string => `${app
 const hasResponse = (event: Event, callId: string | undefined): boolean =>
   getFunctionResponses(event).some(({ id }) => id === callId);
 const textsOf = ({ content }: Event): string[] => content?.parts?.flatMap(({ text }) => text ?? []) ?? [];
-/** True for events of agents that run as tools, which are stored and not streamed. */
+/** True for events of agents that run as tools. */
 const isEnclosed = ({ branch = '' }: Event): boolean => branch.includes('@');
-/** True for stored events that readers of their run get, unless these are enclosed. */
+/** True for events that readers of their run get in any case once the run yielded them. */
 export const isStreamed = (event: Event): boolean =>
   event.author !== 'user' &&
   event.partial !== true &&
   (event.content !== undefined || event.errorCode !== undefined) &&
   event.object !== ObjectType.runnerCompletion &&
   event.object !== ObjectType.agentTransfer;
+
+/** The ids of the stored events of a run that its readers get, in their order. */
+function streamedIds(run: readonly Event[]): string[] {
+  const byId = new Map(run.map((event) => [event.id, event]));
+  return run.flatMap((event) => {
+    const record = streamedRecordOf(event);
+    const stored = record && byId.get(record.id);
+    const streamed = stored ? toStreamed(record, event, stored) : isEnclosed(event) ? undefined : event;
+    return streamed && isStreamed(streamed) ? streamed.id : [];
+  });
+}
 
 function repeated(items: readonly string[]): string[] {
   return [...new Set(items.filter((item, index) => items.indexOf(item) !== index))];
@@ -77,9 +90,10 @@ function messageKey(event: Event): string[] {
   return author !== 'user' || requestId === undefined || isEnclosed(event) ? [] : [`of ${requestId} on "${branch}"`];
 }
 
-function faultsOfSession({ session, events, openRuns }: StoredSession, calls: readonly Answer[]): string[] {
+async function faultsOfSession(stored: StoredSession, calls: readonly Answer[]): Promise<string[]> {
+  const { session, events } = stored;
   const faults = [
-    ...openRuns.map((run) => `the run ${run} has no end: it is open`),
+    ...(await looseEndsOf(stored)).map(sayLooseEnd),
     ...repeated(events.map(({ id }) => id)).map((id) => `the event ${id} is stored twice`),
     ...repeated(events.filter((event) => event.author === 'user' && !isEnclosed(event)).flatMap(textsOf)).map(
       (text) => `the message "${text}" is stored twice`,
@@ -87,49 +101,40 @@ function faultsOfSession({ session, events, openRuns }: StoredSession, calls: re
     ...repeated(events.flatMap(messageKey)).map((key) => `the message ${key} is stored twice`),
   ];
   for (const [id, run] of Map.groupBy(events, ({ invocationId }) => invocationId)) {
-    faults.push(...faultsOfCalls(id, run, events));
     // Messages of text runs have request ids.
     const isLive = session.sessionId.startsWith(LIVE_SESSION) && run.every(({ requestId }) => requestId === undefined);
-    faults.push(...(isLive ? faultsOfLiveRun(id, run, calls) : faultsOfRun(id, run, events)));
+    faults.push(...(isLive ? faultsOfLiveRun(id, run, calls) : faultsOfRun(id, run)));
   }
   return faults.map((fault) => `${nameOf(session)}: ${fault}`);
 }
 
-/** A call of a run, and the responses to it. */
-interface RunCall {
-  readonly id: string | undefined;
-  readonly responses: readonly Event[];
-  /** True if the run may end without its response, which comes later. */
-  readonly isWaiting: boolean;
-  readonly mostResponses: number;
+function looseEndsOf({ session, events, openRuns }: StoredSession): Promise<LooseEnd[]> {
+  const run = { ...session, resumable: true, attempts: 1, heldUntilMs: 0 };
+  const read = {
+    listEvents: () => Promise.resolve({ events: [...events] }),
+    listOpenRuns: () => Promise.resolve({ runs: openRuns.map((invocationId) => ({ ...run, invocationId })) }),
+  };
+  return findLooseEnds(read, session);
 }
 
-/** @param events all events of the session: a later run may answer a call */
-function callsOfRun(id: string, run: readonly Event[], events: readonly Event[]): RunCall[] {
-  return run.flatMap((event) =>
-    getFunctionCalls(event).map((call) => {
-      const responses = events.filter(
-        (other) => (other.branch ?? '') === (event.branch ?? '') && hasResponse(other, call.id),
-      );
-      const mayWait = event.longRunningToolIds?.includes(call.id ?? '') === true;
-      const isAsked = events.some((other) =>
-        getFunctionCalls(other).some(
-          ({ name = '', args }) => PERSON_REQUEST.test(name) && JSON.stringify(args).includes(`"${call.id}"`),
-        ),
-      );
-      const isWaiting = mayWait && !responses.some(({ invocationId }) => invocationId === id);
-      return { id: call.id, responses, isWaiting, mostResponses: mayWait || isAsked ? 2 : 1 };
-    }),
+function sayLooseEnd(end: LooseEnd): string {
+  switch (end.kind) {
+    case 'run-without-end':
+      return `the run ${end.invocationId} has no end: it is open`;
+    case 'call-without-response':
+      return `the call ${end.callId} of the run ${end.invocationId} has no response`;
+    case 'repeated-response':
+      return `the call ${end.callId} of the run ${end.invocationId} has ${end.responses} responses`;
+  }
+}
+
+/** True if the run ended at a call whose response comes later. */
+function isRunWaiting(run: readonly Event[]): boolean {
+  return run.some((event) =>
+    event.longRunningToolIds?.some(
+      (callId) => !run.some((other) => other.branch === event.branch && hasResponse(other, callId)),
+    ),
   );
-}
-
-function faultsOfCalls(id: string, run: readonly Event[], events: readonly Event[]): string[] {
-  return callsOfRun(id, run, events).flatMap((call) => [
-    ...(call.responses.length === 0 && !call.isWaiting ? [`the call ${call.id} of the run ${id} has no response`] : []),
-    ...(call.responses.length > call.mostResponses
-      ? [`the call ${call.id} has ${call.responses.length} responses`]
-      : []),
-  ]);
 }
 
 /** A call over a WebSocket says nothing to a message at which its client is gone. */
@@ -147,9 +152,9 @@ function faultsOfLiveRun(id: string, run: readonly Event[], calls: readonly Answ
   });
 }
 
-function faultsOfRun(id: string, run: readonly Event[], events: readonly Event[]): string[] {
+function faultsOfRun(id: string, run: readonly Event[]): string[] {
   const faults: string[] = [];
-  const isWaiting = callsOfRun(id, run, events).some((call) => call.isWaiting);
+  const isWaiting = isRunWaiting(run);
   const messages = run.filter((event) => event.author === 'user' && !isEnclosed(event));
   if (messages.length === 0) faults.push(`the run ${id} has no message`);
   const isFailed = run.some(({ errorCode }) => errorCode !== undefined);
@@ -158,10 +163,6 @@ function faultsOfRun(id: string, run: readonly Event[], events: readonly Event[]
   const speakers = finals.map(({ author, branch = '' }) => `${author} on "${branch}"`);
   if (messages.length === 1)
     faults.push(...repeated(speakers).map((speaker) => `the answer to "${token}" is stored twice, by ${speaker}`));
-  const isEnded = run.some(({ object }) => object === ObjectType.runnerEnd);
-  const isResumable = run[0]?.actions.agentState?.['resumable'] === true;
-  if (isResumable && !isEnded && !isWaiting && !isFailed)
-    faults.push(`the run ${id} has no end: no ${ObjectType.runnerEnd}, no error, and it waits for nobody`);
   // An answer to what an earlier run asked may find the model at a later message.
   const isAnswered = messages.length > 1 || token === '' || finals.length > 0;
   if (!isAnswered && !isFailed && !isWaiting)
@@ -175,7 +176,7 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   const run = stored.filter((event) => event.invocationId === invocationId);
   const messages = run.filter((event) => event.author === 'user' && !isEnclosed(event));
   const faults: string[] = [];
-  const streamed = run.filter((event) => isStreamed(event) && !isEnclosed(event)).map(({ id }) => id);
+  const streamed = streamedIds(run);
   const told = frames.flatMap(({ event }) => (isStreamed(event) ? event.id : []));
   const from = told[0] === undefined ? 0 : streamed.indexOf(told[0]);
   if (told.some((id) => !streamed.includes(id))) faults.push('it was told events that are not stored');

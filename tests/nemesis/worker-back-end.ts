@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Event } from '@eventloom/core';
 import type { Step } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
-import { APP_NAMES, type BackEnd, type StartOptions } from './back-ends.ts';
+import { APP_NAMES, type BackEnd, fillingAttacks, LEASE_MS, type StartOptions } from './back-ends.ts';
 import type { StoredSession } from './find-faults.ts';
 
 const CONFIG = fileURLToPath(new URL('wrangler.jsonc', import.meta.url));
@@ -15,12 +15,15 @@ const ENVIRONMENT = { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLE
 const KEEPER = 'exec 3<&0; "$0" "$@" </dev/null & wrangler=$!; (read -r _ <&3; kill -9 0) & wait $wrangler';
 /** Matches the lines in which `wrangler dev` reports unhandled errors. */
 const UNCAUGHT = /uncaught|unhandled/i;
+/** What the runtime itself says when it resets an object because the disk is full. */
+const RESET = /SQLITE_FULL|internal error; reference = /;
 
 /**
  * Durable Objects that are stored in a folder, with `wrangler dev` on it: one server at a time.
  * @param users whose sessions are read at the end: Durable Objects cannot be listed
+ * @param disk a folder for the Durable Objects on a small file system of its own, which can be filled. Without one, the store cannot be blocked
  */
-export async function startWorkerBackEnd(folder: string, users: readonly string[]): Promise<BackEnd> {
+export async function startWorkerBackEnd(folder: string, users: readonly string[], disk?: string): Promise<BackEnd> {
   const ran: string[] = [];
   let stepsLeft = 0;
   let kill = (): void => undefined;
@@ -39,9 +42,9 @@ export async function startWorkerBackEnd(folder: string, users: readonly string[
   const watcherUrl = `http://127.0.0.1:${(watcher.address() as AddressInfo).port}`;
   return {
     name: 'durable-objects',
-    attacks: {},
+    attacks: disk === undefined ? {} : fillingAttacks(disk),
     async start(options = {}) {
-      const server = await startWrangler(folder, watcherUrl, options);
+      const server = await startWrangler(disk ?? folder, watcherUrl, options, disk !== undefined);
       stepsLeft = options.dieAt ?? 0;
       kill = () => void server.signal('SIGKILL');
       return server;
@@ -74,9 +77,14 @@ async function readJson<T>(url: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function startWrangler(folder: string, watcher: string, options: StartOptions): Promise<AttackedServer> {
-  const { paceMs = 5, slowMs = 60, dieAt = 0 } = options;
-  const vars = { WATCHER: watcher, PACE_MS: paceMs, SLOW_MS: slowMs };
+async function startWrangler(
+  folder: string,
+  watcher: string,
+  options: StartOptions,
+  mayBeFull: boolean,
+): Promise<AttackedServer> {
+  const { paceMs = 5, slowMs = 60, dieAt = 0, leaseMs = LEASE_MS } = options;
+  const vars = { WATCHER: watcher, PACE_MS: paceMs, SLOW_MS: slowMs, LEASE_MS: leaseMs };
   const args = ['dev', '--config', CONFIG, '--local', '--persist-to', folder, '--ip', '127.0.0.1'];
   args.push('--port', '0', '--inspector-port', '0');
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
@@ -116,6 +124,9 @@ async function startWrangler(folder: string, watcher: string, options: StartOpti
       if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended;
     },
     setRoom: () => undefined,
-    faults: () => [...(surprise === undefined ? [] : [surprise]), ...(UNCAUGHT.test(output) ? [output] : [])],
+    faults() {
+      const uncaught = output.split('\n').filter((line) => UNCAUGHT.test(line) && !(mayBeFull && RESET.test(line)));
+      return [...(surprise === undefined ? [] : [surprise]), ...(uncaught.length > 0 ? [output] : [])];
+    },
   };
 }

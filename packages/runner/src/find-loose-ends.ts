@@ -21,7 +21,10 @@ export type LooseEnd =
  *
  * @throws SessionNotFoundError
  */
-export async function findLooseEnds(service: BaseSessionService, key: SessionKey): Promise<LooseEnd[]> {
+export async function findLooseEnds(
+  service: Pick<BaseSessionService, 'listEvents' | 'listOpenRuns'>,
+  key: SessionKey,
+): Promise<LooseEnd[]> {
   const events = await readAll(service, key);
   const calls = new Calls(events);
   const openRuns = await listOpen(service, key);
@@ -54,7 +57,7 @@ function mostResponses({ isLongRunning, requests }: RecordedCall): number {
   return isLongRunning || requests.length > 0 ? 2 : 1;
 }
 
-async function readAll(service: BaseSessionService, key: SessionKey): Promise<Event[]> {
+async function readAll(service: Pick<BaseSessionService, 'listEvents'>, key: SessionKey): Promise<Event[]> {
   const events: Event[] = [];
   let cursor: string | undefined;
   do {
@@ -65,7 +68,10 @@ async function readAll(service: BaseSessionService, key: SessionKey): Promise<Ev
   return events;
 }
 
-async function listOpen(service: BaseSessionService, { appName, userId, sessionId }: SessionKey): Promise<Set<string>> {
+async function listOpen(
+  service: Pick<BaseSessionService, 'listOpenRuns'>,
+  { appName, userId, sessionId }: SessionKey,
+): Promise<Set<string>> {
   const open = new Set<string>();
   let cursor: string | undefined;
   do {

@@ -67,3 +67,25 @@ test('a killed process leaves its frames and RUN_GOES_ON, and another one contin
     await database.drop();
   }
 });
+
+test('a follower of a killed process is led to the process that continues the run, also without a request', async () => {
+  const database = await createTestDatabase();
+  try {
+    await using a = await startServingProcess(database.url, 2000, 100);
+    // It resumes the run as soon as the lease of the killed process is over, maybe before it finds that the process is gone.
+    await using b = await startServingProcess(database.url, 2000, 100);
+    const { reader, path } = await startRun(a.url);
+    const here = new SseText(await fetch(`${b.url}${path}`));
+    const seen = await here.until('"two "');
+    await a.kill();
+    await reader.rest().catch(() => undefined);
+    b.goOn();
+    const rest = (await here.rest()).slice(seen.length);
+    expect(rest).toMatch(/"one two three"|"code":"RUN_GOES_ON"/);
+    const headers = { 'last-event-id': lastIdOf(seen) };
+    const read = async (): Promise<string> => (await fetch(`${b.url}${path}`, { headers })).text();
+    await expect.poll(read, { timeout: 20_000 }).toMatch(/"one two three"(?!.*RUN_GOES_ON)/s);
+  } finally {
+    await database.drop();
+  }
+});
