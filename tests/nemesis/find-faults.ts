@@ -1,4 +1,4 @@
-import { type Event, getFunctionCalls, getFunctionResponses, ObjectType } from '@eventloom/core';
+import { type Event, getFunctionResponses, ObjectType } from '@eventloom/core';
 import { streamedRecordOf, toStreamed } from '@eventloom/core/internal';
 import { findLooseEnds, type LooseEnd } from '@eventloom/runner';
 import { finalText } from './attacked-agent.ts';

@@ -15,7 +15,7 @@ const ENVIRONMENT = { WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLE
 const KEEPER = 'exec 3<&0; "$0" "$@" </dev/null & wrangler=$!; (read -r _ <&3; kill -9 0) & wait $wrangler';
 /** Matches the lines in which `wrangler dev` reports unhandled errors. */
 const UNCAUGHT = /uncaught|unhandled/i;
-/** What the runtime itself says when it resets an object because the disk is full. */
+/** Matches the lines in which the runtime itself reports that it resets an object because the disk is full. */
 const RESET = /SQLITE_FULL|internal error; reference = /;
 
 /**
