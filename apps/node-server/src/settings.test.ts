@@ -119,10 +119,15 @@ describe('settings', () => {
     expect(settingsOf([], { GOOGLE_GENAI_API_KEY: 'c' }).gemini?.apiKey).toBe('c');
     expect(settingsOf([], { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: '' }).gemini).toEqual({
       apiKey: 'b',
+      apiKeyName: 'GOOGLE_API_KEY',
       baseUrl: undefined,
     });
     const both = { GOOGLE_API_KEY: 'b', GEMINI_API_KEY: 'a', GOOGLE_GEMINI_BASE_URL: 'http://localhost:1' };
-    expect(settingsOf([], both).gemini).toEqual({ apiKey: 'a', baseUrl: 'http://localhost:1' });
+    expect(settingsOf([], both).gemini).toEqual({
+      apiKey: 'a',
+      apiKeyName: 'GEMINI_API_KEY',
+      baseUrl: 'http://localhost:1',
+    });
   });
 
   test.each([

@@ -236,7 +236,7 @@ function readDuration(option: string, text: string | undefined): number | undefi
 }
 
 function readGemini(environment: Environment): GeminiSettings | undefined {
-  const apiKey = KEY_NAMES.map((name) => set(environment[name])).find((key) => key !== undefined);
+  const apiKeyName = KEY_NAMES.find((name) => set(environment[name]) !== undefined);
   const baseUrl = set(environment['GOOGLE_GEMINI_BASE_URL']);
-  return apiKey === undefined ? undefined : { apiKey, baseUrl };
+  return apiKeyName === undefined ? undefined : { apiKey: environment[apiKeyName], apiKeyName, baseUrl };
 }

@@ -6,18 +6,18 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { readyLine, missingKeyWarning, failureText } from './start-messages.ts';
+import { failureText, missingKeyWarning, readyText, TRY_IT } from './start-messages.ts';
 
-/** Lets a shell split the printed curl command into its arguments. */
-function argumentsOf(line: string): string[] {
-  const command = (line.split('try: ')[1] ?? '').replace(/^curl /, "printf '%s\\n' ");
-  return execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trimEnd().split('\n');
+/** Lets a shell split the printed curl commands into their arguments. */
+function argumentsOf(text: string): string[] {
+  const commands = (text.split(TRY_IT)[1] ?? '').replaceAll(/^curl /gm, "printf '%s\\0' ");
+  return execFileSync('sh', ['-c', commands], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
 test.each(['plain', "it's", 'a (copy)', 'a b', '$(id)', 'a;b', '`id`', 'a*[b]!', '日本'])(
   'the command can be pasted when the app is called %j',
   (appName) => {
-    const args = argumentsOf(readyLine('http://[::1]:8000', [appName]));
+    const args = argumentsOf(readyText('http://[::1]:8000', [appName]));
     const address = args.find((arg) => arg.includes('/apps/')) ?? '';
     expect(address).toMatch(/^http:\/\/\[::1\]:8000\/apps\/[\w%.~-]+\/users\/me\/sessions\/first$/);
     expect(decodeURIComponent(address)).toContain(`/apps/${appName}/users/`);
@@ -25,6 +25,24 @@ test.each(['plain', "it's", 'a (copy)', 'a b', '$(id)', 'a;b', '`id`', 'a*[b]!',
     expect(JSON.parse(args.at(-1) ?? '')).toMatchObject({ appName });
   },
 );
+
+test('the address is in the first line, and the lines fit into a terminal of 80 columns', () => {
+  const lines = readyText('http://127.0.0.1:8000', ['demo']).split('\n');
+  expect(lines[0]).toBe('Eventloom serves demo at http://127.0.0.1:8000');
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('no command is printed for users with a token', () => {
+  expect(readyText('http://127.0.0.1:8000', ['demo'], true)).toBe(
+    'Eventloom serves demo at http://127.0.0.1:8000 to users with a token',
+  );
+});
+
+test('the JSON of a refusal by a model is not printed beside its message', () => {
+  const cause = new TypeError('{"error":{"message":"API key not valid"}}');
+  const error = new ModelError('model "m": API key not valid', { cause, errorCode: 'INVALID_ARGUMENT', status: 400 });
+  expect(failureText(error)).toBe('MODEL: model "m": API key not valid');
+});
 
 const sessionService = new InMemorySessionService();
 

@@ -1,28 +1,40 @@
 import { inspect } from 'node:util';
-import { type BaseAgent, EventloomError, toError } from '@eventloom/core';
+import { type BaseAgent, EventloomError, ModelError, toError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import type { Runner } from '@eventloom/runner';
 
 const DEMO_QUESTION = 'What is the weather in Rome, and what is 17% of 340?';
 
-/** Returns the line that is printed once the server listens: its address, and a curl command to try where no token is needed. */
-export function readyLine(url: string, appNames: readonly string[], needsToken = false): string {
+/**
+ * Returns the text that is printed once the server listens: its address in the first line, and curl commands that create a session and send a
+ * message, where no token is needed.
+ */
+export function readyText(url: string, appNames: readonly string[], needsToken = false): string {
   const ready = `Eventloom serves ${appNames.join(', ')} at ${url}`;
   if (needsToken) return `${ready} to users with a token`;
   const [appName = 'demo'] = appNames;
   const text = appName === 'demo' ? DEMO_QUESTION : 'Hello';
-  const body = {
-    appName,
-    userId: 'me',
-    sessionId: 'first',
-    newMessage: { parts: [{ text }] },
-    streaming: true,
-  };
   const session = quoted(`${url}/apps/${encoded(appName)}/users/me/sessions/first`);
-  const run = `${quoted(`${url}/run_sse`)} -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`;
-  const curl = `curl -gs -o /dev/null -X POST ${session} --next -gsN ${run}`;
-  return `${ready} — try: ${curl}`;
+  const body = [
+    '{',
+    `  "appName": ${JSON.stringify(appName)}, "userId": "me", "sessionId": "first", "streaming": true,`,
+    `  "newMessage": {"parts": [{"text":`,
+    `    ${JSON.stringify(text)}}]}`,
+    '}',
+  ];
+  return [
+    ready,
+    TRY_IT,
+    '',
+    'curl -gs -o /dev/null -X POST \\',
+    `  ${session}`,
+    `curl -gsN ${quoted(`${url}/run_sse`)} \\`,
+    `  -H 'content-type: application/json' -d ${quoted(body.join('\n'))}`,
+  ].join('\n');
 }
+
+/** The line before the commands. */
+export const TRY_IT = 'Try it in another terminal:';
 
 /** For a path, and free of what a shell or curl takes for a sign of its own. */
 function encoded(text: string): string {
@@ -67,5 +79,7 @@ export function failureText(error: unknown): string {
   if (cause === undefined) return line;
   if (CODES_OF_OWN_CODE.includes(code)) return `${line}\n  because of ${failureText(cause)}`;
   const reason = toError(cause).message;
-  return message.includes(reason) ? line : `${line}: ${reason}`;
+  // The message of a model's service is in the text already, and its cause is the same in JSON.
+  const isToldAlready = ModelError.isInstance(error) && error.status !== undefined;
+  return isToldAlready || message.includes(reason) ? line : `${line}: ${reason}`;
 }

@@ -10,7 +10,7 @@ import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
 import { returnMemory } from './return-memory.ts';
 import type { Settings } from './settings.ts';
-import { missingKeyWarning, endingLine, readyLine, failureText } from './start-messages.ts';
+import { missingKeyWarning, endingLine, readyText, failureText } from './start-messages.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The first process of a container ignores signals without a handler, so they have one while the server starts, too. */
@@ -74,7 +74,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   const warning = settings.gemini ? undefined : missingKeyWarning(application.runners);
   if (warning !== undefined) terminal.warn(warning);
   terminal.print(
-    readyLine(
+    readyText(
       listening.url,
       application.runners.map(({ appName }) => appName),
       tokens !== undefined,

@@ -190,7 +190,13 @@ export class Gemini extends BaseLlm {
     const exchange = new HttpExchange(abortSignal, ownSignal instanceof AbortSignal ? ownSignal : undefined);
     const failed = (error: unknown): EventloomError => {
       const nowMs = this.#platform.now();
-      const typed = toTypedError(error, { model, exchange, nowMs, redact: this.#redact });
+      const typed = toTypedError(error, {
+        model,
+        exchange,
+        nowMs,
+        redact: this.#redact,
+        apiKeyName: this.#options.apiKeyName,
+      });
       exchange.close();
       return typed;
     };

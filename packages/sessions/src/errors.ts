@@ -68,7 +68,9 @@ export function knownError(key: SessionKey, requestId: string, invocationId: str
 
 /** The session does not have the run. */
 export function runNotFoundError(key: SessionKey, invocationId: string): RunNotFoundError {
-  return new RunNotFoundError(`${describe(key)} has no run ${JSON.stringify(invocationId)}`);
+  return new RunNotFoundError(
+    `${describe(key)} has no run ${JSON.stringify(invocationId)}; the events of the session name its runs, and without an invocationId a message starts a new one`,
+  );
 }
 
 /** The wait for the session was aborted. */

@@ -24,7 +24,7 @@ export interface ProgramResult {
 export interface StartedServer extends AsyncDisposable {
   readonly url: string;
   /** The line that the program printed when it was ready. */
-  readonly readyLine: string;
+  readonly readyText: string;
   /** The warnings that the program printed so far. */
   readonly warnings: string;
   /** Settles when the program has ended for any reason. */
@@ -74,7 +74,7 @@ export async function interruptProgram(
   return ended;
 }
 
-/** Starts a server on a free port and waits for the line that says it is ready. */
+/** Starts a server on a free port and waits for the text that says it is ready. */
 export async function startServer(args: readonly string[], options: ProgramOptions): Promise<StartedServer> {
   const { child, output, ended } = launch(['start', '--port', '0', ...args], options);
   const ready = new Promise<string>((resolve, reject) => {
@@ -83,10 +83,10 @@ export async function startServer(args: readonly string[], options: ProgramOptio
     });
     void ended.then(({ code, stderr }) => reject(new Error(`the server ended with ${code}: ${stderr}`)));
   });
-  const readyLine = await ready;
+  const readyText = await ready;
   return {
-    url: /http:\/\/\S+/.exec(readyLine)?.[0] ?? '',
-    readyLine,
+    url: /http:\/\/\S+/.exec(readyText)?.[0] ?? '',
+    readyText,
     get warnings() {
       return output.stderr;
     },

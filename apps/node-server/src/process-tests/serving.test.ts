@@ -26,18 +26,20 @@ function hasCurl(): boolean {
 }
 
 describe('a server started without options', { timeout: 30_000 }, () => {
-  test('prints its address in one line', async () => {
+  test('prints its address, and commands to try', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
-    expect(server.readyLine).toMatch(/^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+ — try: curl .*$/);
+    expect(server.readyText).toMatch(
+      /^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+\nTry it in another terminal:\n\ncurl /,
+    );
     expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['demo']);
-    expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyLine}\n`, stderr: '' });
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyText}\n`, stderr: '' });
   });
 
-  test.skipIf(!hasCurl())('prints a curl command that works when it is pasted, more than once', async () => {
+  test.skipIf(!hasCurl())('prints curl commands that work when they are pasted, more than once', async () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
-    const curl = server.readyLine.split('try: ')[1] ?? '';
+    const curl = server.readyText.split('terminal:')[1] ?? '';
     for (const _time of [1, 2]) {
       const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
       expect(stdout).toMatch(/^data: \{/);

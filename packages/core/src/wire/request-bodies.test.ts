@@ -50,8 +50,21 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, ...options })).toEqual({ ...RUN, ...options });
   });
 
-  test('ignores unknown members', () => {
-    expect(readRunRequest({ ...RUN, functionCallEventId: 'x', someday: {} })).toEqual(RUN);
+  test('ignores a field that only the ADK needs', () => {
+    expect(readRunRequest({ ...RUN, functionCallEventId: 'x' })).toEqual(RUN);
+    expect(readRunRequest({ ...RUN, function_call_event_id: 'x' })).toEqual(RUN);
+  });
+
+  test.each([
+    ['streeming', 'did you mean "streaming"?'],
+    ['message', 'did you mean "newMessage"?'],
+    ['request_ID', 'did you mean "requestId"?'],
+    ['temperature', 'it has appName, userId, sessionId, newMessage'],
+  ])('refuses the unknown field %s', (name, advice) => {
+    const read = (): unknown => readRunRequest({ ...RUN, [name]: 1 });
+    expect(read).toThrow(InvalidRequestError);
+    expect(read).toThrow(`${name}: the body has no such field; ${advice}`);
+    expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
   });
 
   test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
@@ -79,7 +92,10 @@ describe('the body of a run', () => {
   test.each([
     [{ appName: 5 }, 'appName: must be a string, is the number 5'],
     [{ userId: '' }, 'userId: must not be empty'],
-    [{ newMessage: 'hi' }, 'newMessage: must be an object, is a string'],
+    [
+      { newMessage: 'hi' },
+      'newMessage: must be an object, is a string; write "newMessage": { "parts": [{ "text": "hi" }] }',
+    ],
     [{ newMessage: { parts: 'hi' } }, 'newMessage.parts: must be a list, is a string'],
     [
       { newMessage: { parts: [{ text: 5 }, { text: 6 }] } },

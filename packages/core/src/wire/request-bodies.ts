@@ -1,3 +1,4 @@
+import { nearestNames } from '../agent/nearest-names.ts';
 import { RUN_CONFIG_OPTIONS } from '../agent/run-config.ts';
 import { isRecord } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
@@ -19,7 +20,14 @@ const MAX_FAULTS = 3;
 
 /** Reads the body of a run. @throws InvalidRequestError, also for a field that is an option of the run config that clients cannot set */
 export function readRunRequest(body: unknown): RunBody {
-  if (isRecord(body)) checkNoRunConfig(body, RUN_BODY.fields ?? {});
+  if (isRecord(body)) {
+    checkNoRunConfig(body, RUN_BODY.fields ?? {});
+    const text = body['newMessage'] ?? body['new_message'];
+    if (typeof text === 'string')
+      throw new InvalidRequestError(
+        `newMessage: must be an object, is a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
+      );
+  }
   return readBody(RUN_BODY, body);
 }
 
@@ -60,6 +68,17 @@ export function checkNoRunConfig(
   }
 }
 
+/** Refuses a field that is not known, in camelCase or snake_case. Null counts as absent. @throws InvalidRequestError */
+function checkFields(body: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
+  for (const name in body) {
+    const field = toCamelCase(name);
+    if (body[name] === null || fields.includes(field) || UNNEEDED.has(field)) continue;
+    const [nearest] = nearestNames(field, fields);
+    const advice = nearest === undefined ? `it has ${fields.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
+    throw new InvalidRequestError(`${name.slice(0, 64)}: the body has no such field; ${advice}`);
+  }
+}
+
 function toCamelCase(name: string): string {
   return name.replaceAll(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase());
 }
@@ -83,11 +102,16 @@ export function readRewindSessionRequest(body: unknown): RewindSessionBody {
   return readBody(REWIND_SESSION_BODY, body);
 }
 
+/** Fields that the ADK's clients send and that this server does not need: the calls in a session are found by their ids. */
+const UNNEEDED: ReadonlySet<string> = new Set(['functionCallEventId']);
+
 /**
- * Reads a body by its shape: keys in either spelling, nulls left out, unknown keys ignored.
+ * Reads a body by its shape: keys in either spelling, nulls left out. A field that the body does not have is refused, because its sender
+ * would assume that it takes effect.
  * @throws InvalidRequestError that names each path at fault and what it must be: `newMessage.parts[0].text: must be a string, is the number 5`
  */
 function readBody<T>(shape: Field<T>, body: unknown): T {
+  if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}));
   const faults: string[] = [];
   const read = readJson(shape, body, '', faults);
   if (faults.length === 0) return read;

@@ -64,7 +64,7 @@ export interface ErrorBody {
 const NAME = limited(TEXT, { minLength: 1 });
 const ON_BUSY = described(oneOf<OnBusy>('queue', 'reject', 'interrupt'), 'What to do when the session is busy.');
 
-/** A body: members that are not known are ignored. */
+/** A body: `readBody` refuses members that are not known. */
 const CLOSED = { isOpen: false };
 
 export const RUN_BODY: Field<RunBody> = described(
@@ -91,7 +91,7 @@ export const RUN_BODY: Field<RunBody> = described(
     },
     CLOSED,
   ),
-  'Members that are not known are ignored, except options of the run config: these are refused, because the server decides about them.',
+  'Members that are not known are refused. Options of the run config are too: the server decides about them.',
 );
 
 export const CREATE_SESSION_BODY: Field<CreateSessionBody> = shape<CreateSessionBody>(

@@ -10,6 +10,8 @@ export const LIVE_API_VERSION = 'v1beta';
 export interface GeminiClientOptions {
   /** Key of the Gemini API, or of Vertex AI in express mode. Required unless `vertexai` with a `project`, or a `client`, is given. */
   readonly apiKey?: string | undefined;
+  /** Name of the environment variable or secret that the key comes from. It is named in the error if the service refuses the key. Default: none. */
+  readonly apiKeyName?: string | undefined;
   /** True to use Vertex AI instead of the Gemini API. Default false. */
   readonly vertexai?: boolean | undefined;
   /** Google Cloud project, for Vertex AI without a key. Works on Node only, because it uses Google's default credentials. */
@@ -31,6 +33,7 @@ export interface GeminiClientOptions {
 /** The option names of a client, for checks of options that include these. */
 export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
   apiKey: true,
+  apiKeyName: true,
   vertexai: true,
   project: true,
   location: true,

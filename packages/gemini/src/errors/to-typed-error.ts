@@ -11,6 +11,8 @@ interface FailedCall {
   readonly exchange: HttpExchange;
   readonly nowMs: number;
   readonly redact: (text: string) => string;
+  /** See `GeminiClientOptions.apiKeyName`. */
+  readonly apiKeyName?: string | undefined;
 }
 
 /**
@@ -30,12 +32,16 @@ export function toTypedError(error: unknown, call: FailedCall): EventloomError {
   return status === undefined ? connectionError(error, call) : serviceError(error, status, call);
 }
 
-function serviceError(error: unknown, status: number, { model, exchange, nowMs, redact }: FailedCall): ModelError {
+function serviceError(
+  error: unknown,
+  status: number,
+  { model, exchange, nowMs, redact, apiKeyName }: FailedCall,
+): ModelError {
   const text = messageOf(error);
   const reported = parseServiceError(text);
   const reason =
     reported?.message ?? (text === '' || reported ? `the service answered with HTTP status ${status}` : text);
-  const remedy = remedyFor(status, reason);
+  const remedy = remedyFor(status, reason, apiKeyName);
   const message = remedy === undefined ? reason : `model "${model}": ${reason.replace(/\.$/, '')}; ${remedy}`;
   const waitMs = reported?.retryDelayMs ?? retryAfterMs(exchange.response?.headers.get('retry-after'), nowMs);
   return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
@@ -48,9 +54,11 @@ function serviceError(error: unknown, status: number, { model, exchange, nowMs, 
 }
 
 /** Returns what the developer can do about a refusal of the key or of the name of the model. */
-function remedyFor(status: number, reason: string): string | undefined {
+function remedyFor(status: number, reason: string, apiKeyName: string | undefined): string | undefined {
   if ((status === 400 && /\bAPI key\b/i.test(reason)) || status === 401 || status === 403)
-    return 'check the apiKey that Gemini, geminiModels or InMemoryRunner got (https://aistudio.google.com/apikey), or on Vertex AI the project and its permissions';
+    return apiKeyName === undefined
+      ? 'check the apiKey that Gemini, geminiModels or InMemoryRunner got (https://aistudio.google.com/apikey), or on Vertex AI the project and its permissions'
+      : `check the key in ${apiKeyName} (https://aistudio.google.com/apikey)`;
   if (status === 400 && COMBINED.test(reason))
     return 'give the search to an agent of its own: new GoogleSearchAgentTool(createGoogleSearchAgent(model))';
   if (status === 404) return 'check the name of the model';

@@ -28,7 +28,7 @@ export function parseRunBody<Server extends FrontContext>(call: ServerRequest<Se
   checkCounts(json, call.server.limits);
   if (isRecord(json) && Object.hasOwn(json, 'webhook'))
     throw new InvalidRequestError(
-      'webhook: is taken by POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs alone',
+      'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs, which answers before the run ends; send the request there',
     );
   const body = readRunRequest(json);
   if (body.newMessage === undefined && body.invocationId === undefined)

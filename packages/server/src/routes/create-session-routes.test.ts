@@ -103,6 +103,7 @@ describe('creating a session', () => {
     await send('POST', SESSIONS, { sessionId: 's', state: { kept: true } });
     const { status, json } = await send('POST', path, { sessionId: 's' });
     expect([status, json['code']]).toEqual([409, 'SESSION_ALREADY_EXISTS']);
+    expect(json['error']).toContain(`the session "s" exists already; read it with GET ${SESSIONS}/s, or send another`);
     expect((await send('GET', `${SESSIONS}/s`)).json['state']).toEqual({ kept: true });
   });
 

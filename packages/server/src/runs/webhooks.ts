@@ -11,7 +11,7 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { checkKnown, isRecord, type OptionNames } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
@@ -102,11 +102,16 @@ export class Webhooks {
    * @throws UserLimitError while too many messages of the user wait
    */
   async check(webhook: unknown, service: BaseSessionService, { appName, userId }: SessionKey): Promise<string> {
-    const { url, ...others } =
-      typeof webhook === 'object' && webhook !== null ? (webhook as Record<string, unknown>) : {};
+    if (!isRecord(webhook))
+      throw new InvalidRequestError(
+        'webhook: must be an object; write "webhook": { "url": "https://hooks.example/runs" }',
+      );
+    const { url, ...others } = webhook;
     const [other] = Object.keys(others);
     if (other !== undefined)
-      throw new InvalidRequestError(`webhook: has no field ${JSON.stringify(other)}; it has url`);
+      throw new InvalidRequestError(
+        `webhook: has no field ${JSON.stringify(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
+      );
     if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url))
       throw new InvalidRequestError(`webhook.url: must be a URL of at most ${MAX_URL_CHARS} characters`);
     const { origin, username, password } = new URL(url);

@@ -7,6 +7,8 @@ import {
   InvalidRequestError,
   type Platform,
   type Session,
+  SessionAlreadyExistsError,
+  type SessionKey,
   type SessionLease,
   toError,
   withTag,
@@ -50,7 +52,9 @@ export async function createSession(
   checkEvents(given);
   const completed = given.map((event) => complete(event, platform));
   const events = trustsImportedEvents ? completed : asHistory(completed);
-  const session = await sessionService.createSession({ appName, userId, sessionId, state });
+  const session = await sessionService.createSession({ appName, userId, sessionId, state }).catch((error: unknown) => {
+    throw SessionAlreadyExistsError.isInstance(error) ? existsError({ appName, userId, sessionId }, error) : error;
+  });
   if (events.length === 0) return session;
   const key = sessionKeyOf(session);
   try {
@@ -60,6 +64,18 @@ export async function createSession(
     throw error;
   }
   return (await sessionService.getSession(key)) ?? session;
+}
+
+/** Says in the words of HTTP how to go on when the session exists. */
+function existsError(
+  { appName, userId, sessionId = '' }: Omit<SessionKey, 'sessionId'> & { readonly sessionId?: string | undefined },
+  cause: SessionAlreadyExistsError,
+): SessionAlreadyExistsError {
+  const path = ['apps', appName, 'users', userId, 'sessions', sessionId].map((part = '') => encodeURIComponent(part));
+  return new SessionAlreadyExistsError(
+    `the session ${quotedName(sessionId)} exists already; read it with GET /${path.join('/')}, or send another sessionId, or none to get a new one`,
+    { cause },
+  );
 }
 
 /** Appends events, and records the runs that they are of, so that these can be found, and continued where events are trusted. */
