@@ -71,12 +71,12 @@ function reasonOf(thrown: unknown): string {
 
 // Setup and input
 
-/** An agent, tool, runner or service is set up in a way that cannot work. Thrown before anything runs. */
+/** An option of an agent, a tool, a runner or a service is missing, unknown or cannot work; the message says what to write instead. */
 export class ConfigurationError extends EventloomError {
   static override readonly code = 'CONFIGURATION';
 }
 
-/** A call to a service has a missing or malformed argument; nothing was changed. */
+/** An argument of a method, or a field of an HTTP request, is missing or malformed; the message names it. Nothing was changed. */
 export class InvalidRequestError extends EventloomError {
   static override readonly code = 'INVALID_REQUEST';
 }
@@ -139,7 +139,7 @@ export class ToolsetUnavailableError extends EventloomError {
 
 // Sessions and storage
 
-/** The session does not exist, or belongs to another user; the error is the same for both. */
+/** The session does not exist, or belongs to another user. Create it with `sessionService.createSession`, or give the runner `autoCreateSession: true`. */
 export class SessionNotFoundError extends EventloomError {
   static override readonly code = 'SESSION_NOT_FOUND';
 }
@@ -149,7 +149,7 @@ export class SessionAlreadyExistsError extends EventloomError {
   static override readonly code = 'SESSION_ALREADY_EXISTS';
 }
 
-/** Another run or writer holds the session and did not release it in time. Retryable. */
+/** Another run of the session is in progress and did not end in time: see `runConfig.onBusy` and `busyWaitMs`. Retryable. */
 export class SessionBusyError extends EventloomError {
   static override readonly code = 'SESSION_BUSY';
   static override readonly retryable = true;
@@ -169,7 +169,7 @@ export class UnfinishedRunError extends EventloomError {
   }
 }
 
-/** The request id belongs to an earlier run of the session, which `invocationId` identifies. Nothing was changed. */
+/** A run with this `requestId` was started before; `invocationId` is its id. Thrown with `ifKnown: 'reject'`. Nothing was changed. */
 export class RequestKnownError extends EventloomError {
   static override readonly code = 'REQUEST_KNOWN';
   readonly invocationId: string;
@@ -199,7 +199,10 @@ export class RunNotFoundError extends EventloomError {
   static override readonly code = 'RUN_NOT_FOUND';
 }
 
-/** The writer's lease was taken over or released; the write changed nothing. */
+/**
+ * The run no longer owns its session: another process took it over because this one did not renew its lock in time, or the lock was released.
+ * The write changed nothing.
+ */
 export class StaleWriterError extends EventloomError {
   static override readonly code = 'STALE_WRITER';
 }

@@ -1,14 +1,13 @@
 import { InvalidRequestError, type SessionRecord, toError } from '@eventloom/core';
 
 /**
- * An exported session as lines of JSON, each with its line feed:
+ * Converts an exported session to text for a file: one line of JSON for each record, with its line feed. `parseSessionLines` reads it.
  *
- * ```ts
+ * @example
  * import { createWriteStream } from 'node:fs';
  * import { pipeline } from 'node:stream/promises';
  *
  * await pipeline(toSessionLines(sessionService.exportSession(key)), createWriteStream('session.jsonl'));
- * ```
  */
 export async function* toSessionLines(
   records: AsyncIterable<SessionRecord> | Iterable<SessionRecord>,
@@ -17,10 +16,15 @@ export async function* toSessionLines(
 }
 
 /**
- * The records of an exported session, from text or UTF-8 bytes that may be cut anywhere: what a file or a request body gives.
- * Blank lines are passed over, and lines may end in CR LF. What a record holds is checked by `importSession`.
+ * Parses the text that `toSessionLines` made back into the records of a session, for `importSession`, which checks them. Takes the chunks of a
+ * file or a request body, as text or UTF-8 bytes; a chunk may end in the middle of a line. Blank lines are skipped.
  *
- * The generator throws InvalidRequestError for a line that is not JSON, with its number, and for bytes that are not UTF-8.
+ * @throws InvalidRequestError, while iterating, for a line that is not JSON (with its number) and for bytes that are not UTF-8
+ *
+ * @example
+ * import { createReadStream } from 'node:fs';
+ *
+ * await sessionService.importSession({ records: parseSessionLines(createReadStream('session.jsonl')) });
  */
 export async function* parseSessionLines(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,

@@ -10,14 +10,14 @@
  */
 export type VendorValue = any; // oxlint-disable-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
 
-/** One turn of a conversation, or a piece of one: a role and its parts. */
+/** A message of a conversation, or a chunk of one: who speaks, and the parts of what is said: `{ role: 'user', parts: [{ text: 'Hello' }] }`. */
 export interface Content {
   /** `user` or `model`. Function responses have the role `user`. */
   role?: string;
   parts?: Part[];
 }
 
-/** One piece of a content. Exactly one of the payload fields is set; the others are metadata of it. */
+/** One piece of a message: a text, a function call, its response, an image, … Exactly one of these is set: `{ text: 'Hello' }`. */
 export interface Part {
   text?: string;
   /** The text is the model's reasoning, not its answer. */
@@ -44,7 +44,9 @@ export interface Part {
 export interface FunctionCall {
   /** Id that the call and its response share. The runtime creates one (`adk-` and a UUID) if the model omits it. */
   id?: string;
+  /** Name of the tool. */
   name?: string;
+  /** The arguments by name. */
   args?: Record<string, unknown>;
   /** Pieces of arguments that are still being streamed. */
   partialArgs?: PartialArg[];
@@ -63,7 +65,9 @@ export interface PartialArg {
 
 /** The response of a tool. `response` is an object: a result that is not an object is under `result`, a failure under `error`. */
 export interface FunctionResponse {
+  /** Id of the call that it answers. */
   id?: string;
+  /** Name of the tool. */
   name?: string;
   response?: Record<string, unknown>;
   /** Media that belongs to the response. */
@@ -79,8 +83,9 @@ export interface FunctionResponsePart {
   mediaProcessing?: VendorValue;
 }
 
-/** Media inside the message: `data` is base64. */
+/** Media inside a message, such as an image or a recording: `{ mimeType: 'image/png', data }`. */
 export interface Blob {
+  /** The bytes as base64. */
   data?: string;
   mimeType?: string;
   displayName?: string;

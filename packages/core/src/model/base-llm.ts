@@ -4,11 +4,19 @@ import type { BaseLlmConnection } from './base-llm-connection.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
-/** Returns the model of a name; undefined for an unknown name. */
+/**
+ * A function that returns the model object for a name, for the `models` of a runner. It returns undefined for a name that it does not know;
+ * then the run fails with a ConfigurationError.
+ *
+ * @example
+ * const gemini = geminiModels({ apiKey });
+ * const models: ModelResolver = (name) => (name === 'house-model' ? model : gemini(name));
+ */
 export type ModelResolver = (model: string) => BaseLlm | undefined;
 
 /**
- * Base of language models. A model object serves any number of calls at the same time.
+ * Base class of language models. `Gemini` is one; extend this class for another service: `generateContentAsync` gets a request and yields
+ * responses. One model object serves any number of calls at the same time.
  *
  * @example
  * class Echo extends BaseLlm {

@@ -35,13 +35,15 @@ export interface GenerateContentConfig {
 }
 
 /**
- * One request to a model. Processors and callbacks may change it. A model must not: contents are shared with the session's
- * events, and long values with the next request.
+ * One request to a model: the conversation, the system instruction, the options and the tools. `beforeModelCallback` may change it in place,
+ * by replacing fields; the contents themselves belong to the session's events and must not be changed. A model only reads it.
  */
 export interface LlmRequest {
   /** Name of the model to call. Default: the name of the model object. */
   model?: string;
+  /** The conversation, oldest first. */
   contents: Content[];
+  /** The system instruction (`config.systemInstruction`), the declarations of the tools, and options such as `temperature`. */
   config: GenerateContentConfig;
   /** Tools by name, to run the model's calls. May be shared with other requests: replace it, do not modify it. */
   toolsDict: Readonly<Record<string, BaseTool>>;

@@ -43,17 +43,24 @@ export interface AlternativeResponse {
   finishReason?: string;
 }
 
-/** A response of a model: a chunk (`partial`) or a whole reply. Every field is optional and copied to the event. */
+/**
+ * A response of a model: a whole reply, or a chunk of one (`partial: true`). All fields are optional. The agent's event has the same fields.
+ */
 export interface LlmResponse {
   content?: Content;
   /** True for a chunk, which contains only the content that is new since the previous chunk. */
   partial?: boolean;
+  /** In live runs: true when the model has finished its turn. */
   turnComplete?: boolean;
+  /** In live runs: true when the user interrupted the model; playback should stop. */
   interrupted?: boolean;
   /** Reason why the model stopped, as reported by the service: `STOP`, `MAX_TOKENS`, `SAFETY`, … */
   finishReason?: string;
+  /** Code of a failure, such as `MAX_TOKENS` or `UNAVAILABLE`. Content that was received may be beside it. */
   errorCode?: string;
+  /** Description of the failure, for people. */
   errorMessage?: string;
+  /** Token counts and times of the call. */
   usageMetadata?: UsageMetadata;
   groundingMetadata?: object;
   citationMetadata?: object;
@@ -61,8 +68,11 @@ export interface LlmResponse {
   logprobsResult?: object;
   avgLogprobs?: number;
   modelVersion?: string;
+  /** JSON data of the application. */
   customMetadata?: Record<string, unknown>;
+  /** In live runs: the user's speech as text. */
   inputTranscription?: Transcription;
+  /** In live runs: the model's speech as text. */
   outputTranscription?: Transcription;
   liveSessionResumptionUpdate?: { newHandle?: string; resumable?: boolean };
   /** Id that the chunks of one reply share with the event that merges them. */

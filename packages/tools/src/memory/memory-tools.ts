@@ -74,7 +74,13 @@ export class LoadMemoryTool extends BaseTool {
   }
 }
 
-/** A `load_memory` tool with the default limits. Any number of agents can share it. */
+/**
+ * A tool for an agent's `tools` with which the model searches what was said in earlier conversations of the user. The runner needs a
+ * `memoryService`. For other limits create a `LoadMemoryTool` of `@eventloom/tools`.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [LOAD_MEMORY] });
+ */
 export const LOAD_MEMORY: LoadMemoryTool = /* @__PURE__ */ new LoadMemoryTool();
 
 /** The search of one invocation. */
@@ -149,7 +155,14 @@ ${record}
 </PAST_CONVERSATIONS>`;
 }
 
-/** A tool that preloads memory with the default limits. Any number of agents can share it. */
+/**
+ * An entry for an agent's `tools` that searches earlier conversations of the user with the words of each message, and adds the result to the
+ * instruction before the model is called. The model does not call it. The runner needs a `memoryService`. For other limits create a
+ * `PreloadMemoryTool` of `@eventloom/tools`.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [PRELOAD_MEMORY] });
+ */
 export const PRELOAD_MEMORY: PreloadMemoryTool = /* @__PURE__ */ new PreloadMemoryTool();
 
 /** A memory as a model reads it. */
