@@ -29,14 +29,19 @@ interface Waiting {
 }
 
 /**
- * The input of a live run. The client sends with `sendContent`, `sendRealtime`, `sendActivityStart` and so on, and ends the call with `close`. A
- * queue serves exactly one run of `Runner.runLive`. Its size is limited: a send that exceeds `maxChars` throws a LiveQueueFullError; await
- * `ready` to wait for space.
+ * The user's side of a live run: what the client sends while the agent speaks. Audio and video go in with `sendRealtime`, written messages with
+ * `sendContent`; `close` ends the call. Each run of `runner.runLive` needs a queue of its own.
+ *
+ * The queue is bounded: when a client sends faster than the model takes it, a send throws a LiveQueueFullError. `await queue.ready()` waits for
+ * space, and `sendLatest` drops old data instead.
  *
  * @example
  * const liveRequestQueue = new LiveRequestQueue();
  * liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'Hello' }] });
- * liveRequestQueue.close();
+ * for await (const event of runner.runLive({ userId, sessionId, liveRequestQueue })) {
+ *   console.log(stringifyContent(event));
+ *   if (event.turnComplete) liveRequestQueue.close();
+ * }
  */
 export class LiveRequestQueue implements BaseLiveRequestQueue {
   readonly maxChars: number;
@@ -54,38 +59,58 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     this.maxChars = maxChars;
   }
 
+  /** True after `close`. */
   get isClosed(): boolean {
     return this.#waiting.isEnded;
   }
 
+  /** Size of the queued requests, in characters of base64 and text. */
   get chars(): number {
     return this.#chars;
   }
 
+  /** True while a written message or a tool response is queued. */
   get holdsWritten(): boolean {
     return this.#waiting.values().some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
 
+  /**
+   * Sends a written message, or answers to function calls as `functionResponse` parts. It is stored in the session.
+   * @throws InvalidMessageError for a content without parts
+   * @throws LiveQueueFullError if the queue is full
+   */
   sendContent(content: Content): void {
     if (!Array.isArray(content.parts) || content.parts.length === 0)
       throw new InvalidMessageError('LiveRequestQueue.sendContent: the content has no parts');
     this.#send({ content }, JSON.stringify(content).length);
   }
 
+  /**
+   * Sends a piece of audio or an image as base64, such as `{ mimeType: 'audio/pcm;rate=16000', data }`.
+   * @throws InvalidMessageError for a blob without `data` or `mimeType`
+   * @throws LiveQueueFullError if the queue is full
+   */
   sendRealtime(blob: Blob): void {
     if (typeof blob.data !== 'string' || typeof blob.mimeType !== 'string')
       throw new InvalidMessageError('LiveRequestQueue.sendRealtime: the blob has no data or no mimeType');
     this.#send({ blob }, blob.data.length);
   }
 
+  /** Says that the user begins to speak. Only for runs in which the model does not detect it itself (push to talk). */
   sendActivityStart(): void {
     this.#send({ activityStart: true }, 0);
   }
 
+  /** Says that the user has finished speaking: see `sendActivityStart`. */
   sendActivityEnd(): void {
     this.#send({ activityEnd: true }, 0);
   }
 
+  /**
+   * Sends responses of calls that the client runs.
+   * @throws InvalidMessageError without a response
+   * @throws LiveQueueFullError if the queue is full
+   */
   sendToolResponse(...toolResponses: FunctionResponse[]): void {
     if (toolResponses.length === 0)
       throw new InvalidMessageError('LiveRequestQueue.sendToolResponse: there is no response');
@@ -106,16 +131,19 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     }
   }
 
+  /** Ends the call: what is queued is still sent, and then the run ends without an error. */
   close(): void {
     this.#waiting.end();
     this.#settleReady();
     this.#closed.resolve();
   }
 
+  /** Resolves after `close`. */
   whenClosed(): Promise<void> {
     return this.#closed.promise;
   }
 
+  /** Resolves when less than half of the queue is in use, or when it is closed. */
   ready(): Promise<void> {
     if (this.isClosed || this.#chars < this.maxChars / 2) return Promise.resolve();
     this.#ready ??= Promise.withResolvers();

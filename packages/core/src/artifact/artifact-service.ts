@@ -32,7 +32,10 @@ export interface ArtifactVersion {
 }
 
 /**
- * Stores files with versions, for a session or for a user. Version numbers start at 0, grow by one with each save, and are never
+ * The contract of artifact services, which store files that users send and tools make, such as images and documents. A file belongs to a
+ * session, or to a user if its name begins with `user:`. Tools use `toolContext.saveArtifact` and `loadArtifact`.
+ *
+ * Every save makes a new version. Version numbers start at 0, grow by one with each save, and are never
  * reused, not even after a delete. Saved and loaded bytes are copies. Every method throws InvalidArtifactNameError for a name that
  * `checkArtifactName` refuses, and changes nothing then.
  */

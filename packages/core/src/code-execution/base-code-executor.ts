@@ -11,7 +11,7 @@ export interface CodeFile {
   readonly mimeType: string;
 }
 
-/** Code to run. */
+/** The code that an executor gets. */
 export interface CodeExecutionInput {
   readonly code: string;
   /** In lower case: `python`, `javascript`, …; empty when unknown. */

@@ -57,8 +57,9 @@ export interface DeleteMemoriesRequest {
 }
 
 /**
- * Stores memories across the sessions of a user. This class documents the behaviour of every back end; the suite in
- * `@eventloom/memory/conformance` checks it.
+ * The contract of memory services, which remember what was said in a user's sessions, so that agents find it in later ones. Events are added
+ * with `context.addSessionToMemory()`, and found by their words: by the model with the tool `LOAD_MEMORY`, by code with `searchMemory`. The
+ * suite in `@eventloom/memory/conformance` checks all that is said here.
  *
  * **Owner.** A memory belongs to one user of one app. No other user and no other app can find it.
  *

@@ -27,15 +27,23 @@ export type ToolResult = {
 };
 
 /**
- * Creates a tool result with media:
- *
- *     return toolResult({ response: { page: 3 }, parts: [{ inlineData: { mimeType: 'image/png', data } }] });
+ * Creates the result of a tool that has images, documents or recordings for the model, beside the JSON of `response`. The tool returns it.
  *
  * The parts are stored in the function response of the event. The model receives them in the function response, or after it
  * in the same user content if it does not accept media there. A streaming tool returns the result, or yields it as `new FinalToolResult(toolResult(…))`.
  *
  * @throws InvalidEventError for a response that is not an object and for a part that is not media
  * @throws SizeLimitError for more than 16 parts or more than 10 MiB of base64
+ *
+ * @example
+ * const showLogo = new FunctionTool({
+ *   name: 'show_logo',
+ *   description: 'Shows the logo.',
+ *   execute: async () => {
+ *     const bytes = new Uint8Array(await (await fetch('https://example.com/logo.png')).arrayBuffer());
+ *     return toolResult({ response: {}, parts: [{ inlineData: { mimeType: 'image/png', data: encodeBase64(bytes) } }] });
+ *   },
+ * });
  */
 export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
   if (!isRecord(response)) throw new InvalidEventError('toolResult: response must be an object', { path: 'response' });
