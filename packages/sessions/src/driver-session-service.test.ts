@@ -59,8 +59,8 @@ describe('DriverSessionService', () => {
     const platform = new ManualPlatform();
     const service = new InMemorySessionService({ platform });
     const session = await service.createSession({ appName: 'app', userId: 'user' });
-    const first = await service.appendEvent({ session, event: createEvent({ author: 'user' }) });
-    const second = await service.appendEvent({ session, event: createEvent({ author: 'user', timestamp: 5 }) });
+    const first = await service.appendEvent({ session, event: createEvent({ author: 'user', id: '', timestamp: 0 }) });
+    const second = await service.appendEvent({ session, event: createEvent({ author: 'user', id: '', timestamp: 5 }) });
     expect(first).toMatchObject({ author: 'user', timestamp: platform.now() / 1000 });
     expect(second.timestamp).toBe(5);
     expect(first.id).not.toBe('');
