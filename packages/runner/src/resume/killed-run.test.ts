@@ -12,6 +12,7 @@ import { fixedPlatform } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
+import { findLooseEnds } from '../find-loose-ends.ts';
 import { dying, KilledError } from './fixtures/dying-service.ts';
 import { agent, calls, customTree, flowTree, say, type Tool } from './fixtures/agent-trees.ts';
 
@@ -99,6 +100,7 @@ describe.each([false, true])('a run killed right after the commit: %s', (isAfter
       if (isAfter && at === whole.commits) await expect(resumed).rejects.toThrow(InvalidRequestError);
       else await resumed;
       expect(told(await stored()), `killed at ${at}`).toEqual(told(whole.events));
+      expect(await findLooseEnds(sessionService, KEY), `killed at ${at}`).toEqual([]);
       expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(cutOff.length);
       const session = await sessionService.getSession(KEY);
       expect(session?.state).toMatchObject({ did_look: true, did_work: true, did_dig: true });

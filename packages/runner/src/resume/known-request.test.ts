@@ -5,6 +5,7 @@ import { Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { KEY, runToError, scenario, scripted, textOf } from '../fixtures/scenario.ts';
+import { findLooseEnds } from '../find-loose-ends.ts';
 import { dying } from './fixtures/dying-service.ts';
 
 const REQUEST = { requestId: 'r-1' } as const;
@@ -54,7 +55,7 @@ test.each([true, false])(
           ({ author, content }) => author === 'user' && content?.parts?.[0]?.functionResponse,
         );
         expect([...place, answers.length]).toEqual([...place, 1]);
-        expect((await next.runner.listOpenRuns()).runs).toEqual([]);
+        expect(await findLooseEnds(next.sessionService, KEY)).toEqual([]);
       }
     }
   },
@@ -96,7 +97,7 @@ test.each([
           ['crew.left', 'crew.right'],
         ]);
         expect([...place, textsOf(stored).slice(1).toSorted()]).toEqual([...place, ['Left.', 'Right.']]);
-        expect([...place, (await next.runner.listOpenRuns()).runs]).toEqual([...place, []]);
+        expect([...place, await findLooseEnds(next.sessionService, KEY)]).toEqual([...place, []]);
       }
     }
   },
@@ -159,7 +160,7 @@ test('another message with a known requestId is refused and changes nothing', as
         code: 'REQUEST_ID_REUSED',
       });
   expect(await stored()).toEqual(before);
-  expect((await runner.listOpenRuns()).runs).toEqual([]);
+  expect(await findLooseEnds(runner.sessionService, KEY)).toEqual([]);
 });
 
 test('a message replaced by a plugin, or with saved files, is recognised by its original', async () => {
@@ -208,7 +209,7 @@ test('ifKnown resume takes up an unfinished run in its own stream, and follows a
     events.filter(({ partial, actions }) => !partial && !actions.endOfAgent).map(({ id }) => id);
   expect(whole(await next.run(answer(), { ...ANSWER, ifKnown: 'resume' }))).toEqual(whole(resumed));
   expect(whole(await next.run('hi', REQUEST))).toEqual([...whole(asked), ...whole(resumed)]);
-  expect((await next.runner.listOpenRuns()).runs).toEqual([]);
+  expect(await findLooseEnds(next.sessionService, KEY)).toEqual([]);
 });
 
 test('a request whose process died before its message was stored runs when it is sent again', async () => {
