@@ -73,10 +73,10 @@ const conversations: Protocol = {
       operationId: 'conversations',
       summary: 'Lists the conversations of a user with the first line of each',
       answer: { schema: { type: 'array', items: { type: 'object' } } },
-      handle: async (call) => {
-        const owner = { appName: call.param('appName'), userId: call.param('userId') };
-        call.requireSameUser(owner.userId);
-        const sessionService = call.sessions(owner.appName);
+      handle: async (request) => {
+        const owner = { appName: request.param('appName'), userId: request.param('userId') };
+        request.requireSameUser(owner.userId);
+        const sessionService = request.sessions(owner.appName);
         const { sessions } = await sessionService.listSessions(owner);
         const list = sessions.map(async ({ id }) => {
           const { events } = await sessionService.listEvents({ ...owner, sessionId: id, limit: 1 });

@@ -26,26 +26,30 @@ export const chatProtocol: Protocol = {
       answer: { contentType: 'text/event-stream' },
       noContent: 'The answer has ended, and there is no more',
       errors: [410, 429, 503],
-      handle: (call) =>
-        call
-          .followRun({ ...ownerOf(call), invocationId: call.param('runId'), lastEventId: call.query('after') })
+      handle: (request) =>
+        request
+          .followRun({ ...ownerOf(request), invocationId: request.param('runId'), lastEventId: request.query('after') })
           .sse(lines()),
     },
   ],
 };
 
-async function say(call: ProtocolRequest): Promise<Response> {
-  const body = await call.json();
+async function say(request: ProtocolRequest): Promise<Response> {
+  const body = await request.json();
   if (typeof body !== 'object' || body === null || !('text' in body) || typeof body.text !== 'string')
     throw new InvalidRequestError('text: must be a string');
-  const run = await call.startRun({ ...ownerOf(call), newMessage: { parts: [{ text: body.text }] }, streaming: true });
+  const run = await request.startRun({
+    ...ownerOf(request),
+    newMessage: { parts: [{ text: body.text }] },
+    streaming: true,
+  });
   return run.sse(lines());
 }
 
-const ownerOf = (call: ProtocolRequest) => ({
-  appName: call.param('appName'),
-  userId: call.param('userId'),
-  sessionId: call.param('sessionId'),
+const ownerOf = (request: ProtocolRequest) => ({
+  appName: request.param('appName'),
+  userId: request.param('userId'),
+  sessionId: request.param('sessionId'),
 });
 
 /** Writes the text of a run: the chunks of a reply, or the whole reply where none of its chunks came. */

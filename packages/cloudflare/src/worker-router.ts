@@ -117,7 +117,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     };
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
-      ...ofUsers.map((route) => ({ ...route, handle: (call: FrontRequest) => this.#handOn(route, call) })),
+      ...ofUsers.map((route) => ({ ...route, handle: (request: FrontRequest) => this.#handOn(route, request) })),
       ...commonRoutes(protocols),
       ...(shared.live?.routes ?? []),
     ];
@@ -177,13 +177,13 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     if (!isAllowed) throw new RateLimitedError('more requests than the rate limit allows; wait');
   }
 
-  async #handOn(route: Route, call: FrontRequest): Promise<Response> {
-    const owner = route.owner ? await route.owner(call) : ownerInPath(route.path, call);
+  async #handOn(route: Route, request: FrontRequest): Promise<Response> {
+    const owner = route.owner ? await route.owner(request) : ownerInPath(route.path, request);
     checkId('userId', owner.userId);
-    call.requireSameUser(owner.userId);
-    call.appName(owner.appName);
+    request.requireSameUser(owner.userId);
+    request.appName(owner.appName);
     const hasBody = route.body !== undefined || route.bodySchema !== undefined;
-    return this.#send(owner, call.request, call.user, hasBody ? await call.bytes() : undefined);
+    return this.#send(owner, request.raw, request.user, hasBody ? await request.bytes() : undefined);
   }
 
   /** Takes the body as bytes, already read: a body over the limit is refused before the object receives a request. */
@@ -209,8 +209,8 @@ export class WorkerRouter<Env extends CloudflareBindings> {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError */
-function ownerInPath(path: string, call: FrontRequest): Owner {
-  if (path.includes('{sessionId}')) return call.sessionKey();
-  const userId = call.userId();
-  return { appName: call.appName(), userId };
+function ownerInPath(path: string, request: FrontRequest): Owner {
+  if (path.includes('{sessionId}')) return request.sessionKey();
+  const userId = request.userId();
+  return { appName: request.appName(), userId };
 }

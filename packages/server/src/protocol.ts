@@ -49,15 +49,15 @@ export interface ProtocolRoute extends ProtocolRouteSpec {
    * `handle`, and names the object that answers the request.
    * @throws InvalidRequestError when the request does not say it
    */
-  owner?(call: CommonRequest): RunOwner | Promise<RunOwner>;
-  handle(call: ProtocolRequest): Response | Promise<Response>;
+  owner?(request: CommonRequest): RunOwner | Promise<RunOwner>;
+  handle(request: ProtocolRequest): Response | Promise<Response>;
 }
 
 /** A route that acts for no user. */
 export interface CommonRoute extends ProtocolRouteSpec {
   /** True for a route that is answered to everybody, without authentication. Default false. */
   readonly isPublic?: boolean | undefined;
-  handle(call: CommonRequest): Response | Promise<Response>;
+  handle(request: CommonRequest): Response | Promise<Response>;
 }
 
 /** The user and app that a request is for. */
@@ -68,7 +68,8 @@ export interface RunOwner {
 
 /** One request, as every route sees it. An error that a route throws is answered as `{error, code}` with the status of its code. */
 export interface CommonRequest {
-  readonly request: Request;
+  /** The request itself. Its body is read by `bytes` and `json`. */
+  readonly raw: Request;
   /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
   /** Returns a parameter of the path, decoded. */
@@ -128,7 +129,7 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
       const { path } = route;
       if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
       throw new ConfigurationError(
-        `createServer: protocols: ${name}: ${path}: does not name a user; put {appName} and {userId} into the path, give the route owner(call), or list it in commonRoutes`,
+        `createServer: protocols: ${name}: ${path}: does not name a user; put {appName} and {userId} into the path, give the route owner(request), or list it in commonRoutes`,
       );
     }
   }

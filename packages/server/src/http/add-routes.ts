@@ -96,11 +96,11 @@ function addPath<Server extends FrontContext>(
       return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
     }
     const user = route.isPublic ? undefined : await identify?.(req.raw);
-    const call = new ServerRequest(server, context, user);
+    const request = new ServerRequest(server, context, user);
     try {
-      return await route.handle(call);
+      return await route.handle(request);
     } finally {
-      void call.quota.release();
+      void request.quota.release();
     }
   });
 }

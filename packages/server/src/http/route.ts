@@ -61,6 +61,6 @@ export interface RouteSpec {
 /** One address and what it does. */
 export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
   /** Says which user and app a request is for, where the path does not. On Workers the object of that user answers the request. */
-  owner?(call: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;
-  handle(call: ServerRequest<Server>): Response | Promise<Response>;
+  owner?(request: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;
+  handle(request: ServerRequest<Server>): Response | Promise<Response>;
 }

@@ -24,7 +24,7 @@ import { RequestQuota } from './user-quotas.ts';
 export class ServerRequest<Server extends FrontContext = ServerContext> {
   readonly server: Server;
   /** The request itself. Its body is read here. */
-  readonly request: Request;
+  readonly raw: Request;
   readonly #context: Context;
   /** The authenticated user; undefined without `authenticate`, and on a public route. */
   readonly user: AuthenticatedUser | undefined;
@@ -34,7 +34,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 
   constructor(server: Server, context: Context, user: AuthenticatedUser | undefined) {
     this.server = server;
-    this.request = context.req.raw;
+    this.raw = context.req.raw;
     this.#context = context;
     this.user = user;
     this.quota = new RequestQuota(server.quotas, user?.userId ?? context.req.param('userId'));
@@ -68,7 +68,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
 
   /** The body as it came. @throws BodyTooLargeError @throws InvalidRequestError @throws UserLimitError @throws ServerBusyError */
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return (this.#bytes ??= readBytes(this.request, this.server.quotas.maxBodyBytes, this.quota));
+    return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
   }
 
   /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */

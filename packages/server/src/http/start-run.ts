@@ -23,9 +23,9 @@ import { decideRunConfig } from './run-policy.ts';
  * Reads the JSON of a request for a run: its ids are valid, and the user of the HTTP request may start the run. `startRun` checks the app.
  * @throws InvalidRequestError @throws BodyTooLargeError @throws ForbiddenError @throws UserLimitError
  */
-export function parseRunBody<Server extends FrontContext>(call: ServerRequest<Server>, json: unknown): RunBody {
+export function parseRunBody<Server extends FrontContext>(request: ServerRequest<Server>, json: unknown): RunBody {
   if (json === undefined) throw new InvalidRequestError('body: is missing');
-  checkCounts(json, call.server.limits);
+  checkCounts(json, request.server.limits);
   if (isRecord(json) && Object.hasOwn(json, 'webhook'))
     throw new InvalidRequestError(
       'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs, which answers before the run ends; send the request there',
@@ -39,9 +39,9 @@ export function parseRunBody<Server extends FrontContext>(call: ServerRequest<Se
     throw new InvalidRequestError('ifKnown: needs a requestId, by which the server knows a request that is sent again');
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
-  if (call.user) requireSameUser(call.user, body.userId);
-  else call.quota.chargeTo(body.userId);
-  if (body.stateDelta) call.checkStateAccess('stateDelta', Object.keys(body.stateDelta));
+  if (request.user) requireSameUser(request.user, body.userId);
+  else request.quota.chargeTo(body.userId);
+  if (body.stateDelta) request.checkStateAccess('stateDelta', Object.keys(body.stateDelta));
   return body;
 }
 
@@ -60,7 +60,7 @@ export interface RequestedRun {
  * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
 export async function startRun(
-  { server, quota, request, user }: ServerRequest,
+  { server, quota, raw, user }: ServerRequest,
   body: RunBody,
   streamingMode: StreamingMode,
   waitMs?: number,
@@ -70,7 +70,7 @@ export async function startRun(
   const runner = runnerOf(server, appName);
   quota.count('runs', 1);
   quota.count('queued', 1);
-  const policy = server.runConfig && (await decideRunConfig(server.runConfig, request, user, appName));
+  const policy = server.runConfig && (await decideRunConfig(server.runConfig, raw, user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };

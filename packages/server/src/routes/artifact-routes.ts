@@ -9,44 +9,44 @@ import { readWithoutState } from '../http/session-response.ts';
 const ARTIFACTS = '/apps/{appName}/users/{userId}/sessions/{sessionId}/artifacts';
 const ARTIFACT = `${ARTIFACTS}/{filename}`;
 
-async function list(call: ServerRequest): Promise<Response> {
-  const key = await existingSession(call);
-  return jsonResponse((await call.runner().artifactService?.listArtifactKeys(key)) ?? []);
+async function list(request: ServerRequest): Promise<Response> {
+  const key = await existingSession(request);
+  return jsonResponse((await request.runner().artifactService?.listArtifactKeys(key)) ?? []);
 }
 
-async function load(call: ServerRequest): Promise<Response> {
-  return jsonResponse(await loadPart(call, call.queryInteger('version')));
+async function load(request: ServerRequest): Promise<Response> {
+  return jsonResponse(await loadPart(request, request.queryInteger('version')));
 }
 
-async function loadVersion(call: ServerRequest): Promise<Response> {
-  return jsonResponse(await loadPart(call, parseCount('version', call.param('version'))));
+async function loadVersion(request: ServerRequest): Promise<Response> {
+  return jsonResponse(await loadPart(request, parseCount('version', request.param('version'))));
 }
 
-async function listVersions(call: ServerRequest): Promise<Response> {
-  const key = await existingSession(call);
-  const filename = call.param('filename');
-  return jsonResponse((await call.runner().artifactService?.listVersions({ ...key, filename })) ?? []);
+async function listVersions(request: ServerRequest): Promise<Response> {
+  const key = await existingSession(request);
+  const filename = request.param('filename');
+  return jsonResponse((await request.runner().artifactService?.listVersions({ ...key, filename })) ?? []);
 }
 
-async function remove(call: ServerRequest): Promise<Response> {
-  const key = await existingSession(call);
-  await call.runner().artifactService?.deleteArtifact({ ...key, filename: call.param('filename') });
+async function remove(request: ServerRequest): Promise<Response> {
+  const key = await existingSession(request);
+  await request.runner().artifactService?.deleteArtifact({ ...key, filename: request.param('filename') });
   return jsonResponse(null);
 }
 
-async function loadPart(call: ServerRequest, version: number | undefined): Promise<Part> {
-  const key = await existingSession(call);
-  const filename = call.param('filename');
-  const part = await call.runner().artifactService?.loadArtifact({ ...key, filename, version });
+async function loadPart(request: ServerRequest, version: number | undefined): Promise<Part> {
+  const key = await existingSession(request);
+  const filename = request.param('filename');
+  const part = await request.runner().artifactService?.loadArtifact({ ...key, filename, version });
   if (part) return part;
   const which = version === undefined ? 'no artifact' : `no version ${version} of`;
   throw new ArtifactNotFoundError(`session ${JSON.stringify(key.sessionId)} has ${which} ${quotedName(filename)}`);
 }
 
 /** @throws SessionNotFoundError: artifacts are asked for through a session that is there */
-async function existingSession(call: ServerRequest): Promise<SessionKey> {
-  const key = call.sessionKey();
-  const session = await readWithoutState(call.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
+async function existingSession(request: ServerRequest): Promise<SessionKey> {
+  const key = request.sessionKey();
+  const session = await readWithoutState(request.runner().sessionService, { ...key, config: { numRecentEvents: 0 } });
   if (!session) throw new SessionNotFoundError(`session ${JSON.stringify(key.sessionId)} does not exist`);
   return key;
 }

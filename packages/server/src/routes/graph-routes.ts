@@ -35,10 +35,10 @@ const DESCRIPTION = {
   required: ['graph', 'runs', 'mermaid'],
 };
 
-async function describeGraphs(call: ServerRequest): Promise<Response> {
-  const key = call.sessionKey();
-  const invocationId = call.param('invocationId');
-  const { agent, sessionService } = call.runner();
+async function describeGraphs(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
+  const invocationId = request.param('invocationId');
+  const { agent, sessionService } = request.runner();
   const events = await readNewest(sessionService, key, (read) => hasBeginOfRun(read, invocationId));
   if (!events.some((event) => event.invocationId === invocationId))
     throw new RunNotFoundError(`there is no run ${JSON.stringify(invocationId)} in this session`);
@@ -47,9 +47,9 @@ async function describeGraphs(call: ServerRequest): Promise<Response> {
 }
 
 /** The graphs of an app as they are, before anything ran. Under a user, because in a Worker that is who has the agents. */
-function listGraphs(call: ServerRequest): Response {
-  call.userId();
-  const { agent } = call.runner();
+function listGraphs(request: ServerRequest): Response {
+  request.userId();
+  const { agent } = request.runner();
   const nothing = { events: [], invocationId: '' };
   return jsonResponse([...agentsOf(agent)].flatMap((each) => each.describeRun(nothing) ?? []));
 }

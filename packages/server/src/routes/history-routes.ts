@@ -7,27 +7,27 @@ import type { BodySpec, Route } from '../http/route.ts';
 const REWIND = { component: 'RewindSessionBody', read: readRewindSessionRequest } satisfies BodySpec;
 const SESSION = '/apps/{appName}/users/{userId}/sessions/{sessionId}';
 
-async function listEvents(call: ServerRequest): Promise<Response> {
-  const key = call.sessionKey();
-  const order = call.query('order');
+async function listEvents(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
+  const order = request.query('order');
   if (order !== undefined && order !== 'asc' && order !== 'desc') {
     throw new InvalidRequestError(`order: must be asc or desc, is ${JSON.stringify(order)}`);
   }
-  const { events, nextCursor } = await call.runner().sessionService.listEvents({
+  const { events, nextCursor } = await request.runner().sessionService.listEvents({
     ...key,
     order,
-    limit: call.queryInteger('limit'),
-    cursor: call.query('cursor'),
+    limit: request.queryInteger('limit'),
+    cursor: request.query('cursor'),
   });
   const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
   return jsonTextResponse(`[${events.map((event) => serializeEvent(event)).join(',')}]`, headers);
 }
 
-async function rewind(call: ServerRequest): Promise<Response> {
-  const { userId, sessionId } = call.sessionKey();
-  const { rewindBeforeInvocationId, onBusy } = await call.body(REWIND);
-  call.quota.count('queued', 1);
-  const event = await call.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId, onBusy });
+async function rewind(request: ServerRequest): Promise<Response> {
+  const { userId, sessionId } = request.sessionKey();
+  const { rewindBeforeInvocationId, onBusy } = await request.body(REWIND);
+  request.quota.count('queued', 1);
+  const event = await request.runner().rewindAsync({ userId, sessionId, rewindBeforeInvocationId, onBusy });
   return jsonTextResponse(serializeEvent(event));
 }
 

@@ -13,9 +13,9 @@ const OWNER = '/p/{appName}/{userId}';
 /** Starts a run, follows one, cancels one, and collects one. */
 function testProtocol(more: Partial<Protocol> = {}): Protocol {
   const shared = { method: 'post', summary: '', bodySchema: { type: 'object' }, answer: { schema: {} } } as const;
-  const keyOf = (call: ProtocolRequest) => ({
-    appName: call.param('appName'),
-    userId: call.param('userId'),
+  const keyOf = (request: ProtocolRequest) => ({
+    appName: request.param('appName'),
+    userId: request.param('userId'),
     sessionId: 's',
   });
   const writer = {
@@ -23,19 +23,19 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
       `data: ${id ?? '-'} ${error?.code ?? event?.content?.parts?.map(({ text }) => text).join('')}\n\n`,
     end: 'data: end\n\n',
   };
-  const start = async (call: ProtocolRequest) => {
-    const request = (await call.json()) as { readonly text: string };
-    return call.startRun({ ...keyOf(call), newMessage: { parts: [{ text: request.text }] }, streaming: true });
+  const start = async (request: ProtocolRequest) => {
+    const { text } = (await request.json()) as { readonly text: string };
+    return request.startRun({ ...keyOf(request), newMessage: { parts: [{ text }] }, streaming: true });
   };
   const routes: ProtocolRoute[] = [
-    { ...shared, path: OWNER, operationId: 'begin', handle: async (call) => (await start(call)).sse(writer) },
+    { ...shared, path: OWNER, operationId: 'begin', handle: async (request) => (await start(request)).sse(writer) },
     {
       ...shared,
       path: `${OWNER}/items`,
       operationId: 'collect',
-      async handle(call) {
+      async handle(request) {
         const items: RunItem[] = [];
-        for await (const item of (await start(call)).items()) items.push(item);
+        for await (const item of (await start(request)).items()) items.push(item);
         return Response.json(items);
       },
     },
@@ -44,9 +44,9 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
       method: 'get',
       path: `${OWNER}/runs/{id}`,
       operationId: 'readOn',
-      handle: (call) =>
-        call
-          .followRun({ ...keyOf(call), invocationId: call.param('id'), lastEventId: call.query('after') })
+      handle: (request) =>
+        request
+          .followRun({ ...keyOf(request), invocationId: request.param('id'), lastEventId: request.query('after') })
           .sse(writer),
     },
     {
@@ -54,8 +54,8 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
       method: 'delete',
       path: `${OWNER}/runs/{id}`,
       operationId: 'end',
-      async handle(call) {
-        await call.cancelRun({ ...keyOf(call), invocationId: call.param('id') });
+      async handle(request) {
+        await request.cancelRun({ ...keyOf(request), invocationId: request.param('id') });
         return Response.json(null);
       },
     },
@@ -64,10 +64,10 @@ function testProtocol(more: Partial<Protocol> = {}): Protocol {
       method: 'get',
       path: `${OWNER}/history`,
       operationId: 'history',
-      async handle(call) {
-        call.requireSameUser(call.param('userId'));
-        const session = await call.sessions(call.param('appName')).getSession(keyOf(call));
-        return Response.json({ events: session?.events.length, artifacts: call.artifacts('app') ?? null });
+      async handle(request) {
+        request.requireSameUser(request.param('userId'));
+        const session = await request.sessions(request.param('appName')).getSession(keyOf(request));
+        return Response.json({ events: session?.events.length, artifacts: request.artifacts('app') ?? null });
       },
     },
   ];
@@ -174,7 +174,7 @@ describe('a custom protocol', () => {
         ...page,
         path: '/files/{path+}',
         operationId: 'file',
-        handle: (call: { param(name: string): string }) => new Response(call.param('path')),
+        handle: (request: { param(name: string): string }) => new Response(request.param('path')),
       },
       { ...page, path: '/card', operationId: 'card', isPublic: true, handle: () => new Response('card') },
     ];

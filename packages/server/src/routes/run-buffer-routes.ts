@@ -7,11 +7,11 @@ import { RUN_STATE_SCHEMA } from '../runs/run-state.ts';
 
 const RUN = '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}';
 
-async function follow(call: ServerRequest): Promise<Response> {
-  const { runs } = call.server;
-  const key = call.sessionKey();
-  if (acceptsJson(call.request)) {
-    const state = await runs.follower.state(call.runner(), key, call.param('invocationId'));
+async function follow(request: ServerRequest): Promise<Response> {
+  const { runs } = request.server;
+  const key = request.sessionKey();
+  if (acceptsJson(request.raw)) {
+    const state = await runs.follower.state(request.runner(), key, request.param('invocationId'));
     return jsonResponse(state, {
       [INVOCATION_ID_HEADER]: state.invocationId,
       'cache-control': 'no-store',
@@ -19,29 +19,29 @@ async function follow(call: ServerRequest): Promise<Response> {
     });
   }
   const { invocationId, body } = await runs.follower.follow(
-    call.runner(),
+    request.runner(),
     key,
-    call.param('invocationId'),
-    lastEventId(call),
+    request.param('invocationId'),
+    lastEventId(request),
   );
   if (body !== undefined) return sseResponse(invocationId, body);
   // An EventSource connects again after every end, until it is answered that there is no more.
   return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
 }
 
-async function cancel(call: ServerRequest): Promise<Response> {
-  const { live, runs } = call.server;
-  const key = call.sessionKey();
-  const invocationId = call.param('invocationId');
-  if (!(await live?.cancel(key, invocationId))) await runs.follower.cancel(call.runner(), key, invocationId);
+async function cancel(request: ServerRequest): Promise<Response> {
+  const { live, runs } = request.server;
+  const key = request.sessionKey();
+  const invocationId = request.param('invocationId');
+  if (!(await live?.cancel(key, invocationId))) await runs.follower.cancel(request.runner(), key, invocationId);
   return jsonResponse(null);
 }
 
 /** The header is what a browser sends by itself when it connects again; the query is for clients that cannot set one. */
-function lastEventId(call: ServerRequest): number {
-  const header = call.request.headers.get('last-event-id');
+function lastEventId(request: ServerRequest): number {
+  const header = request.raw.headers.get('last-event-id');
   if (header) return parsePosition('Last-Event-ID', header);
-  const text = call.query('lastEventId');
+  const text = request.query('lastEventId');
   return text === undefined ? 0 : parsePosition('lastEventId', text);
 }
 

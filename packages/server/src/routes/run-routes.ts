@@ -47,23 +47,23 @@ const START_BODY = {
   },
 };
 
-async function run(call: ServerRequest): Promise<Response> {
-  const { limits, platform } = call.server;
-  const requested = await startRun(call, parseRunBody(call, await call.json()), StreamingMode.NONE);
+async function run(request: ServerRequest): Promise<Response> {
+  const { limits, platform } = request.server;
+  const requested = await startRun(request, parseRunBody(request, await request.json()), StreamingMode.NONE);
   const { log, known } = requested;
-  if (known) return knownEvents(call, requested, known.invocationId);
+  if (known) return knownEvents(request, requested, known.invocationId);
   await log.ended;
   if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
-  if (failure) return failedResponse(call, log, failure);
+  if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
   return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
 }
 
 /** Answers the events of a known request's run behind its message, once the run is over. */
-async function knownEvents(call: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
+async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = { [INVOCATION_ID_HEADER]: invocationId };
-  const run = new HostedRun(invocationId, (frames) => openRun(call, requested, frames));
+  const run = new HostedRun(invocationId, (frames) => openRun(request, requested, frames));
   const events: string[] = [];
   let chars = 0;
   let last: Event | undefined;
@@ -75,23 +75,23 @@ async function knownEvents(call: ServerRequest, requested: RequestedRun, invocat
     const json = serializeEvent(event);
     events.push(json);
     chars += json.length;
-    if (chars > call.server.limits.maxRunChars)
+    if (chars > request.server.limits.maxRunChars)
       return errorResponse(tooLong({ invocationId, key: requested.log.key }), headers);
   }
   return jsonTextResponse(`[${events.join(',')}]`, headers);
 }
 
-async function runSse(call: ServerRequest): Promise<Response> {
-  const { runs } = call.server;
-  const { headers } = call.request;
-  const body = parseRunBody(call, await call.json());
-  const requested = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
+async function runSse(request: ServerRequest): Promise<Response> {
+  const { runs } = request.server;
+  const { headers } = request.raw;
+  const body = parseRunBody(request, await request.json());
+  const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
   await runs.opened(log);
-  if (log.failure && !known && !log.hasEvents) return failedResponse(call, log, log.failure);
+  if (log.failure && !known && !log.hasEvents) return failedResponse(request, log, log.failure);
   // A client that follows runs by number says so; an EventSource, with the header that it sends by itself.
   const hasEventIds = headers.get(EVENT_IDS_HEADER) === '1' || headers.has('Last-Event-ID');
-  const opened = await openRun(call, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
+  const opened = await openRun(request, requested, hasEventIds ? NUMBERED_SSE_FRAMES : SSE_FRAMES);
   return sseResponse(opened.invocationId, opened.body ?? '');
 }
 
@@ -103,26 +103,26 @@ const IN_ADDRESS = ['appName', 'app_name', 'userId', 'user_id', 'sessionId', 'se
  * known request id is answered with its run. A run that does not get its session within the client's waiting time is
  * not begun: nothing is stored.
  */
-async function begin(call: ServerRequest): Promise<Response> {
-  const { limits, platform, runs, webhooks } = call.server;
-  const { pathname } = new URL(call.request.url);
-  const key = call.sessionKey();
-  const json = await call.json();
+async function begin(request: ServerRequest): Promise<Response> {
+  const { limits, platform, runs, webhooks } = request.server;
+  const { pathname } = new URL(request.raw.url);
+  const key = request.sessionKey();
+  const json = await request.json();
   if (!isRecord(json)) throw new InvalidRequestError('body: must be an object with a newMessage');
   for (const name of IN_ADDRESS) {
     if (Object.hasOwn(json, name))
       throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
   }
   const { webhook, ...fields } = json;
-  const body = parseRunBody(call, { ...fields, ...key });
-  const waitMs = preferredWait(call.request.headers.get('prefer')) * 1000;
-  const url = await readWebhook(call, key, webhook);
-  const { log, known } = await startRun(call, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE, waitMs);
+  const body = parseRunBody(request, { ...fields, ...key });
+  const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
+  const url = await readWebhook(request, key, webhook);
+  const { log, known } = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE, waitMs);
   let state: RunState;
   if (known) {
-    state = await runs.follower.state(call.runner(), key, known.invocationId);
+    state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
-    if (log.failure && !log.hasEvents) return failedResponse(call, log, log.failure);
+    if (log.failure && !log.hasEvents) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = { invocationId: log.invocationId, state: 'running' };
   }
@@ -131,7 +131,7 @@ async function begin(call: ServerRequest): Promise<Response> {
   // If the request is known and its run has ended, this answer has the end, and no webhook is sent.
   if (url !== undefined && webhooks && state.state === 'running') {
     try {
-      await webhooks.add(call.runner().sessionService, key, invocationId, url);
+      await webhooks.add(request.runner().sessionService, key, invocationId, url);
     } catch (error) {
       return errorResponse(withoutWebhook(invocationId, error), headers);
     }
@@ -151,10 +151,10 @@ function withoutWebhook(invocationId: string, error: unknown): unknown {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws StorageError */
-async function readWebhook(call: ServerRequest, key: SessionKey, webhook: unknown): Promise<string | undefined> {
+async function readWebhook(request: ServerRequest, key: SessionKey, webhook: unknown): Promise<string | undefined> {
   if (webhook === undefined || webhook === null) return undefined;
-  const { webhooks } = call.server;
-  if (webhooks) return webhooks.check(webhook, call.runner().sessionService, key);
+  const { webhooks } = request.server;
+  if (webhooks) return webhooks.check(webhook, request.runner().sessionService, key);
   throw new InvalidRequestError(
     'webhook: this server sends none; give createServer the option webhooks, or ask for the state of the run',
   );
@@ -237,7 +237,7 @@ export const runRoutes: readonly Route[] = [
     body: RUN,
     answer: { component: 'Event', isList: true },
     errors: [409, 410, 422, 502],
-    owner: async (call) => parseRunBody(call, await call.json()),
+    owner: async (request) => parseRunBody(request, await request.json()),
     handle: run,
   },
   {
@@ -253,7 +253,7 @@ export const runRoutes: readonly Route[] = [
     body: RUN,
     answer: { stream: 'Event' },
     errors: [409, 422, 502],
-    owner: async (call) => parseRunBody(call, await call.json()),
+    owner: async (request) => parseRunBody(request, await request.json()),
     handle: runSse,
   },
   {

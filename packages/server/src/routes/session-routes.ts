@@ -35,37 +35,37 @@ const PATCH = { component: 'PatchSessionBody', read: readPatchSessionRequest } s
 const SESSIONS = '/apps/{appName}/users/{userId}/sessions';
 const SESSION = `${SESSIONS}/{sessionId}`;
 
-async function create(call: ServerRequest): Promise<Response> {
-  const { server } = call;
-  const userId = call.userId();
-  const runner = call.runner();
-  const { sessionId, state, events } = await call.body(CREATE);
+async function create(request: ServerRequest): Promise<Response> {
+  const { server } = request;
+  const userId = request.userId();
+  const runner = request.runner();
+  const { sessionId, state, events } = await request.body(CREATE);
   if (sessionId !== undefined) checkId('sessionId', sessionId);
-  checkStartAccess(call, state, events);
+  checkStartAccess(request, state, events);
   const session = await createSession(runner, server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
-async function createWithId(call: ServerRequest): Promise<Response> {
-  const { userId, sessionId } = call.sessionKey();
-  const body = readCreateSessionRequest(call.counted(toCreateBody(await call.json())));
+async function createWithId(request: ServerRequest): Promise<Response> {
+  const { userId, sessionId } = request.sessionKey();
+  const body = readCreateSessionRequest(request.counted(toCreateBody(await request.json())));
   if (body.sessionId !== undefined && body.sessionId !== sessionId) {
     throw new InvalidRequestError(
       `sessionId: is ${JSON.stringify(body.sessionId)} in the body and another one in the path`,
     );
   }
   const { state, events } = body;
-  checkStartAccess(call, state, events);
-  const session = await createSession(call.runner(), call.server, { userId, sessionId, state, events });
+  checkStartAccess(request, state, events);
+  const session = await createSession(request.runner(), request.server, { userId, sessionId, state, events });
   return partsResponse(sessionParts(session));
 }
 
 /** Checks the state that a session starts with like any other state that is written. @throws ForbiddenError */
-function checkStartAccess(call: ServerRequest, state: object = {}, events: readonly Event[] = []): void {
-  call.checkStateAccess('state', Object.keys(state));
+function checkStartAccess(request: ServerRequest, state: object = {}, events: readonly Event[] = []): void {
+  request.checkStateAccess('state', Object.keys(state));
   for (const [index, { actions }] of events.entries()) {
     const { stateDelta, removedState = [] } = actions;
-    call.checkStateAccess(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
+    request.checkStateAccess(`events[${index}].actions`, [...Object.keys(stateDelta), ...removedState]);
   }
 }
 
@@ -77,42 +77,42 @@ function toCreateBody(body: unknown): unknown {
   return Object.keys(body).every((key) => CREATE_KEYS.has(key)) ? body : { state: body };
 }
 
-async function list(call: ServerRequest): Promise<Response> {
-  const userId = call.userId();
-  const { appName, sessionService } = call.runner();
-  const request: ListSessionsRequest = {
+async function list(request: ServerRequest): Promise<Response> {
+  const userId = request.userId();
+  const { appName, sessionService } = request.runner();
+  const listing: ListSessionsRequest = {
     appName,
     userId,
-    limit: call.queryInteger('limit'),
-    cursor: call.query('cursor'),
+    limit: request.queryInteger('limit'),
+    cursor: request.query('cursor'),
   };
-  const { sessions, nextCursor } = await sessionService.listSessions(request);
+  const { sessions, nextCursor } = await sessionService.listSessions(listing);
   const headers = nextCursor === undefined ? {} : { [NEXT_CURSOR]: nextCursor };
   return partsResponse(sessionListParts(sessions), headers);
 }
 
-async function get(call: ServerRequest): Promise<Response> {
-  const key = call.sessionKey();
+async function get(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
   const config: GetSessionConfig = {
-    numRecentEvents: call.queryInteger('numRecentEvents'),
-    afterTimestamp: call.queryNumber('afterTimestamp'),
+    numRecentEvents: request.queryInteger('numRecentEvents'),
+    afterTimestamp: request.queryNumber('afterTimestamp'),
   };
-  return sessionResponse(sourceOf(call, key), config);
+  return sessionResponse(sourceOf(request, key), config);
 }
 
-async function patch(call: ServerRequest): Promise<Response> {
-  const key = call.sessionKey();
-  const { stateDelta } = await call.body(PATCH);
-  call.checkStateAccess('stateDelta', Object.keys(stateDelta));
-  call.quota.count('queued', 1);
-  await patchState(call.runner(), key, stateDelta);
-  return sessionResponse(sourceOf(call, key));
+async function patch(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
+  const { stateDelta } = await request.body(PATCH);
+  request.checkStateAccess('stateDelta', Object.keys(stateDelta));
+  request.quota.count('queued', 1);
+  await patchState(request.runner(), key, stateDelta);
+  return sessionResponse(sourceOf(request, key));
 }
 
-async function remove(call: ServerRequest): Promise<Response> {
-  const key = call.sessionKey();
-  const { sessionService, artifactService } = call.runner();
-  const { live, runs } = call.server;
+async function remove(request: ServerRequest): Promise<Response> {
+  const key = request.sessionKey();
+  const { sessionService, artifactService } = request.runner();
+  const { live, runs } = request.server;
   await Promise.all([live?.forgetSession(key), runs.forgetSession(key)]);
   if (artifactService) await deleteArtifacts(artifactService, key);
   await sessionService.deleteSession(key);
@@ -126,8 +126,8 @@ async function deleteArtifacts(artifactService: BaseArtifactService, key: Sessio
   }
 }
 
-function sourceOf(call: ServerRequest, key: SessionKey): SessionSource {
-  const { sessionService } = call.runner();
+function sourceOf(request: ServerRequest, key: SessionKey): SessionSource {
+  const { sessionService } = request.runner();
   const present = async (found: MaybePromise<Session | undefined>): Promise<Session> => {
     const session = await found;
     if (session) return session;

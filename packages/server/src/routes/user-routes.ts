@@ -31,12 +31,12 @@ export function userRoutes(protocols: readonly Protocol[] = []): Route[] {
 /** Returns the routes of the protocols that act for no user. On Workers the Worker answers them. */
 export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontContext>[] {
   return protocols.flatMap(({ commonRoutes: routes = [] }) =>
-    routes.map((route) => ({ ...specOf(route), handle: (call) => route.handle(call) })),
+    routes.map((route) => ({ ...specOf(route), handle: (request) => route.handle(request) })),
   );
 }
 
 function toRoute(route: ProtocolRoute): Route {
-  const handle = (call: ProtocolRequest): Response | Promise<Response> => route.handle(call);
+  const handle = (request: ProtocolRequest): Response | Promise<Response> => route.handle(request);
   const owner = route.owner?.bind(route);
   return { ...specOf(route), handle, ...(owner ? { owner } : {}) };
 }
