@@ -132,7 +132,7 @@ export class RunningCalls {
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
-    const isComplete = parts?.length === calls.length;
+    const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0 || (asked?.length ?? 0) > 0;
     // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
     const isToldLater = isComplete && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
