@@ -10,7 +10,7 @@ import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { channel, node, StateGraph } from '@eventloom/graph';
 import { LiveRequestQueue } from '@eventloom/live';
 import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
-import { loadWebPage, VertexAiSearchTool } from '@eventloom/tools/built-in';
+import { ComputerUseToolset, loadWebPage, PlaywrightComputer, VertexAiSearchTool } from '@eventloom/tools/built-in';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
 import {
   ContextFilterPlugin,
@@ -64,6 +64,7 @@ const agent = new LlmAgent({ name: 'helper' });
 const sessionService = new InMemorySessionService();
 const server = createServer({ runners: [] });
 const named = { name: 'helper' };
+const launching = { launch: () => Promise.reject(new TypeError('no browser')) };
 const runner = new Runner({ appName: 'app', agent, sessionService });
 
 /** Makes one with options, a misspelt one among them, and the option that is meant. */
@@ -103,6 +104,16 @@ const CASES: Readonly<Record<string, Case>> = {
   LlmAgent: ['agents', 'subAgents', (options: object) => new LlmAgent({ ...named, ...options })],
   LlmEventSummarizer: ['template', 'promptTemplate', (options) => new LlmEventSummarizer(options)],
   LoadMemoryTool: ['limits', 'limit', (options) => new LoadMemoryTool(options)],
+  ComputerUseToolset: [
+    'excludedPredefinedFunction',
+    'excludedPredefinedFunctions',
+    (options: object) => new ComputerUseToolset({ computer: new PlaywrightComputer(launching), ...options }),
+  ],
+  PlaywrightComputer: [
+    'screenSizes',
+    'screenSize',
+    (options: object) => new PlaywrightComputer({ ...launching, ...options }),
+  ],
   LoggingPlugin: ['logs', 'log', (options) => new LoggingPlugin(options)],
   loadWebPage: ['timeout', 'timeoutMs', (options) => loadWebPage('https://a.example/', options)],
   LongRunningFunctionTool: [

@@ -33,3 +33,16 @@ export {
   loadWebPage,
 } from '@eventloom/tools/built-in';
 export type { Example, LoadWebPageOptions } from '@eventloom/tools/built-in';
+
+// Computers
+export { BaseComputer, ComputerUseToolset, PlaywrightComputer } from '@eventloom/tools/built-in';
+export type {
+  ComputerState,
+  ComputerUseToolsetOptions,
+  PlaywrightBrowser,
+  PlaywrightComputerOptions,
+  PlaywrightPage,
+  PlaywrightRoute,
+  ScreenPoint,
+  ScrollDirection,
+} from '@eventloom/tools/built-in';

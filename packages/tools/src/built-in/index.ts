@@ -26,3 +26,16 @@ export { BaseExampleProvider, ExampleTool, isBaseExampleProvider } from './examp
 export { LOAD_ARTIFACTS, LoadArtifactsTool } from './load-artifacts-tool.ts';
 export type { LoadWebPageOptions } from './load-web-page.ts';
 export { LOAD_WEB_PAGE, loadWebPage } from './load-web-page.ts';
+
+// Computers
+export type { ComputerState, ScreenPoint, ScrollDirection } from '../computer-use/base-computer.ts';
+export { BaseComputer } from '../computer-use/base-computer.ts';
+export type { ComputerUseToolsetOptions } from '../computer-use/computer-use-toolset.ts';
+export { ComputerUseToolset } from '../computer-use/computer-use-toolset.ts';
+export type {
+  PlaywrightBrowser,
+  PlaywrightComputerOptions,
+  PlaywrightPage,
+  PlaywrightRoute,
+} from '../computer-use/playwright-computer.ts';
+export { PlaywrightComputer } from '../computer-use/playwright-computer.ts';
