@@ -1,3 +1,5 @@
+import { toError } from '../errors.ts';
+
 /** The functions of Node that `makeFolder` needs. */
 export interface FolderModules {
   /** Of `node:fs`. */
@@ -24,11 +26,11 @@ export function makeFolder(folder: string, modules: FolderModules): void {
 }
 
 /** Returns the error of creating one folder. */
-function tryMake(folder: string, { mkdirSync }: FolderModules): { readonly code?: unknown } | undefined {
+function tryMake(folder: string, modules: FolderModules): (Error & { readonly code?: unknown }) | undefined {
   try {
-    mkdirSync(folder, { mode: 0o700 });
+    modules.mkdirSync(folder, { mode: 0o700 });
     return undefined;
   } catch (error) {
-    return error as { readonly code?: unknown };
+    return toError(error);
   }
 }

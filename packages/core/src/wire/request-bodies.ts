@@ -68,14 +68,21 @@ export function checkNoRunConfig(
   }
 }
 
-/** Refuses a field that is not known, in camelCase or snake_case. Null counts as absent. @throws InvalidRequestError */
+/**
+ * Refuses an unknown field that resembles a known one, in camelCase or snake_case. Other unknown fields are ignored, because newer clients
+ * of the ADK may send them. Null counts as absent.
+ *
+ * @throws InvalidRequestError that names the field to write instead
+ */
 function checkFields(body: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
   for (const name in body) {
     const field = toCamelCase(name);
-    if (body[name] === null || fields.includes(field) || UNNEEDED.has(field)) continue;
+    if (body[name] === null || fields.includes(field)) continue;
     const [nearest] = nearestNames(field, fields);
-    const advice = nearest === undefined ? `it has ${fields.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
-    throw new InvalidRequestError(`${name.slice(0, 64)}: the body has no such field; ${advice}`);
+    if (nearest === undefined) continue;
+    throw new InvalidRequestError(
+      `${name.slice(0, 64)}: the body has no such field; did you mean ${JSON.stringify(nearest)}?`,
+    );
   }
 }
 
@@ -101,9 +108,6 @@ export function readPatchSessionRequest(body: unknown): PatchSessionBody {
 export function readRewindSessionRequest(body: unknown): RewindSessionBody {
   return readBody(REWIND_SESSION_BODY, body);
 }
-
-/** Fields that the ADK's clients send and that this server does not need: the calls in a session are found by their ids. */
-const UNNEEDED: ReadonlySet<string> = new Set(['functionCallEventId']);
 
 /**
  * Reads a body by its shape: keys in either spelling, nulls left out. A field that the body does not have is refused, because its sender

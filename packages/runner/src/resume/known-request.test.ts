@@ -92,11 +92,11 @@ test.each([
         const place = [commit, isAfter];
         const stored = await next.stored();
         const branches = stored.filter(({ requestId, author }) => requestId === 'r-2' && author === 'user');
-        expect([...place, branches.map(({ branch }) => branch).toSorted()]).toEqual([
+        expect([...place, branches.map(({ branch = '' }) => branch).toSorted()]).toEqual([
           ...place,
           ['crew.left', 'crew.right'],
         ]);
-        expect([...place, textsOf(stored).slice(1).toSorted()]).toEqual([...place, ['Left.', 'Right.']]);
+        expect([...place, textsOf(stored).slice(1).map(String).toSorted()]).toEqual([...place, ['Left.', 'Right.']]);
         expect([...place, await findLooseEnds(next.sessionService, KEY)]).toEqual([...place, []]);
       }
     }

@@ -71,7 +71,7 @@ function existsError(
   { appName, userId, sessionId = '' }: Omit<SessionKey, 'sessionId'> & { readonly sessionId?: string | undefined },
   cause: SessionAlreadyExistsError,
 ): SessionAlreadyExistsError {
-  const path = ['apps', appName, 'users', userId, 'sessions', sessionId].map((part = '') => encodeURIComponent(part));
+  const path = ['apps', appName, 'users', userId, 'sessions', sessionId].map((part) => encodeURIComponent(part));
   return new SessionAlreadyExistsError(
     `the session ${quotedName(sessionId)} exists already; read it with GET /${path.join('/')}, or send another sessionId, or none to get a new one`,
     { cause },
