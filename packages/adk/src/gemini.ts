@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
 
@@ -49,6 +49,14 @@ function usesVertexAi(): boolean {
   return ['true', '1'].includes(value.toLowerCase());
 }
 
+/** A request that a program writes for a model itself. */
+export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> {
+  readonly config?: LlmRequest['config'] | undefined;
+  readonly toolsDict?: LlmRequest['toolsDict'] | undefined;
+  /** Has no effect: `connect` reads `config`. */
+  readonly liveConnectConfig?: object | undefined;
+}
+
 /**
  * A Gemini model whose key, or whose project and location of Vertex AI, come from the environment on Node unless they are given.
  *
@@ -79,5 +87,13 @@ export class AdkGemini extends Gemini {
     this.vertexai = vertexai;
     this.project = project;
     this.location = location;
+  }
+  /** Calls the model as `Gemini` of `@eventloom/gemini` does; `config` and `toolsDict` of the request may be absent. */
+  override generateContentAsync(
+    { liveConnectConfig: _, config = {}, toolsDict = {}, ...request }: AdkLlmRequest,
+    stream?: boolean,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    return super.generateContentAsync({ ...request, config, toolsDict }, stream, abortSignal);
   }
 }

@@ -132,7 +132,7 @@ export {
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
 export { BaseLlm, isBaseLlm } from '@eventloom/core';
-export type { GeminiParams } from './gemini.ts';
+export type { AdkLlmRequest, GeminiParams } from './gemini.ts';
 export { AdkGemini as Gemini, geminiInitParams } from './gemini.ts';
 export type { BaseLlmType } from './llm-registry.ts';
 export { LLMRegistry } from './llm-registry.ts';

@@ -95,6 +95,7 @@ export class SecurityPlugin extends BasePlugin {
         toolContext.requestConfirmation({
           hint: `Policy engine requires confirmation calling tool: ${tool.name}. Reason: ${reason}`,
         });
+        toolContext.actions.skipSummarization = true;
         return { partial: PENDING };
       case PolicyOutcome.ALLOW:
         return undefined;

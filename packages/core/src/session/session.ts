@@ -12,8 +12,11 @@ export interface Session {
   readonly id: string;
   readonly appName: string;
   readonly userId: string;
-  /** Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to `context.state`. */
-  readonly state: Readonly<Record<string, unknown>>;
+  /**
+   * Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to `context.state`: a write to the
+   * session of a context throws, and one to a session that was fetched changes only the fetched object.
+   */
+  readonly state: Record<string, unknown>;
   /** Events in append order: all of them, or those that `GetSessionConfig` selects. */
   readonly events: Event[];
   /** Time of the last append, or of the creation, in seconds since the epoch. */

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { diffLines } from './diff-lines.ts';
+
+test.each([
+  ['ab', 'ab', []],
+  ['abc', 'axc', ['- b', '+ x']],
+  ['abc', 'ac', ['- b']],
+  ['', 'a', ['+ a']],
+])('diffLines tells %j from %j', (before, after, changes) => {
+  expect(diffLines(before.split(''), after.split(''))).toEqual(changes);
+});

@@ -1,0 +1,33 @@
+// Plays programs with @google/adk, or with our package in its place: node play-programs.ts <package> <file>…
+// Prints one line of JSON for each program.
+
+import { registerHooks } from 'node:module';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
+import { EventNormalizer } from './normalize-event.ts';
+import type { Program } from './stage.ts';
+
+const [library = '@google/adk', ...files] = process.argv.slice(2);
+
+registerHooks({
+  resolve: (specifier, context, next) => next(specifier === '@google/adk' ? library : specifier, context),
+});
+process.env['GEMINI_API_KEY'] = 'test';
+// What programs and libraries print must not mix with the result.
+console.log = console.info = console.warn = console.debug = console.error;
+
+for (const file of files) {
+  const { default: program } = (await import(pathToFileURL(file).href)) as { readonly default: Program };
+  await using server = await FakeGeminiServer.start(program.replies);
+  process.env['GOOGLE_GEMINI_BASE_URL'] = server.url;
+  const normalizer = new EventNormalizer();
+  const told: unknown[] = [];
+  try {
+    await program.main((said) => void told.push(normalizer.normalize(said)));
+  } catch (error) {
+    told.push(normalizer.normalize(`thrown: ${error instanceof Error ? error.message : String(error)}`));
+  }
+  const asked = server.requests.map(({ body }) => normalizer.normalizeRequest(body));
+  process.stdout.write(`${JSON.stringify({ file, told, asked })}\n`);
+}

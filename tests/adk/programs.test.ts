@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { diffLines } from './diff-lines.ts';
+
+const folder = import.meta.dirname;
+const files = globSync('programs/*.ts', { cwd: folder }).toSorted();
+
+/** The outcome of a program: the events and values that it told, and the requests that its model got, in lines of JSON. */
+interface Played {
+  readonly file: string;
+  readonly told: readonly unknown[];
+  readonly asked: readonly unknown[];
+}
+
+async function play(library: string): Promise<Map<string, Played>> {
+  const child = spawn(process.execPath, ['play-programs.ts', library, ...files], { cwd: folder });
+  const [printed] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  const lines = printed.split('\n').filter((line) => line.startsWith('{"file":'));
+  return new Map(lines.map((line) => JSON.parse(line) as Played).map((played) => [played.file, played]));
+}
+
+// Two processes that load a library of hundreds of files.
+describe('programs written for @google/adk', { timeout: 120_000 }, () => {
+  let theirs = new Map<string, Played>();
+  let ours = new Map<string, Played>();
+
+  beforeAll(async () => {
+    [theirs, ours] = await Promise.all([play('@google/adk'), play('@eventloom/adk')]);
+  }, 120_000);
+
+  test.each(files)('%s runs to its end with its imports changed', (file) => {
+    const { told } = ours.get(file) ?? expect.unreachable();
+    expect(told.filter((said) => typeof said === 'string' && said.startsWith('thrown: '))).toEqual([]);
+    expect(told.length).toBeGreaterThan(0);
+  });
+
+  test('differ from @google/adk only as differences.txt says (after a change on purpose: pnpm docs:update)', async () => {
+    const sections = files.map((file) => {
+      const [before, after] = [theirs.get(file), ours.get(file)];
+      const changes = [
+        ...diffLines(linesOf(before?.told), linesOf(after?.told)),
+        ...diffLines(linesOf(before?.asked), linesOf(after?.asked)),
+      ];
+      return `${basename(file, '.ts')}: ${changes.length === 0 ? 'the same' : `\n${changes.join('\n')}`}\n`;
+    });
+    const intro =
+      '# Lines with - are those of @google/adk, lines with + those of Eventloom: events first, then requests to the model.\n\n';
+    await expect(intro + sections.join('')).toMatchFileSnapshot(join(folder, 'differences.txt'));
+  });
+});
+
+function linesOf(values: readonly unknown[] = []): string[] {
+  return values.map((value) => JSON.stringify(value));
+}
