@@ -20,7 +20,7 @@ export { decodeBase64, encodeBase64 } from './content/bytes.ts';
 export type { JsonObject, JsonValue } from './content/json.ts';
 
 // Events
-export type { Event, NodeEvent } from './event/event.ts';
+export type { Event, NodeEvent, NodeInfo } from './event/event.ts';
 export { getStructuredOutput, ObjectType, objectTypeOf, stringifyContent } from './event/event.ts';
 export type {
   EventActions,

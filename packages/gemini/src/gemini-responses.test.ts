@@ -37,12 +37,13 @@ test('inline data of the model arrives unchanged', async () => {
   expect((await ask(gemini(), requestOf('Draw'))).content?.parts).toEqual([{ inlineData }]);
 });
 
-test('grounding and citation metadata are kept', async () => {
+test('metadata of grounding, citations and URL context is kept', async () => {
   const candidate = {
     content: { role: 'model', parts: [{ text: 'x' }] },
     finishReason: 'STOP',
     groundingMetadata: { webSearchQueries: ['q'] },
     citationMetadata: { citationSources: [{ uri: 'https://example.com' }] },
+    urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://example.com' }] },
     avgLogprobs: -0.5,
     logprobsResult: { chosenCandidates: [] },
   };
@@ -52,6 +53,7 @@ test('grounding and citation metadata are kept', async () => {
     finishReason: 'STOP',
     groundingMetadata: { webSearchQueries: ['q'] },
     citationMetadata: { citations: [{ uri: 'https://example.com' }] },
+    urlContextMetadata: { urlMetadata: [{ retrievedUrl: 'https://example.com' }] },
     avgLogprobs: -0.5,
     logprobsResult: { chosenCandidates: [] },
   });

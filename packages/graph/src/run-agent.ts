@@ -108,7 +108,7 @@ class LastAnswer {
   add(event: Event): void {
     if (event.partial === true || event.author === 'user') return;
     if (checkpointOf(event)?.run === FINISH) this.#finish = event;
-    if (isFinalResponse(event)) this.last = event;
+    if (event.output !== undefined || isFinalResponse(event)) this.last = event;
   }
 
   /** The agent's output: that of a graph, the value of an output schema, or the text of the last event. */
@@ -116,7 +116,7 @@ class LastAnswer {
     const finish = this.#finish && checkpointOf(this.#finish);
     if (finish) return finish.output;
     if (!this.last) return '';
-    const value = getStructuredOutput(this.last);
+    const value = this.last.output ?? getStructuredOutput(this.last);
     if (value !== undefined) return value;
     const text = contentText(this.last.content);
     return 'outputSchema' in this.#agent && this.#agent.outputSchema !== undefined ? jsonOrText(text) : text;

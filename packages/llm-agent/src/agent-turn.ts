@@ -108,7 +108,7 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticReque
   const instruction = plainInstruction(agent, globalInstruction);
   const transfer = createTransfer(agent, rootAgent);
   const tools = plainTools(agent);
-  const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema;
+  const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
   const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
   const isGrounded = agent.tools.some((tool) => tool instanceof AgentTool && tool.propagateGroundingMetadata);
   return { rootAgent, globalInstruction, instruction, transfer, tools, whole, isGrounded };

@@ -149,6 +149,12 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    */
   readonly inputSchema?: SchemaLike;
   /**
+   * How the agent does its work. `task`: it works, over several messages if it has to ask, until its model calls the tool `finish_task` with the
+   * result; `outputSchema` is then the schema of that result. `single_turn`: it answers once, and sees the current turn only. The result is in
+   * `output` of the agent's last event, and the user's next message goes to the agent above it. Default: a conversation.
+   */
+  readonly mode?: 'task' | 'single_turn';
+  /**
    * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. The model is told about an answer that does not match and answers again, up to three
    * times; then the run fails with an OutputSchemaError.
    */
@@ -178,6 +184,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
 
 export const LLM_AGENT_OPTIONS: OptionNames<LlmAgentConfig> = {
   ...BASE_AGENT_OPTIONS,
+  mode: true,
   model: true,
   instruction: true,
   globalInstruction: true,

@@ -65,6 +65,8 @@ export class LlmAgent extends BaseAgent {
   readonly codeExecutor: BaseCodeExecutor | undefined;
   readonly planner: BasePlanner | undefined;
   readonly generateContentConfig: LlmAgentConfig['generateContentConfig'];
+  /** See `LlmAgentConfig.mode`; undefined for a conversation. */
+  readonly mode: LlmAgentConfig['mode'];
   readonly includeContents: 'default' | 'none';
   readonly outputSchema: LlmAgentConfig['outputSchema'];
   readonly outputKey: string | undefined;
@@ -100,7 +102,10 @@ export class LlmAgent extends BaseAgent {
     this.codeExecutor = config.codeExecutor;
     this.planner = config.planner;
     this.generateContentConfig = config.generateContentConfig;
-    this.includeContents = config.includeContents ?? 'default';
+    if (config.mode !== undefined && config.mode !== 'task' && config.mode !== 'single_turn')
+      throw new ConfigurationError(`${owner}: mode must be 'task' or 'single_turn', is ${JSON.stringify(config.mode)}`);
+    this.mode = config.mode;
+    this.includeContents = config.includeContents ?? (config.mode === 'single_turn' ? 'none' : 'default');
     this.#inputSchema = config.inputSchema;
     this.outputSchema = config.outputSchema;
     this.outputKey = config.outputKey;

@@ -14,6 +14,7 @@ import {
   callsToRun,
   createErrorEvent,
   errorCodeOf,
+  FINISH_TASK,
   isOutputMismatch,
   STRUCTURED_OUTPUT,
 } from '@eventloom/core/internal';
@@ -22,7 +23,14 @@ import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
 import { withoutDeepArgs, ModelCall, plannedResponse } from './reply.ts';
-import { SetModelResponseTool, describeMismatch, readFinalOutput, saveOutput, structuredAnswer } from './output.ts';
+import {
+  SetModelResponseTool,
+  describeMismatch,
+  readFinalOutput,
+  saveOutput,
+  structuredAnswer,
+  withOutput,
+} from './output.ts';
 import { prepareRequest } from './request.ts';
 import { resumeStep } from './resume.ts';
 import { RunningCalls } from './tool-calls.ts';
@@ -38,7 +46,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
   const turn = createTurn(agent, context);
   const streaming = context.runConfig.streamingMode === 'sse';
   const codeRun = agent.codeExecutor && startCodeRun(context, agent.codeExecutor);
-  const hasOutput = agent.outputKey !== undefined || agent.outputValueSchema !== undefined;
+  const isTask = agent.mode === 'task';
+  const hasOutput = !isTask && (agent.outputKey ?? agent.outputValueSchema ?? agent.mode) !== undefined;
   let mismatches = context.resumedFrom?.events.filter(isOutputMismatch).length ?? 0;
 
   if (hasStepToResume(context) && !(yield* resumeStep(turn, codeRun))) return;
@@ -90,8 +99,12 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         if (++mismatches > MAX_MISMATCHES) throw mismatchError(agent, errorMessage);
         continue;
       }
-      if (output) saveOutput(turn, call.actions, output.value);
       const event = call.whole(response);
+      if (output && agent.mode === 'single_turn') {
+        yield withOutput(turn, event, output.value);
+        return;
+      }
+      if (output) saveOutput(turn, event.actions, output.value);
       yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
       return;
     }
@@ -104,8 +117,12 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });
     const told = running.outcome();
     const outcome = (told instanceof Promise ? await told : told) ?? (yield* running.events());
+    const answer = isTask ? tools[FINISH_TASK] : agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
+    if (isTask && outcome.event && answer instanceof SetModelResponseTool && answer.accepted) {
+      yield withOutput(turn, outcome.event, answer.accepted.value);
+      return;
+    }
     if (outcome.event) yield outcome.event;
-    const answer = agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
     if (answer instanceof SetModelResponseTool) {
       if (answer.accepted) {
         yield structuredAnswer(turn, answer.accepted.value);

@@ -10,8 +10,8 @@ import {
   State,
   toError,
 } from '@eventloom/core';
-import { STRUCTURED_OUTPUT } from '@eventloom/core/internal';
-import type { SchemaCheck, ValueSchema } from '@eventloom/tools';
+import { FINISH_TASK, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
+import { type SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { isCutShort } from './reply.ts';
@@ -60,13 +60,46 @@ export function structuredAnswer(turn: AgentTurn, value: unknown): Event {
   return { ...event, [STRUCTURED_OUTPUT]: value };
 }
 
+/** Returns the event of an agent with `mode` with its result, as ADK 2 shows it, and stores the result. */
+export function withOutput(turn: AgentTurn, event: Event, output: unknown): Event {
+  saveOutput(turn, event.actions, output);
+  return { ...event, output, nodeInfo: { ...event.nodeInfo, messageAsOutput: true }, [STRUCTURED_OUTPUT]: output };
+}
+
 /** Formats the problems of an answer that does not match the schema. The model gets this message. */
 export function describeMismatch(issues: readonly string[]): string {
   return `The answer does not match the schema: ${issues.join('; ')}.`;
 }
 
-/** Name of the argument that holds an answer whose schema is not an object, because arguments always are an object. */
-const VALUE = 'value';
+/** What distinguishes the tools with which a model delivers a result. */
+interface AnswerTool {
+  readonly name: string;
+  readonly description: string;
+  /** Name of the argument that holds a result whose schema is not an object, because arguments always are an object. */
+  readonly wrapper: string;
+  /** The response to a result that matches the schema. */
+  readonly accepted: unknown;
+}
+
+const SET_RESPONSE: AnswerTool = {
+  name: SET_MODEL_RESPONSE,
+  description: 'Hands in the final answer in the required shape.',
+  wrapper: 'value',
+  accepted: { status: 'accepted' },
+};
+
+const TASK: AnswerTool = {
+  name: FINISH_TASK,
+  description: 'Signals that the agent has completed its task, and hands in the result.',
+  wrapper: 'result',
+  accepted: 'Task completed.',
+};
+
+/** Returns the schema of the result of a task without an `outputSchema`. */
+function taskResult(): ValueSchema {
+  const result = { type: 'string', description: 'A brief summary of what the agent accomplished.' };
+  return new ValueSchema({ type: 'object', properties: { result }, required: ['result'] }, FINISH_TASK);
+}
 
 /**
  * The tool with which a model delivers its structured answer, for models that cannot combine an output schema with tools. Each request needs a
@@ -74,16 +107,20 @@ const VALUE = 'value';
  */
 export class SetModelResponseTool extends BaseTool {
   readonly #schema: ValueSchema;
+  readonly #tool: AnswerTool;
   #accepted: { readonly value: unknown } | undefined;
   #issues: readonly string[] | undefined;
 
-  constructor(schema: ValueSchema) {
-    super({
-      name: SET_MODEL_RESPONSE,
-      description: 'Hands in the final answer in the required shape.',
-      idempotent: true,
-    });
+  constructor(schema: ValueSchema, tool: AnswerTool = SET_RESPONSE) {
+    const { name, description } = tool;
+    super({ name, description, idempotent: true });
     this.#schema = schema;
+    this.#tool = tool;
+  }
+
+  /** Creates the tool `finish_task` of an agent with `mode: 'task'`. @param schema the agent's `outputSchema` */
+  static forTask(schema: ValueSchema | undefined): SetModelResponseTool {
+    return new SetModelResponseTool(schema ?? taskResult(), TASK);
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -91,7 +128,7 @@ export class SetModelResponseTool extends BaseTool {
     return {
       name: this.name,
       description: this.description,
-      parametersJsonSchema: this.#isWrapped() ? wrapped(json) : json,
+      parametersJsonSchema: this.#isWrapped() ? wrapped(json, this.#tool.wrapper) : json,
     };
   }
 
@@ -116,7 +153,7 @@ export class SetModelResponseTool extends BaseTool {
   }
 
   #check(args: Record<string, unknown>): ReturnType<ValueSchema['check']> {
-    return this.#schema.check(this.#isWrapped() ? args[VALUE] : args);
+    return this.#schema.check(this.#isWrapped() ? args[this.#tool.wrapper] : args);
   }
 
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
@@ -126,17 +163,17 @@ export class SetModelResponseTool extends BaseTool {
       return { error: `the answer does not match the schema: ${checked.issues.join('; ')}` };
     }
     this.#accepted = checked;
-    return { status: 'accepted' };
+    return this.#tool.accepted;
   }
 }
 
-/** Returns an object schema with the given schema as its property `value`. Definitions move to the root, where `$ref` looks for them. */
-function wrapped({ $defs, definitions, ...json }: Record<string, unknown>): Record<string, unknown> {
+/** Returns an object schema with the given schema as a property of this name. Definitions move to the root, where `$ref` looks for them. */
+function wrapped({ $defs, definitions, ...json }: Record<string, unknown>, name: string): Record<string, unknown> {
   return {
     ...($defs === undefined ? {} : { $defs }),
     ...(definitions === undefined ? {} : { definitions }),
     type: 'object',
-    properties: { [VALUE]: json },
-    required: [VALUE],
+    properties: { [name]: json },
+    required: [name],
   };
 }

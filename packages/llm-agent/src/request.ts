@@ -141,6 +141,14 @@ const addCodeExecution: RequestProcessor = (request, { agent: { codeExecutor }, 
  */
 const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   const schema = agent.outputValueSchema;
+  if (agent.mode === 'task') {
+    const tool = SetModelResponseTool.forTask(schema);
+    appendTools(request, [tool]);
+    appendInstructions(request, [
+      `Work on your task with your tools until every part of it is done, and ask the user if it is unclear. Then call ${tool.name} with the result, by itself and without any text. Do not call it before.`,
+    ]);
+    return;
+  }
   if (!schema) return;
   const hasTools = (request.config.tools?.length ?? 0) > 0;
   if (!hasTools || model.supportsOutputSchemaWithTools(request.model ?? model.model)) {

@@ -189,6 +189,8 @@ class InterruptedStep {
       this.#context.pause();
       return false;
     }
+    // The task was finished, so the agent has nothing more to do.
+    if (this.#said.some(({ output }) => output !== undefined)) return false;
     const said = [...this.#said, ...elsewhere.map(({ event }) => event)];
     // The response that said that a call waits for a person has done its work.
     return !said.some(

@@ -122,7 +122,7 @@ export class RunningCalls {
       if (actions) (changed ??= []).push(actions);
       if (!response) continue;
       const { id = '', name = '' } = calls[index] ?? {};
-      const functionResponse: FunctionResponse = { id, name, response };
+      const functionResponse: FunctionResponse = id === '' ? { name, response } : { id, name, response };
       if (media) functionResponse.parts = [...media];
       if (scheduling) functionResponse.scheduling = scheduling;
       // Nearly always the only one: a list that grows from nothing has room for 17.

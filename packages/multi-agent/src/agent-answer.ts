@@ -28,7 +28,7 @@ export class AgentAnswer {
     if (event.partial === true) return;
     for (const [name, version] of Object.entries(event.actions.artifactDelta))
       setOwn(this.#actions.artifactDelta, name, version);
-    if (isFinalResponse(event)) this.#last = event;
+    if (event.output !== undefined || isFinalResponse(event)) this.#last = event;
     this.groundingMetadata = event.groundingMetadata ?? this.groundingMetadata;
   }
 
@@ -54,6 +54,7 @@ export class AgentAnswer {
 
 /** Returns the output of an event, or undefined if it has none. */
 function outputOf(event: Event): unknown {
+  if (event.output !== undefined) return event.output;
   const value = getStructuredOutput(event);
   if (value !== undefined) return value;
   const text = contentText(event.content);

@@ -108,10 +108,15 @@ function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Rem
 }
 
 /** The agent that the next message goes to because of this event; undefined if the event decides nothing. */
-function speakerOf(root: BaseAgent, { author, branch, content, actions }: Event): BaseAgent | undefined {
+function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
+  const { author, branch, content, actions, output, nodeInfo } = event;
+  // The nodes of another ADK's workflows, and agents in a scope of their own, are spoken to by what runs them.
+  if (event.isolationScope !== undefined || nodeInfo?.path !== undefined) return undefined;
   if (author === 'user' || enclosureOf(branch) !== '') return undefined;
   if (!content && (actions.agentState || actions.endOfAgent)) return undefined;
-  const agent = root.findAgent(author);
+  const said = root.findAgent(author);
+  // An agent with `mode` that has handed in its result is done.
+  const agent = output !== undefined && said !== root ? said?.parentAgent : said;
   return agent && leadsTo(root, agent) ? agent : undefined;
 }
 

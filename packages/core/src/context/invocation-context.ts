@@ -23,6 +23,8 @@ import type { SubInvocation } from './sub-invocation.ts';
 /** The agent's position in the run: only what differs from its parent's. */
 export interface AgentPlace {
   readonly branch?: string | undefined;
+  /** Scope of the agent's events: agents with another one do not see them. Default: the parent's. */
+  readonly isolationScope?: string | undefined;
   /** The abort of the part of the run that the agent belongs to: a fork of the parent's. */
   readonly abort?: AbortGuard | undefined;
   /**
@@ -114,6 +116,8 @@ export class InvocationContext {
   readonly isResumable: boolean;
   /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
   readonly branch: string | undefined;
+  /** Scope of the agent: it sees the events of this scope, and those without one. */
+  readonly isolationScope: string | undefined;
   /** Id of this execution of the agent, in all of its events. */
   readonly executionId: string;
   /** Id of the execution that started this one; undefined for the first agent. */
@@ -153,6 +157,7 @@ export class InvocationContext {
     this.#abort = abort;
     this.abortSignal = abort.signal;
     this.branch = place.branch;
+    this.isolationScope = place.isolationScope;
     this.executionId = place.executionId;
     this.parentExecutionId = place.parentExecutionId;
     this.extraTools = place.tools ?? NONE;
@@ -194,6 +199,7 @@ export class InvocationContext {
       parent: this,
       resumedFrom,
       branch,
+      isolationScope: place.isolationScope ?? this.isolationScope,
       abort: place.abort ?? this.#abort,
       tools: place.tools,
       instructions: place.instructions,
@@ -408,6 +414,7 @@ export class InvocationContext {
       progress: this.progress,
       agent: this.#hasAgent ? this.agent : undefined,
       branch: this.branch,
+      isolationScope: this.isolationScope,
       executionId: this.executionId,
       parentExecutionId: this.parentExecutionId,
       tools: this.extraTools,
@@ -457,6 +464,7 @@ export class InvocationContext {
       : { id, invocationId, author, timestamp, executionId, actions: effects };
     copyOtherFields(params, event);
     if (branch !== undefined) event.branch = branch;
+    if (this.isolationScope !== undefined) event.isolationScope ??= this.isolationScope;
     if (parentExecutionId !== undefined) event.parentExecutionId = parentExecutionId;
     fillKind(event);
     return event;

@@ -18,7 +18,7 @@ import type {
   Transcription,
   UsageMetadata,
 } from '../model/llm-response.ts';
-import type { Event, NodeEvent } from './event.ts';
+import type { Event, NodeEvent, NodeInfo } from './event.ts';
 import type { EventActions, EventCompaction, HistoryPointer, InputRequest, ToolConfirmation } from './event-actions.ts';
 import {
   alsoReading,
@@ -186,6 +186,7 @@ export const EVENT: Field<Event, false> = alsoReading(
       usageMetadata: USAGE,
       groundingMetadata: VENDOR,
       citationMetadata: VENDOR,
+      urlContextMetadata: VENDOR,
       cacheMetadata: VENDOR,
       logprobsResult: VENDOR,
       avgLogprobs: NUMBER,
@@ -211,6 +212,9 @@ export const EVENT: Field<Event, false> = alsoReading(
         stepNumber: INTEGER,
       }),
       error: shape<ErrorInfo>({ type: required(TEXT), message: required(TEXT), code: TEXT, param: TEXT }),
+      output: ANY,
+      nodeInfo: vendor<NodeInfo>({ path: TEXT, outputFor: listOf(TEXT), messageAsOutput: FLAG }),
+      isolationScope: TEXT,
       alternatives: listOf(
         shape<AlternativeResponse>({ index: required(INTEGER), content: CONTENT, finishReason: TEXT }),
       ),

@@ -44,8 +44,23 @@ export interface Event extends Readonly<LlmResponse> {
   readonly nodeEvent?: NodeEvent;
   /** Details of an error, beside `errorCode` and `errorMessage`. Absent in other events. */
   readonly error?: ErrorInfo;
+  /** The result of an agent with `mode`, or of a node of another ADK, as JSON. */
+  readonly output?: unknown;
+  /** The workflow node that the event comes from. (ADK 2, `node_info`.) */
+  readonly nodeInfo?: NodeInfo;
+  /** Scope of the event: only agents with the same `isolationScope` see it. Absent: every agent does. (ADK 2, `isolation_scope`.) */
+  readonly isolationScope?: string;
   /** The answer parsed by `outputSchema`. In memory only: it is neither stored nor serialised. */
   readonly [STRUCTURED_OUTPUT]?: unknown;
+}
+
+/** A workflow node, as ADK 2 names it. */
+export interface NodeInfo {
+  readonly path?: string;
+  /** Paths of the nodes whose result `output` is. */
+  readonly outputFor?: readonly string[];
+  /** True if the content of the event is the node's output as well. */
+  readonly messageAsOutput?: boolean;
 }
 
 /** Progress that a graph node reports while it runs, with `context.emitCustom`, `emitProgress` or `emitText`. Streamed, not stored. */

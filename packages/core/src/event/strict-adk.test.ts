@@ -83,3 +83,21 @@ test('toStrictAdk and fromStrictAdk do not change their arguments', () => {
   expect(FULL).toEqual(before);
   expect(strict).toEqual(strictBefore);
 });
+
+test('the fields of ADK 2 stay where its readers look for them', () => {
+  const event = createEvent({
+    output: { a_b: 1 },
+    nodeInfo: { path: 'wf.child', messageAsOutput: true },
+    isolationScope: 'wf.child@1',
+    urlContextMetadata: { urlMetadata: [] },
+  });
+  const { output, nodeInfo, isolationScope } = event;
+  expect(toStrictAdk(event)).toMatchObject({ output, nodeInfo, isolationScope });
+  expect(toStrictAdk(event).urlContextMetadata).toBeUndefined();
+  expect(fromStrictAdk(toStrictAdk(event))).toEqual(event);
+});
+
+test('the fields of ADK 2 are read in snake case, and an output keeps its keys', () => {
+  const event = parseEvent({ output: { a_b: 1 }, node_info: { output_for: ['x'] }, isolation_scope: 's' });
+  expect(event).toMatchObject({ output: { a_b: 1 }, nodeInfo: { outputFor: ['x'] }, isolationScope: 's' });
+});

@@ -4,7 +4,7 @@ import type { Event } from './event.ts';
 /** Key of `customMetadata` for Eventloom's additional fields in an ADK event. */
 const CARRIER = 'eventloom';
 
-/** Fields of adk-python's `Event` since 1.21. All other fields are additions. */
+/** Fields of adk-python's `Event`: those since 1.21, then those since 2.0. All other fields are additions. */
 const ADK_FIELDS = new Set([
   'id',
   'invocationId',
@@ -31,6 +31,9 @@ const ADK_FIELDS = new Set([
   'liveSessionResumptionUpdate',
   'longRunningToolIds',
   'actions',
+  'output',
+  'nodeInfo',
+  'isolationScope',
 ]);
 
 /**

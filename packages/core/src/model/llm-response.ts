@@ -64,6 +64,8 @@ export interface LlmResponse {
   usageMetadata?: UsageMetadata;
   groundingMetadata?: object;
   citationMetadata?: object;
+  /** The pages that the model's service read for the reply (URL context). */
+  urlContextMetadata?: object;
   cacheMetadata?: object;
   logprobsResult?: object;
   avgLogprobs?: number;

@@ -161,3 +161,10 @@ test.each<[string, Part[]]>([
     errorMessage: 'the reply ended before its call of "pay" was complete; none of its calls was run',
   });
 });
+
+test('an empty thought signature parts no text', () => {
+  const aggregator = new ResponseAggregator();
+  for (const text of ['Hel', 'lo'])
+    aggregator.add({ content: { role: 'model', parts: [{ text, thoughtSignature: '' }] } });
+  expect(aggregator.finish().content?.parts).toEqual([{ text: 'Hello' }]);
+});

@@ -131,7 +131,10 @@ function finishAlternative([index, gathered]: readonly [number, ResponseAggregat
 
 function hasMoreThanText(part: Part): boolean {
   for (const key in part) {
-    if (key !== 'text' && key !== 'thought' && part[key as keyof Part] !== undefined) return true;
+    if (key === 'text' || key === 'thought') continue;
+    const value = part[key as keyof Part];
+    // Some services send an empty signature, which says nothing.
+    if (value !== undefined && !(key === 'thoughtSignature' && value === '')) return true;
   }
   return false;
 }

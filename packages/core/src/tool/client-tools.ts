@@ -3,6 +3,7 @@ import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import {
+  FINISH_TASK,
   isPersonRequest,
   isToolName,
   SET_MODEL_RESPONSE,
@@ -25,7 +26,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof FunctionDeclaration>([
 ]);
 const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 'response'] as const;
 /** Names of functions that the runtime itself declares. */
-const RESERVED: ReadonlySet<string> = new Set([SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
+const RESERVED: ReadonlySet<string> = new Set([FINISH_TASK, SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
 
 /** Checks `runConfig.clientTools`. @throws ConfigurationError that names the invalid declaration */
 export function checkClientTools(given: unknown): void {

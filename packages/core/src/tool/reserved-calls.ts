@@ -7,6 +7,9 @@ export const SET_MODEL_RESPONSE = 'set_model_response';
 /** Name of the tool with which a model transfers the conversation to another agent. */
 export const TRANSFER_TO_AGENT = 'transfer_to_agent';
 
+/** The tool that an agent with `mode: 'task'` calls with its result. (ADK 2, `FINISH_TASK_TOOL_NAME`.) */
+export const FINISH_TASK = 'finish_task';
+
 /** The tool that an agent of a SequentialAgent calls in a live run to end its part, so that the next agent starts. */
 export const TASK_COMPLETED = 'task_completed';
 

@@ -22,6 +22,7 @@ function addCandidate(converted: LlmResponse, candidate: Candidate): void {
   if (content?.parts?.length) converted.content = content;
   if (finishReason !== undefined) converted.finishReason = finishReason;
   if (groundingMetadata) converted.groundingMetadata = groundingMetadata;
+  if (candidate.urlContextMetadata) converted.urlContextMetadata = candidate.urlContextMetadata;
   if (citationMetadata) converted.citationMetadata = citationMetadata;
   if (avgLogprobs !== undefined) converted.avgLogprobs = avgLogprobs;
   if (logprobsResult) converted.logprobsResult = logprobsResult;

@@ -1,4 +1,4 @@
-import { createEvent } from '@eventloom/core';
+import { createEvent, type Part } from '@eventloom/core';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ContentsBuilder } from './contents-builder.ts';
@@ -175,4 +175,19 @@ test('build returns a long list without a copy, and rebuilds it after a caller c
   expect(builder.build(events)).toBe(contents);
   contents.pop();
   expect(builder.build(events)).toHaveLength(2048);
+});
+
+test('an empty id of a call and its response does not go to the model', () => {
+  const call: Part = { functionCall: { id: '', name: 'f', args: {} } };
+  const answer: Part = { functionResponse: { id: '', name: 'f', response: {} } };
+  const events = [
+    userEvent('go'),
+    modelEvent('bot', [call]),
+    createEvent({ author: 'bot', content: { role: 'user', parts: [answer] } }),
+  ];
+  const [, made, answered] = contentsOf(events);
+  expect(made?.parts).toEqual([{ functionCall: { name: 'f', args: {} } }]);
+  expect(answered?.parts).toEqual([{ functionResponse: { name: 'f', response: {} } }]);
+  const [, , pending] = contentsOf(events.slice(0, 2));
+  expect(pending?.parts?.[0]?.functionResponse).not.toHaveProperty('id');
 });

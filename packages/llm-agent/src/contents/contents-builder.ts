@@ -31,7 +31,8 @@ import {
 } from './event-content.ts';
 
 /** The parts of an invocation context that the contents depend on. */
-type View = Pick<InvocationContext, 'agent' | 'branch' | 'invocation'>;
+type View = Pick<InvocationContext, 'agent' | 'branch' | 'invocation'> &
+  Partial<Pick<InvocationContext, 'isolationScope'>>;
 
 /**
  * Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events.
@@ -44,17 +45,18 @@ export function sessionContents(
   include: 'default' | 'none' = 'default',
 ): Content[] {
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
-  const { agent, branch, invocation } = view;
+  const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived, resumedFrom, invocationId } = invocation;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
-    const options = { ...optionsOf(model, codeStyle), derived, underWay: invocationId };
+    const options = { ...optionsOf(model, codeStyle), derived, scope, underWay: invocationId };
     return new ContentsBuilder(agent.name, branch, options).build(session.events);
   }
-  const key = branch === undefined ? agent : `contents:${agent.name}@${branch}`;
+  const isMain = branch === undefined && scope === undefined;
+  const key = isMain ? agent : `contents:${JSON.stringify([agent.name, branch, scope])}`;
   let builder = derived.get(key);
   if (!(builder instanceof ContentsBuilder)) {
-    builder = new ContentsBuilder(agent.name, branch, { ...optionsOf(model, codeStyle), derived });
+    builder = new ContentsBuilder(agent.name, branch, { ...optionsOf(model, codeStyle), derived, scope });
     derived.set(key, builder);
   }
   return (builder as ContentsBuilder).build(session.events, resumedFrom && invocationId);
@@ -65,11 +67,11 @@ export function sessionContents(
  * the turn that made the calls, even if other turns began since.
  */
 export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: CodeStyle): Content[] {
-  const { agent, branch, invocation } = view;
+  const { agent, branch, isolationScope: scope, invocation } = view;
   const { session, derived } = invocation;
   const { events } = session;
-  const start = turnStart(events, Calls.of(session, derived), agent.name, branch);
-  const options = { ...optionsOf(model, codeStyle), derived, sessionEvents: events };
+  const start = turnStart(events, Calls.of(session, derived), view);
+  const options = { ...optionsOf(model, codeStyle), derived, scope, sessionEvents: events };
   return new ContentsBuilder(agent.name, branch, options).build(start > 0 ? events.slice(start) : events);
 }
 
@@ -78,16 +80,23 @@ function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined)
 }
 
 /** Returns the index of the event that starts the current turn: the newest such event before the calls of all responses that follow it. */
-function turnStart(events: readonly Event[], calls: Calls, agentName: string, branch: string | undefined): number {
+function turnStart(events: readonly Event[], calls: Calls, { agent, branch, isolationScope }: View): number {
+  const agentName = agent.name;
   let firstCall = events.length;
   for (let at = events.length - 1; at >= 0; at--) {
     const event = events[at];
-    if (!event || event.partial === true || !isVisibleOn(event.branch, branch)) continue;
+    if (!event || event.partial === true || !isVisibleOn(event.branch, branch) || !isInScope(event, isolationScope))
+      continue;
     for (const call of calls.answeredIn(event))
       if (call.event.author === agentName) firstCall = Math.min(firstCall, call.position);
     if (at < firstCall && event.author !== agentName && startsTurn(event, agentName)) return at;
   }
   return 0;
+}
+
+/** Returns true unless the event belongs to another scope. (ADK 2.) */
+function isInScope({ isolationScope }: Event, scope: string | undefined): boolean {
+  return isolationScope === undefined || isolationScope === scope;
 }
 
 function startsTurn(event: Event, agentName: string): boolean {
@@ -125,6 +134,8 @@ export interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
   /** Tells whether the model accepts a media part in a function response. Other media follows the responses. Default: accepts none. */
   readonly takes?: TakesResponsePart | undefined;
+  /** The agent's `isolationScope`. Default: none, so that it sees only events without one. */
+  readonly scope?: string | undefined;
   /** The id of an invocation whose calls still run, so a missing response will come. */
   readonly underWay?: string | undefined;
   /** Cache for the calls of the session, see `Invocation.derived`. Default: a new map. */
@@ -256,6 +267,7 @@ export class ContentsBuilder {
 
   #addEvent(event: Event): void {
     if (event.partial === true || !isVisibleOn(event.branch, this.#branch)) return;
+    if (!isInScope(event, this.#options.scope)) return;
     const parts = event.content?.parts;
     if (!parts?.length) {
       const spoken = transcriptionOf(event);
@@ -386,7 +398,7 @@ export function endsWithPending(contents: readonly Content[]): boolean {
 
 function toldOpen({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGroup): Part {
   const response = isUnderWay || isLongRunning ? PENDING : INTERRUPTED_CALL;
-  return withoutClientId({ functionResponse: { id: call.id ?? '', name: call.name ?? '', response } });
+  return withoutClientId({ functionResponse: { ...(call.id && { id: call.id }), name: call.name ?? '', response } });
 }
 
 /** Converts a response without its call to text, followed by its media. Services refuse such a response as a part. */

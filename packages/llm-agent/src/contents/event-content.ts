@@ -93,17 +93,22 @@ export function isFrameworkPart({ functionCall, functionResponse }: Part): boole
 
 function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {
   const call = part.functionCall ?? part.functionResponse;
-  if (call) return isPersonRequest(call) || call.id?.startsWith(CLIENT_ID_PREFIX) === true;
+  if (call) return isPersonRequest(call) || isClientId(call.id);
   return isRunHere(part, codeStyle);
+}
+
+/** Returns true for an id that the runtime gave, and for an empty one, which services refuse. */
+function isClientId(id: string | undefined): boolean {
+  return id === '' || id?.startsWith(CLIENT_ID_PREFIX) === true;
 }
 
 /** Returns the part without an id that the runtime gave, because the model never saw that id. */
 export function withoutClientId(part: Part): Part {
-  if (part.functionCall?.id?.startsWith(CLIENT_ID_PREFIX)) {
+  if (part.functionCall && isClientId(part.functionCall.id)) {
     const { id: _, ...functionCall } = part.functionCall;
     return { ...part, functionCall };
   }
-  if (part.functionResponse?.id?.startsWith(CLIENT_ID_PREFIX)) {
+  if (part.functionResponse && isClientId(part.functionResponse.id)) {
     const { id: _, ...functionResponse } = part.functionResponse;
     return { ...part, functionResponse };
   }
