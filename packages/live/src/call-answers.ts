@@ -6,7 +6,7 @@ import {
   getFunctionResponses,
   RunAbortedError,
 } from '@eventloom/core';
-import { INTERRUPTED_CALL } from '@eventloom/core/internal';
+import type { INTERRUPTED_CALL } from '@eventloom/core/internal';
 import { asksPerson } from '@eventloom/llm-agent/internal';
 import type { LiveToolCallsParams } from './live-tool-calls.ts';
 
@@ -79,11 +79,14 @@ export class CallAnswers {
     await this.#params.emit(event);
   }
 
-  /** Stores that the end of the agent's part interrupted the call, for later readers of the history. The model gets no response. */
-  async interrupt(): Promise<void> {
+  /**
+   * Stores that the call has no result, for readers of the run and of the history. The model gets no response.
+   * @param ended the reason: the end of the agent's part interrupted the call, or the model took it back
+   */
+  async end(ended: typeof INTERRUPTED_CALL): Promise<void> {
     const { context, call } = this.#params;
     if (this.#isStored) return;
-    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...INTERRUPTED_CALL } };
+    const functionResponse = { id: call.id ?? '', name: call.name ?? '', response: { ...ended } };
     try {
       await this.emit(context.createEvent({ content: { role: 'user', parts: [{ functionResponse }] } }));
     } catch (error) {

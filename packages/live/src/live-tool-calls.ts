@@ -9,7 +9,7 @@ import {
   type LlmRequest,
   RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core';
-import { type AbortGuard, getOwn, TASK_COMPLETED } from '@eventloom/core/internal';
+import { type AbortGuard, CANCELLED_CALL, getOwn, INTERRUPTED_CALL, TASK_COMPLETED } from '@eventloom/core/internal';
 import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
@@ -81,10 +81,14 @@ export class LiveToolCalls {
     }
   }
 
-  /** Stops calls that the model cancelled: their results are dropped. */
+  /** Stops calls that the model took back: their results are dropped, and an event says so. */
   cancel(ids: readonly string[]): void {
-    for (const { call, guard } of this.#running)
-      if (ids.includes(call.id ?? '')) guard.abort(new DOMException('the model took the call back', 'AbortError'));
+    for (const running of this.#running) {
+      const { call, guard } = running;
+      if (guard.signal.aborted || !ids.includes(call.id ?? '')) continue;
+      running.ended = CANCELLED_CALL;
+      guard.abort(new DOMException('the model took the call back', 'AbortError'));
+    }
   }
 
   /** Stops the calls of a tool that listens to the client. Returns false when there are none. */
@@ -107,7 +111,7 @@ export class LiveToolCalls {
     for (const running of this.#running) {
       const { call, guard } = running;
       if (guard.signal.aborted || !isMeant(call)) continue;
-      running.isInterrupted = true;
+      running.ended = INTERRUPTED_CALL;
       guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
     }
   }
@@ -119,7 +123,7 @@ export class LiveToolCalls {
     const tool = getOwn(tools, call.name ?? '');
     const input = tool?.hasInputStream ? run.openInput(id) : undefined;
     const answers = new CallAnswers({ ...this.#params, context: turn.context, call, tool });
-    const running: Running = { call, guard, input, answers, isInterrupted: false };
+    const running: Running = { call, guard, input, answers, ended: undefined };
     this.#running.add(running);
     // Calls that do not end by themselves, calls that end those, and calls that the user's speech waits for are not limited.
     const isCounted = !input && call.name !== STOP_STREAMING && !givesControlAway(call, context);
@@ -138,8 +142,10 @@ export class LiveToolCalls {
       if (guard.signal.aborted || !event) return;
       const givesControl = event.actions.transferToAgent !== undefined || isCompletion(call, turn.context);
       // Control goes to one agent.
-      running.isInterrupted = givesControl && this.#isGivingControl;
-      if (running.isInterrupted) return;
+      if (givesControl && this.#isGivingControl) {
+        running.ended = INTERRUPTED_CALL;
+        return;
+      }
       this.#isGivingControl ||= givesControl;
       await answers.emit(event);
       if (!givesControl) answers.result(event);
@@ -150,7 +156,7 @@ export class LiveToolCalls {
     } catch (error) {
       if (!guard.signal.aborted) throw error;
     } finally {
-      if (running.isInterrupted) await answers.interrupt().catch(this.#params.onFailure);
+      if (running.ended) await answers.end(running.ended).catch(this.#params.onFailure);
       if (isCounted) this.#slots.give();
       this.#running.delete(running);
       if (input) run.closeInput(id, input);
@@ -167,8 +173,8 @@ interface Running {
   /** The client's media for the tool. */
   readonly input: BaseLiveRequestQueue | undefined;
   readonly answers: CallAnswers;
-  /** True when the runtime stopped the call, and not the model. */
-  isInterrupted: boolean;
+  /** The response of a call that the runtime stopped, or the model took back; undefined for other calls. */
+  ended: typeof INTERRUPTED_CALL | undefined;
 }
 
 /** True for a call that ends the part of an agent in a sequence. Elsewhere an agent may have its own tool of this name. */

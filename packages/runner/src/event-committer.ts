@@ -110,7 +110,8 @@ export class EventCommitter {
       event.partial === true ||
       NEVER_STORED.has(event.object) ||
       Boolean(event.nodeEvent) ||
-      this.#context.invocation.live?.isOnlyStreamed(event) === true;
+      (this.#context.invocation.live?.isOnlyStreamed(event) === true &&
+        !(this.#config.saveLiveModelAudioToSession === true && isModelAudio(event)));
     if (isOnlyStreamed) {
       if (this.#outer) this.#context.progress.noteCommitted(event);
       return event;
@@ -253,6 +254,14 @@ export class EventCommitter {
     };
     return stampEvent(completed, this.#config);
   }
+}
+
+/** True for an event of audio of a model and nothing else. */
+function isModelAudio({ author, content }: Event): boolean {
+  const parts = content?.parts ?? [];
+  return (
+    author !== 'user' && parts.length > 0 && parts.every(({ inlineData }) => inlineData?.mimeType?.startsWith('audio/'))
+  );
 }
 
 /** Adds the run's request id and metadata to an event; the event's own metadata wins. */

@@ -136,6 +136,7 @@ const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   proactivity: 1,
   enableAffectiveDialog: 'true',
   saveLiveBlob: null,
+  saveLiveModelAudioToSession: null,
   liveReconnect: 0,
 };
 

@@ -37,7 +37,7 @@ export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
 export { afterCovered, isEmptyActions, leavesAgent } from '../event/event-actions.ts';
 export { isFailure, isInput, isOutputMismatch, isWholeReply } from '../event/event-predicates.ts';
-export { FINISH_TASK } from '../tool/reserved-calls.ts';
+export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
 export { INCOMPLETE_CALL, withoutCalls } from '../model/response-aggregator.ts';
 export { STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';

@@ -32,6 +32,11 @@ export interface LiveRunConfig {
    * that cannot be saved. Needs an artifact service. Default false.
    */
   readonly saveLiveBlob?: boolean | undefined;
+  /**
+   * True stores the model's audio in the session as it comes, in the events that carry it. A session with much audio is large: `saveLiveBlob`
+   * keeps the audio beside it. Default false.
+   */
+  readonly saveLiveModelAudioToSession?: boolean | undefined;
   /** True opens a new connection when one ends. Default true. */
   readonly liveReconnect?: boolean | undefined;
 }
@@ -50,6 +55,7 @@ export const LIVE_CHECKS: Checks<LiveRunConfig> = {
   proactivity: record,
   enableAffectiveDialog: isBoolean,
   saveLiveBlob: isBoolean,
+  saveLiveModelAudioToSession: isBoolean,
   liveReconnect: isBoolean,
 };
 

@@ -19,6 +19,12 @@ export const INTERRUPTED_CALL = {
   message: 'The call was interrupted while it ran. It may or may not have had its effect.',
 };
 
+/** The response of a call that the model of a live run took back. It is stored and yielded, and not sent to that model. */
+export const CANCELLED_CALL = {
+  error: 'cancelled',
+  message: 'The model took the call back. It may have had its effect or not.',
+};
+
 /**
  * Name of the function call that asks a person to confirm a tool call. Its arguments: `{originalFunctionCall,
  * toolConfirmation}`. (ADK, `REQUEST_CONFIRMATION_FUNCTION_CALL_NAME`.)

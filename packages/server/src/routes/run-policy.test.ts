@@ -172,6 +172,7 @@ describe('the runConfig hook', () => {
     proactivity: 1,
     enableAffectiveDialog: 'true',
     saveLiveBlob: null,
+    saveLiveModelAudioToSession: null,
     liveReconnect: 0,
   };
 
