@@ -67,3 +67,29 @@ test('the next text run gets the live conversation and its tool calls, without r
     user('How was it?'),
   ]);
 });
+
+test.each([true, false])(
+  'saveLiveModelAudioToSession: %j decides whether the session has the audio',
+  async (isSaved) => {
+    const speech = { data: 'AAAA', mimeType: 'audio/pcm;rate=24000' };
+    const picture = { data: 'AAAA', mimeType: 'image/png' };
+    const model = new ScriptedLiveModel([
+      [
+        { heard: 'content' },
+        { content: { role: 'model', parts: [{ inlineData: speech }] } },
+        { content: { role: 'model', parts: [{ inlineData: picture }] } },
+        { turnComplete: true },
+      ],
+    ]);
+    const { queue, stream, stored } = await liveScenario({
+      model,
+      runConfig: { saveLiveModelAudioToSession: isSaved },
+    });
+    queue.sendContent(user('speak'));
+    for await (const event of stream) if (event.turnComplete) queue.close();
+    const media = (await stored())
+      .flatMap(({ content }) => content?.parts ?? [])
+      .flatMap(({ inlineData }) => inlineData ?? []);
+    expect(media).toEqual(isSaved ? [speech] : []);
+  },
+);
