@@ -67,11 +67,11 @@ test('calls run during the conversation, a cancelled one gets no response, and t
     'bot: Let me (cut)',
     'bot:  (cut)',
     'bot: quick()',
+    // The call that the model took back has a response as well, which the model does not get.
+    'bot: {"error":"cancelled","message":"The model took the call back. It may have had its effect or not."}',
     'bot: {"sky":"grey"}',
     'bot: Grey.',
     'bot: end',
-    // The call that the model took back, too, has a response once its run has ended.
-    'bot: {"error":"interrupted","message":"The call was interrupted when its run was ended. It may or may not have had its effect."}',
   ]);
   const functionResponses = [{ id: 'c2', name: 'quick', response: { sky: 'grey' } }];
   expect((await stopGemini())[0]?.received.slice(1)).toEqual([{ toolResponse: { functionResponses } }]);

@@ -13,7 +13,7 @@ const PIECES = Array.from({ length: 100 }, () => PIECE);
 test('a client that misses two heartbeats is disconnected, and no timer is left', async () => {
   const { platform, call, calls, socket, stored } = await setup([{ heard: 'content' }, 'I was saying', new Gate()]);
   call.message(say('Hi'));
-  await socket.has(2);
+  await socket.has(1);
   call.taken(socket.size);
   const { pendingTimers } = platform;
   platform.advance(BEAT_MS);
@@ -54,7 +54,7 @@ test('silence on a socket without pings does not disconnect the client', async (
 test('a run that is interrupted by another one stores the speech so far and closes with STALE_WRITER', async () => {
   const { runner, calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was saying'], { others: [[]] });
   call.message(say('Hi'));
-  await socket.has(2);
+  await socket.has(1);
   call.taken(socket.size);
   const next = new FakeSocket(true);
   const runConfig = { onBusy: 'interrupt' } as const;
@@ -151,7 +151,7 @@ test('a draining server lets the model end its turn and closes with 1012', async
   const gate = new Gate();
   const { calls, call, socket, stored } = await setup([{ heard: 'content' }, 'I was ', gate, 'saying', END], ROOMY);
   call.message(say('Hi'));
-  await socket.has(2);
+  await socket.has(1);
   const drained = calls.drain(10_000);
   expect(() => calls.start({ key: KEY } as never)).toThrow(/shutting down/);
   gate.open();
@@ -166,7 +166,7 @@ test('a turn that takes longer than the drain allows is interrupted and stored s
     ROOMY,
   );
   call.message(say('Hi'));
-  await socket.has(2);
+  await socket.has(1);
   const drained = calls.drain(10_000);
   platform.advance(5000);
   expect((await socket.closed.promise).code).toBe(1012);

@@ -194,7 +194,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   async #run(): Promise<void> {
     try {
       for await (const event of this.#stream) {
-        this.#writer.write(event);
+        if (!isOwnWords(event)) this.#writer.write(event);
         if (event.turnComplete || event.interrupted) this.#isSpeaking = false;
         else if (event.content && event.author !== 'user') this.#isSpeaking = true;
         if (this.#writer.hasTooMuchUnconfirmed) this.#stopReason ??= new SlowReaderError(TOO_MUCH_UNCONFIRMED);
@@ -211,4 +211,11 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#callOff?.();
     this.#ended.resolve();
   }
+}
+
+/** True for an event with what the client itself wrote: it is in the session, and not sent back. */
+function isOwnWords({ author, content }: Event): boolean {
+  const parts = content?.parts ?? [];
+  const isWritten = parts.every((part) => part.text !== undefined || part.functionResponse !== undefined);
+  return author === 'user' && parts.length > 0 && isWritten;
 }
