@@ -149,7 +149,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    */
   readonly inputSchema?: SchemaLike;
   /**
-   * How the agent does its work. `task`: it works, over several messages if it has to ask, until its model calls the tool `finish_task` with the
+   * The way in which the agent works. `task`: it works, over several messages if it has to ask, until its model calls the tool `finish_task` with the
    * result; `outputSchema` is then the schema of that result. `single_turn`: it answers once, and sees the current turn only. The result is in
    * `output` of the agent's last event, and the user's next message goes to the agent above it. Default: a conversation.
    */

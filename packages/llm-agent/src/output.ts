@@ -71,7 +71,7 @@ export function describeMismatch(issues: readonly string[]): string {
   return `The answer does not match the schema: ${issues.join('; ')}.`;
 }
 
-/** What distinguishes the tools with which a model delivers a result. */
+/** The differences between the tools with which a model delivers a result. */
 interface AnswerTool {
   readonly name: string;
   readonly description: string;
