@@ -1,8 +1,11 @@
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Part, Content } from '../content/content.ts';
-import { setOwn } from '../content/json.ts';
-import { ConfigurationError } from '../errors.ts';
-import { createEventActions, type EventActions } from '../event/event-actions.ts';
+import { copyJson } from '../content/copy-json.ts';
+import { type JsonValue, setOwn } from '../content/json.ts';
+import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
+import type { BaseCredentialService } from '../credential/credential-service.ts';
+import { ConfigurationError, InvalidEventError } from '../errors.ts';
+import { createEventActions, type EventActions, type ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseMemoryService, SearchMemoryRequest, SearchMemoryResponse } from '../memory/memory-service.ts';
 import { sessionKeyOf } from '../session/session.ts';
 import { State, StateReader } from '../state/state.ts';
@@ -90,10 +93,18 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
 export class CallbackContext extends ReadonlyContext {
   /** The actions of the agent's next event, for signals such as `actions.escalate = true`. Write state with `state.set` instead. */
   readonly actions: EventActions;
+  /** The id of the function call of a tool, or of a callback of a tool; undefined in other callbacks. */
+  readonly functionCallId: string | undefined;
+  /**
+   * The answer of the person who was asked to confirm the call of a tool; undefined if nobody was asked, and outside a tool call.
+   */
+  toolConfirmation: ToolConfirmation | undefined;
   #state: State | undefined;
 
   constructor({ invocationContext, eventActions, state }: CallbackContextParams) {
     super(invocationContext);
+    this.functionCallId = undefined;
+    this.toolConfirmation = undefined;
     this.#state = state;
     this.actions = eventActions ?? createEventActions();
   }
@@ -161,6 +172,80 @@ export class CallbackContext extends ReadonlyContext {
     await this.#memory('addSessionToMemory').addSessionToMemory(this.invocationContext.session);
   }
 
+  /**
+   * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
+   * undefined tells the model that the call waits. The model then speaks, unless the tool sets `actions.skipSummarization`, and the run ends or
+   * pauses. After the person's answer, also after a no, the tool is run again from its beginning with `toolConfirmation` set.
+   *
+   * @throws InvalidEventError for a payload that is not JSON
+   * @throws ConfigurationError outside a tool call
+   *
+   * @example
+   * const deleteAll = new FunctionTool({
+   *   name: 'delete_all',
+   *   description: 'Deletes all files.',
+   *   execute: (_args, toolContext) => {
+   *     const answer = toolContext.toolConfirmation;
+   *     if (!answer) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
+   *     return { deleted: answer.confirmed };
+   *   },
+   * });
+   */
+  requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
+    const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
+    if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
+    setOwn((this.actions.requestedToolConfirmations ??= {}), this.callId('requestConfirmation'), confirmation);
+  }
+
+  /**
+   * Asks the client for a credential. The tool then returns and the run pauses. After the answer the tool is run again from
+   * its beginning. Secrets of the config are not sent to the client. The client's answer is stored in the credential
+   * service and in no event.
+   * @throws ConfigurationError without a credential service, for a config without a scheme, and outside a tool call
+   * @throws InvalidRequestError for a `credentialKey` that cannot be stored
+   */
+  requestCredential(authConfig: AuthConfig): void {
+    const asked = this.#credentials('requestCredential').describe(authConfig);
+    setOwn((this.actions.requestedAuthConfigs ??= {}), this.callId('requestCredential'), asked);
+  }
+
+  /**
+   * Loads the user's credential with the config's `credentialKey`; undefined if there is none.
+   * @throws ConfigurationError without a credential service
+   */
+  async getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
+    const { appName, userId } = this;
+    return this.#credentials('getAuthResponse').loadCredential({ appName, userId, credentialKey });
+  }
+
+  /**
+   * Saves a credential of the user under the config's `credentialKey`, for example the tokens that an authorisation code was
+   * exchanged for.
+   * @throws ConfigurationError without a credential service
+   */
+  async saveCredential(
+    { credentialKey }: Pick<AuthConfig, 'credentialKey'>,
+    credential: AuthCredential,
+  ): Promise<void> {
+    const { appName, userId } = this;
+    await this.#credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
+  }
+
+  #credentials(caller: string): BaseCredentialService {
+    const service = this.invocationContext.invocation.credentialService;
+    if (!service)
+      throw new ConfigurationError(
+        `${caller}: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options`,
+      );
+    return service;
+  }
+
+  /** Returns the id of the function call. @throws ConfigurationError outside a tool call */
+  protected callId(caller: string): string {
+    if (!this.functionCallId) throw new ConfigurationError(`${caller}: can be used only while a tool call runs`);
+    return this.functionCallId;
+  }
+
   #memory(caller: string): BaseMemoryService {
     const service = this.invocationContext.memoryService;
     if (!service)
@@ -178,4 +263,14 @@ export class CallbackContext extends ReadonlyContext {
       );
     return service;
   }
+}
+
+/** Returns a JSON copy of a value. @throws InvalidEventError for a value that is not JSON */
+export function toJson(caller: string, value: unknown): JsonValue {
+  const copied = copyJson(value, { toJson: true });
+  if ('value' in copied) return copied.value;
+  const { path, reason } = copied.fault;
+  throw new InvalidEventError(`${caller}: the value${path === '' ? '' : ` at ${path}`} ${reason}; events are JSON`, {
+    path,
+  });
 }

@@ -1,15 +1,12 @@
-import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
-import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { FunctionCall } from '../content/content.ts';
-import { copyJson } from '../content/copy-json.ts';
 import { getOwn, type JsonValue, setOwn } from '../content/json.ts';
-import { ConfigurationError, InvalidEventError, RunAbortedError } from '../errors.ts';
+import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
-import { CallbackContext, type CallbackContextParams } from './callback-context.ts';
+import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 
 /**
  * Receives what a tool emits while it runs. Both methods resolve to true once the event was read, and to false if
@@ -54,12 +51,7 @@ const NO_REQUESTS: readonly ToolRequest[] = [];
  */
 export class ToolContext extends CallbackContext {
   /** The id of the function call. It distinguishes calls of one reply, and identifies the call when its result comes later. */
-  readonly functionCallId: string;
-  /**
-   * The answer of the person who was asked to confirm this call; undefined if nobody was asked. After a no, `confirmed` is false: a tool that
-   * asked itself is run again and decides what that means. With `requireConfirmation` a rejected call does not run.
-   */
-  readonly toolConfirmation: ToolConfirmation | undefined;
+  override readonly functionCallId: string;
   /**
    * Output of a streaming tool before it failed, merged like its result. A tool may set it before it throws: the model
    * gets it together with the error.
@@ -143,31 +135,6 @@ export class ToolContext extends CallbackContext {
   }
 
   /**
-   * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
-   * undefined tells the model that the call waits. The model then speaks, unless the tool sets `actions.skipSummarization`, and the run ends or
-   * pauses. After the person's answer, also after a no, the tool is run again from its beginning with `toolConfirmation` set.
-   *
-   * @throws InvalidEventError for a payload that is not JSON
-   * @throws ConfigurationError outside a tool call
-   *
-   * @example
-   * const deleteAll = new FunctionTool({
-   *   name: 'delete_all',
-   *   description: 'Deletes all files.',
-   *   execute: (_args, toolContext) => {
-   *     const answer = toolContext.toolConfirmation;
-   *     if (!answer) return toolContext.requestConfirmation({ hint: 'Delete all files?' });
-   *     return { deleted: answer.confirmed };
-   *   },
-   * });
-   */
-  requestConfirmation({ hint, payload }: { readonly hint?: string; readonly payload?: unknown } = {}): void {
-    const confirmation: ToolConfirmation = { hint: hint ?? '', confirmed: false };
-    if (payload !== undefined) confirmation.payload = toJson('requestConfirmation: payload', payload);
-    setOwn((this.actions.requestedToolConfirmations ??= {}), this.#callId('requestConfirmation'), confirmation);
-  }
-
-  /**
    * Asks a person for input. The tool then returns and the run pauses. After the answer the tool is run again from its
    * beginning, and `getInput` returns the answer. A call may make several requests, at once or one after the other, each
    * with its own `key`; the tool is run again after all of them are answered.
@@ -188,7 +155,7 @@ export class ToolContext extends CallbackContext {
    */
   requestInput(request: InputRequestParams = {}): void {
     const asked = toInputRequest('requestInput', request);
-    const callId = this.#callId('requestInput');
+    const callId = this.callId('requestInput');
     const requested = (this.actions.requestedInputs ??= {});
     const others = (getOwn(requested, callId) ?? []).filter(({ key }) => key !== asked.key);
     setOwn(requested, callId, [...others, asked]);
@@ -201,61 +168,4 @@ export class ToolContext extends CallbackContext {
   getInput(key = ''): unknown {
     return this.#inputs?.get(key);
   }
-
-  /**
-   * Asks the client for a credential. The tool then returns and the run pauses. After the answer the tool is run again from
-   * its beginning. Secrets of the config are not sent to the client. The client's answer is stored in the credential
-   * service and in no event.
-   * @throws ConfigurationError without a credential service, for a config without a scheme, and outside a tool call
-   * @throws InvalidRequestError for a `credentialKey` that cannot be stored
-   */
-  requestCredential(authConfig: AuthConfig): void {
-    const asked = this.#credentials('requestCredential').describe(authConfig);
-    setOwn((this.actions.requestedAuthConfigs ??= {}), this.#callId('requestCredential'), asked);
-  }
-
-  /**
-   * Loads the user's credential with the config's `credentialKey`; undefined if there is none.
-   * @throws ConfigurationError without a credential service
-   */
-  async getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
-    const { appName, userId } = this;
-    return this.#credentials('getAuthResponse').loadCredential({ appName, userId, credentialKey });
-  }
-
-  /**
-   * Saves a credential of the user under the config's `credentialKey`, for example the tokens that an authorisation code was
-   * exchanged for.
-   * @throws ConfigurationError without a credential service
-   */
-  async saveCredential(
-    { credentialKey }: Pick<AuthConfig, 'credentialKey'>,
-    credential: AuthCredential,
-  ): Promise<void> {
-    const { appName, userId } = this;
-    await this.#credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
-  }
-
-  #credentials(caller: string): BaseCredentialService {
-    const service = this.invocationContext.invocation.credentialService;
-    if (!service)
-      throw new ConfigurationError(
-        `${caller}: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options`,
-      );
-    return service;
-  }
-
-  #callId(caller: string): string {
-    if (this.functionCallId === '') throw new ConfigurationError(`${caller}: can be used only while a tool call runs`);
-    return this.functionCallId;
-  }
-}
-
-function toJson(caller: string, value: unknown): JsonValue {
-  const copied = copyJson(value, { toJson: true });
-  if ('value' in copied) return copied.value;
-  const { path, reason } = copied.fault;
-  throw new InvalidEventError(`${caller}: the value${path === '' ? '' : ` at ${path}`} ${reason}; events are JSON`, {
-    path,
-  });
 }

@@ -1,0 +1,48 @@
+import { type CallbackContext as Context, ConfigurationError } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+import { AdkInMemoryRunner } from './in-memory-runner.ts';
+
+test('one context type serves callbacks of agents, tools, and callbacks of tools', async () => {
+  const ids: (string | undefined)[] = [];
+  const noteId = (context: Context): undefined => void ids.push(context.functionCallId);
+  const clock = new FunctionTool({
+    name: 'clock',
+    description: 'Tells the time.',
+    execute: (_args, context: Context) => noteId(context),
+  });
+  const agent = new LlmAgent({
+    name: 'helper',
+    model: new ScriptedModel([{ calls: [{ id: 'c1', name: 'clock', args: {} }] }, { text: 'Noon.' }]),
+    tools: [clock],
+    beforeAgentCallback: noteId,
+    beforeToolCallback: ({ context }: { context: Context }) => noteId(context),
+  });
+  await new AdkInMemoryRunner({ agent, autoCreateSession: true }).run({
+    userId: 'u',
+    sessionId: 's',
+    newMessage: { role: 'user', parts: [{ text: 'What time is it?' }] },
+  });
+  expect(ids).toEqual([undefined, 'c1', 'c1']);
+});
+
+test('a context outside a tool call refuses to ask a person', async () => {
+  const asking: unknown[] = [];
+  const ask = (context: Context): undefined => {
+    try {
+      context.requestConfirmation({ hint: 'Sure?' });
+    } catch (error) {
+      asking.push(error);
+    }
+    return undefined;
+  };
+  const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([{ text: 'Hi.' }]), beforeAgentCallback: ask });
+  await new AdkInMemoryRunner({ agent, autoCreateSession: true }).run({
+    userId: 'u',
+    sessionId: 's',
+    newMessage: { role: 'user', parts: [{ text: 'Hello' }] },
+  });
+  expect(asking).toEqual([expect.any(ConfigurationError)]);
+});
