@@ -14,3 +14,14 @@ test('function declarations are copied', () => {
   expect(tool.functionDeclarations[0]).toEqual(declaration);
   expect(tool.functionDeclarations[0]).not.toBe(declaration);
 });
+
+test('const in the parameters of a function becomes an enum', () => {
+  const declaration = { name: 'f', parametersJsonSchema: { type: 'object', properties: { kind: { const: 'a' } } } };
+  expect(toWireTools([{ functionDeclarations: [declaration] }])).toEqual([
+    {
+      functionDeclarations: [
+        { name: 'f', parametersJsonSchema: { type: 'object', properties: { kind: { enum: ['a'] } } } },
+      ],
+    },
+  ]);
+});
