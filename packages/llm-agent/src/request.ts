@@ -9,6 +9,7 @@ import {
   type InvocationContext,
   type LlmRequest,
   type MaybePromise,
+  ObjectType,
   ReadonlyContext,
 } from '@eventloom/core';
 import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
@@ -53,7 +54,9 @@ export async function prepareTools(turn: AgentTurn): Promise<PreparedTools> {
   const request = createLlmRequest();
   const actions = createEventActions();
   for (const add of [addAgentTransfer, addTools, addOutputSchema]) await add(request, turn, actions);
-  const changes = isEmptyActions(actions) ? undefined : turn.context.createEvent({ actions });
+  const changes = isEmptyActions(actions)
+    ? undefined
+    : turn.context.createEvent({ object: ObjectType.preprocessingTools, actions });
   return { tools: request.toolsDict, changes };
 }
 

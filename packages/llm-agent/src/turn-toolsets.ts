@@ -4,6 +4,7 @@ import {
   type Event,
   type Invocation,
   type InvocationContext,
+  ObjectType,
   ReadonlyContext,
   ToolsetUnavailableError,
 } from '@eventloom/core';
@@ -72,5 +73,5 @@ export function missingToolsetsEvent(context: InvocationContext): Event | undefi
   if (!toolsets || toolsets.unreported.size === 0) return undefined;
   const unavailableToolsets = [...toolsets.unreported];
   toolsets.unreported.clear();
-  return context.createEvent({ customMetadata: { unavailableToolsets } });
+  return context.createEvent({ object: ObjectType.preprocessingTools, customMetadata: { unavailableToolsets } });
 }

@@ -158,7 +158,11 @@ test('an agent runs without a skipped toolset, and its model and the event strea
   const events = await run();
   expect(events).toHaveLength(4);
   const [told] = events;
-  expect(told).toMatchObject({ author: 'bot', customMetadata: { unavailableToolsets: ['weather'] } });
+  expect(told).toMatchObject({
+    author: 'bot',
+    object: 'preprocessing.tools',
+    customMetadata: { unavailableToolsets: ['weather'] },
+  });
   expect(told?.content).toBeUndefined();
   expect(isFinalResponse(told as never)).toBe(false);
   expect((await stored())[1]?.customMetadata).toEqual({ unavailableToolsets: ['weather'] });

@@ -97,6 +97,8 @@ export const ObjectType = {
   /** The request to an agent that runs as a tool or a node, by the agent that made it. */
   agentInput: 'agent.input',
   agentTransfer: 'agent.transfer',
+  /** What happened while the request to a model was prepared: state that plugins and tools changed, and toolsets that are missing. */
+  preprocessingTools: 'preprocessing.tools',
   codeExecution: 'postprocessing.code_execution',
   graphNodeCustom: 'graph.node.custom',
   graphNodeStart: 'graph.node.start',
