@@ -97,7 +97,7 @@ export const ObjectType = {
   /** The request to an agent that runs as a tool or a node, by the agent that made it. */
   agentInput: 'agent.input',
   agentTransfer: 'agent.transfer',
-  /** What happened while the request to a model was prepared: state that plugins and tools changed, and toolsets that are missing. */
+  /** Changes of state and missing toolsets, found while the request to a model was prepared. */
   preprocessingTools: 'preprocessing.tools',
   codeExecution: 'postprocessing.code_execution',
   graphNodeCustom: 'graph.node.custom',
