@@ -155,7 +155,7 @@ describe('the folder that build:server writes', { timeout: 60_000 }, () => {
   });
 
   test('refuses to start without authentication unless --allow-unauthenticated is given', async () => {
-    await expect(start([])).rejects.toThrow(/asks? nobody|nobody is asked/);
+    await expect(start([])).rejects.toThrow(/--allow-unauthenticated/);
   });
 
   test('serves a turn, answers the health check, writes private files, and drains at SIGTERM', async () => {

@@ -88,7 +88,7 @@ class Chart {
   }
 }
 
-/** Merges all edges between two nodes into one arrow, because the events do not tell which of its routes a run took. */
+/** Merges all edges between two nodes into one arrow, because the events do not contain which of its routes a run took. */
 function arrowsOf(plan: GraphPlan): Map<string, GraphEdge & { readonly labels: string[] }> {
   const arrows = new Map<string, GraphEdge & { readonly labels: string[] }>();
   for (const edge of edgesOf(plan)) {

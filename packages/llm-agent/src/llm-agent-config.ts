@@ -155,7 +155,7 @@ export interface LlmAgentConfig extends BaseAgentConfig {
    */
   readonly mode?: 'task' | 'single_turn';
   /**
-   * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. The model is told about an answer that does not match and answers again, up to three
+   * Schema of the final answer, which must be JSON, of any kind that `ToolOptions.parameters` accepts. For an answer that does not match the model gets the reason and answers again, up to three
    * times; then the run fails with an OutputSchemaError.
    */
   readonly outputSchema?: SchemaLike;

@@ -25,7 +25,7 @@ import { copyPlain } from './reply.ts';
 
 /**
  * Prepares the model request of one step. Returns synchronously if no processor has to wait.
- * @param actions the actions of the reply's event, which receive changes that plugins and tools make meanwhile
+ * @param actions the actions of the reply's event, which receive changes that plugins and tools make during this step
  */
 export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePromise<LlmRequest> {
   const { whole } = turn.parts;
@@ -45,7 +45,7 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
 /** The tools of one step, without the rest of the request. */
 export interface PreparedTools {
   readonly tools: LlmRequest['toolsDict'];
-  /** An event with the changes that plugins and tools made meanwhile. The caller yields it first. Undefined if there were none. */
+  /** An event with the changes that plugins and tools made during this step. The caller yields it first. Undefined if there were none. */
   readonly changes: Event | undefined;
 }
 
@@ -206,7 +206,7 @@ function cacheInfo({ agent, branch, session: { events }, invocation: { derived }
 }
 
 /**
- * Adds one part of a model request. Changes that plugins and tools make meanwhile go into `actions`, the actions of the reply's event.
+ * Adds one part of a model request. Changes that plugins and tools make go into `actions`, the actions of the reply's event.
  */
 export type RequestProcessor = (request: LlmRequest, turn: AgentTurn, actions: EventActions) => void | Promise<void>;
 

@@ -221,7 +221,7 @@ export class ToolCall implements ToolListener {
 
   /**
    * Runs the tool without its callbacks.
-   * @param read receives what the tool returned, or what the model is told about its error
+   * @param read receives what the tool returned, or the response for its error
    */
   #runTool<T>(running: RunningTool, read: (returned: unknown) => T): MaybePromise<T> {
     const { context } = this.#batch.turn;
@@ -270,7 +270,7 @@ export class ToolCall implements ToolListener {
     return replaced ? toToolAnswer(tool.name, replaced) : this.#toAnswer(tool, returned);
   }
 
-  /** Returns what the model is told about an error of the tool. */
+  /** Returns the response that the model gets for an error of the tool. */
   async #answerError({ tool, args, operation }: RunningTool, thrown: unknown): Promise<unknown> {
     const { context } = this.#batch.turn;
     // A streaming tool whose reader has left did not fail: it was stopped.

@@ -47,7 +47,7 @@ export interface AgentToolConfig {
   readonly propagateGroundingMetadata?: boolean;
   /**
    * True asks a person before each call; a function decides for each call by its arguments. The agent runs after the person agreed. If
-   * the person says no, it does not run, and the calling model is told so. Default false.
+   * the person says no, it does not run, and the calling model gets an error. Default false.
    */
   readonly requireConfirmation?: ConfirmationRule<unknown>;
 }

@@ -10,7 +10,7 @@ export type TrackingScope = (typeof TrackingScope)[keyof typeof TrackingScope];
 
 /** Options of the plugins that have a model repair its failures. */
 export interface RetryLimits {
-  /** Maximum number of failures in a row for which the model is told to try again; 0 for none. Default 3. */
+  /** Maximum number of failures in a row for which the model is asked to try again; 0 for none. Default 3. */
   readonly maxRetries?: number | undefined;
   /** True fails the run at the next failure; false tells the model to give up. Default true. */
   readonly throwExceptionIfRetryExceeded?: boolean | undefined;

@@ -35,7 +35,7 @@ interface FinishedToolCall extends OfToolCall {
 }
 
 /**
- * Has the model repair calls of tools that fail: it is told the error and its arguments, and tries again, a limited number of times in
+ * Has the model repair calls of tools that fail: it gets the error and its arguments, and tries again, a limited number of times in
  * a row for each tool. A call fails if its tool throws or its arguments do not match the schema. Override `extractErrorFromResult`
  * for tools that report failures in their results.
  *

@@ -1,7 +1,7 @@
 import { METER } from './meter.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';
 
-/** Ticks, some milliseconds, in which the engine may stop by itself, and so tell where: it asks in loops and calls of the code. */
+/** Ticks, some milliseconds, in which the engine may stop by itself, which gives a line number: it checks in loops and calls of the code. */
 const TICKS_TO_STOP = 16;
 
 /** Says when code has to stop, and from then on always. */

@@ -23,7 +23,7 @@ const DONE: EventResult = { done: true, value: undefined };
  * events, and with `runConfig.announceTransfers` of an announcement for every transfer.
  *
  * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the
- * agent of that name goes on in its place and on its branch. In the call tree, the agent that transferred is its parent.
+ * agent of that name continues in its place and on its branch. In the call tree, the agent that transferred is its parent.
  *
  * Ends early when the invocation is ended. Throws what an agent throws, ConfigurationError for a transfer to an agent that the tree does not
  * have, HandOverLimitError for more than `runConfig.maxLlmCalls` transfers without a model call, and RunAbortedError.

@@ -131,7 +131,7 @@ export class RequestAnswers {
     if (!isPersonRequest(call)) return response;
     if (this.#given.has(id)) failAnswer(id, 'is answered twice');
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'was answered already');
-    if (request.about && isSettled(request)) failAnswer(id, 'was answered already, and its tool call is over');
+    if (request.about && isSettled(request)) failAnswer(id, 'was answered already, and its tool call is completed');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };

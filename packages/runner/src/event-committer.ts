@@ -211,7 +211,7 @@ export class EventCommitter {
     return stored;
   }
 
-  /** Stores nothing more of sub-invocations, which may go on after an abort. Resolves when what is being stored is stored, or failed. */
+  /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
   async closeInner(): Promise<void> {
     this.#isClosed = true;
     if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);

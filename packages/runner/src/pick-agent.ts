@@ -80,7 +80,7 @@ function rememberSpeaker(derived: Map<unknown, unknown>, count: number, agent: B
 
 /**
  * Picks the last speaker of a session that was read from its last compaction on. If no agent spoke since, earlier events are read: the
- * summary tells what was said, and not who continues.
+ * summary contains the conversation, but not the active agent.
  */
 async function pickLastAgent(
   root: BaseAgent,

@@ -34,7 +34,7 @@ export function toRunError(
   abortReason: EventloomError | undefined,
   failed?: InvocationContext,
 ): EventloomError {
-  // Work that is under way when the run is aborted fails with errors of its own.
+  // Work in progress at the abort fails with other errors.
   return abortReason ?? AgentError.around(thrown, failed ? `agent "${failed.agent.name}"` : 'the run');
 }
 
@@ -69,7 +69,7 @@ export interface UnfinishedRun {
 export interface StoredEnd {
   /** The events that were stored, to be yielded. */
   readonly events: readonly Event[];
-  /** The outcome of the run; undefined if the session does not tell it. */
+  /** The outcome of the run; undefined if it is not in the session. */
   readonly outcome: RunOutcome | undefined;
 }
 
@@ -80,7 +80,7 @@ const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
  * Stores the end of a run that failed, was aborted or lost its reader: responses to its calls that have none, the error event, and the event
- * which says that a resumable run has ended. Storage that fails meanwhile is reported to the platform: it must not replace the failure.
+ * which says that a resumable run has ended. A storage failure here is reported to the platform: it must not replace the failure.
  *
  * A resumable run whose process is about to end gets no end: it is resumed later.
  */

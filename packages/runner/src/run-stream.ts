@@ -134,7 +134,7 @@ export class RunControl implements RunStream {
     this.#driver?.interrupt(reason);
   }
 
-  /** Aborts the run because another one takes its session. A live run first stores what was said so far. */
+  /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
   async yieldSession(reason: EventloomError): Promise<void> {
     await this.live?.yieldSession(this.#runner.platform);
     this.abort(reason);

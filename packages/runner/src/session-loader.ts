@@ -31,9 +31,9 @@ export interface LoadedSession {
 export interface LoadRequest {
   /** Undefined for everything that counts. */
   readonly window?: GetSessionConfig | undefined;
-  /** The events with these calls are among what is read. */
+  /** Calls whose events must be among those read. */
   readonly callIds?: readonly string[] | undefined;
-  /** The events of this run are among what is read. */
+  /** A run whose events must be among those read. */
   readonly invocationId?: string | undefined;
   /** The message that was appended when the run began. */
   readonly message?: Event | undefined;
@@ -92,7 +92,7 @@ export class SessionLoader {
    *
    * @param locked repeats reads while the storage cannot be used
    * @param session as `firstRead` said, with the message at the end if there is one
-   * @throws SessionNotFoundError when the session was deleted meanwhile
+   * @throws SessionNotFoundError if the session was deleted in the meantime
    */
   load(locked: LockedSession, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);

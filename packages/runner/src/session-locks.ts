@@ -190,7 +190,7 @@ export class SessionLocks {
   ): Promise<never> {
     if (message) {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
-      // A run without an end goes on later: nobody is told that it failed, or that the message can be sent again.
+      // A run without an end continues later: no client gets a failure, or advice to send the message again.
       if (!outcome) holder?.start(run.invocationId);
       await locked.unlock(!outcome, { outcome });
     } else await locked.undo();
@@ -260,7 +260,7 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
   readonly wasOpen: boolean;
 }
 
-/** A session that nobody else can write to, until it is unlocked or its lease is lost. */
+/** A locked session: only its run can write to it, until it is unlocked or its lease is lost. */
 export class LockedSession implements HeldLease {
   readonly key: SessionKey;
   readonly lease: SessionLease;

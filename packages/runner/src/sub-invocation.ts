@@ -33,7 +33,7 @@ export async function* runSubInvocation(
         request.onRecorded?.(event);
         continue;
       }
-      // The process ended before the run yielded it: nobody was asked yet.
+      // The process ended before the run yielded the request: the person has not seen it.
       context.progress.noteCommitted(event);
       yield event;
     }
@@ -109,7 +109,7 @@ function partOf(invocation: Invocation, { agent, userContent, streaming, inTurn 
     ...invocation,
     rootAgent: agent,
     userContent,
-    // An agent that is called as a tool is told and answers in text, also in a live run.
+    // An agent inside AgentTool gets and returns text, even in a live run.
     live: undefined,
     inTurn: inTurn ?? invocation.inTurn,
     session: { ...session, events: [] },

@@ -46,7 +46,7 @@ export interface EventloomServer {
    * rejects. Undefined without the option `webhooks`. The server does it by itself, unless `limits.unfinishedRunsEveryMs` is 0.
    */
   deliverWebhooks(): Promise<void> | undefined;
-  /** The time of the next such attempt that this process knows, in milliseconds since the epoch; `Infinity` when there is none. */
+  /** Time of the next such attempt known to this process, in milliseconds since the epoch; `Infinity` if there is none. */
   readonly webhooksDueMs: number;
   /**
    * Takes no further run and brings those in flight to an end: they may finish for half of the time, then stop at their next

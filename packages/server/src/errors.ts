@@ -40,7 +40,7 @@ export class RateLimitedError extends EventloomError {
   static override readonly retryable = true;
 }
 
-/** The end of a run could not be told to the address that its request named, in any attempt. Reported to `onError`, and not answered. */
+/** No attempt to send the webhook of a run succeeded. Reported to `onError`; no request is answered with it. */
 export class WebhookError extends EventloomError {
   static override readonly code = 'WEBHOOK';
 }

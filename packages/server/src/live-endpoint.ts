@@ -66,7 +66,7 @@ export interface LiveSocket {
   send(frame: string | Uint8Array<ArrayBuffer>): void;
   /** Closes the socket with a code and a reason. Frames sent before arrive first. A second call does nothing. */
   close(code: number, reason: string): void;
-  /** Asks the other end for a sign of life, which its runtime gives. Absent where the runtime cannot. */
+  /** Sends a ping, which the client's runtime answers. Absent if this runtime cannot send pings. */
   ping?(): void;
   /** Lets frames wait at their sender, until `resume`. Absent where the runtime cannot. */
   pause?(): void;
@@ -85,7 +85,7 @@ export interface LiveSocketEvents {
   pong(): void;
   /** The connection has ended, whichever end closed it. */
   closed(): void;
-  /** Resolves when the run is over and everything of it is stored. Never rejects. */
+  /** Resolves when the run has ended and all its events are stored. Never rejects. */
   readonly ended: Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { RunBounds } from '@eventloom/core';
 import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
-/** Bounds of what a server does at the same time, and of what it keeps. */
+/** Limits of a server's concurrent work and of its memory. */
 export interface ServerLimits {
   /** Bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
@@ -83,7 +83,7 @@ export interface ServerLimits {
   readonly maxLiveUnconfirmedBytes: number;
 }
 
-/** The limits of what is not given. */
+/** The default limits. */
 export const DEFAULT_LIMITS: ServerLimits = {
   maxBodyBytes: 20 * 1024 * 1024,
   maxBodyBytesInFlight: 256 * 1024 * 1024,

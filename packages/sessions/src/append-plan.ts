@@ -30,7 +30,7 @@ export const NO_WRITES: readonly StateWrite[] = [];
  * @param coveredUntil the end of what compactions cover, in seconds: the event is dated after it
  * @param repeated see `AppendEventRequest.repeatedState`
  * @throws InvalidRequestError, StateKeyError, StateValueError and InvalidArtifactNameError
- * @throws InvalidEventError for what is no event, or not JSON
+ * @throws InvalidEventError for a value that is not an event, or not JSON
  */
 export function planAppend(
   event: Event,

@@ -211,7 +211,7 @@ export class DriverSessionService extends BaseSessionService {
       return { lease, session, message: duplicate ?? plan?.event ?? message, firstSeq, wasOpen };
     };
     if (requestId !== undefined && this.#leases.isAwaited(request))
-      // A caller that would wait in line is told at once that its request is known.
+      // A caller that would wait gets RequestKnownError immediately.
       return whenReady(this.#driver.findRun(request, requestId), (known) => {
         if (known && known.invocationId !== invocationId) throw knownError(request, requestId, known.invocationId);
         return whenReady(this.#leases.take(request, ask), begun);

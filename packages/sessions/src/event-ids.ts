@@ -29,7 +29,7 @@ export class EventIds {
     this.#events = events;
   }
 
-  /** The index of the event of this id. When there is none, that is `index` from now on: the number of ids claimed before. */
+  /** Returns the index of the event with this id. Without one the id claims `index`, the number of ids claimed before. */
   claim(id: string, index: number): number {
     const hash = hashOf(id);
     if (this.#places.length > 0) return this.#claimSlot(id, hash, index);

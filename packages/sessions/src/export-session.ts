@@ -10,7 +10,7 @@ import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, mergedView } from './session-view.ts';
 import type { SessionDriver } from './session-driver.ts';
 
-/** Everything that a driver has of a session, as of its first read: what is appended later is not in it. */
+/** Everything that a driver has of a session, as of its first read: later events are not included. */
 export async function* exportSession(
   driver: SessionDriver,
   { appName, userId, sessionId }: SessionKey,

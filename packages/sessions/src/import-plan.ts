@@ -80,7 +80,7 @@ class ImportReader {
   finish({ appName, userId, sessionId }: ImportSessionRequest, count: number, nowMs: number): SessionImport {
     const header = this.#header;
     if (!header || !this.#isEnded) {
-      throw new InvalidRequestError(`records: cut off after ${count}, the last one must be of type end`);
+      throw new InvalidRequestError(`records: end after ${count}, but the last one must be of type end`);
     }
     const key = {
       appName: appName ?? header.appName,
@@ -89,7 +89,7 @@ class ImportReader {
     };
     return {
       ...key,
-      // By a clock that is ahead; leases and listings count on what was written to lie in the past.
+      // Written by a clock that is fast: leases and listings need times in the past.
       updatedAtMs: Math.min(toMilliseconds(header.lastUpdateTime), nowMs),
       initialState: this.#initialState,
       state: this.#state.filter(({ scope }) => scope === 'session'),

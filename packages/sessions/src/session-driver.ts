@@ -144,7 +144,7 @@ export interface EventAppend extends SessionKey {
   /** Values may be kept by others: a driver that keeps objects keeps copies. */
   readonly writes: readonly StateWrite[];
   readonly nowMs: number;
-  /** The lease to write under, which is renewed; undefined to write only if nobody holds the session. */
+  /** The lease to write under, which is renewed; undefined to write only if the session is not locked. */
   readonly lease: SessionLease | undefined;
 }
 
@@ -293,7 +293,7 @@ export interface SessionDriver {
    */
   endRun(end: RunEnd): MaybePromise<AppendOutcome>;
 
-  /** Gives a lease with an epoch higher than any before, when nobody holds the session or `takeOver` is set. */
+  /** Gives a lease with an epoch higher than any before, if the session is not locked or `takeOver` is set. */
   claimLease(claim: LeaseClaim): MaybePromise<ClaimOutcome>;
 
   /** Keeps a live lease for another `ttlMs`; false when it is not live. */

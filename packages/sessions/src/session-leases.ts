@@ -19,10 +19,10 @@ const MAX_WAITERS = 1000;
 const FIRST_POLL_MS = 5;
 /** Maximum time for which a session is free before the first waiter of another process takes it. */
 const MAX_POLL_MS = 25;
-/** Outlives a poll that comes late by far; those behind a process that crashed while it waited go on after this time. */
+/** Time after which a ticket expires. Longer than a late poll; claims behind a crashed waiter continue after it. */
 const TICKET_TTL_MS = 2000;
 
-/** The end of a wait: a lease, or the reason for which there is none, however long the wait. */
+/** The result of a wait: a lease, or the reason why there is none. */
 export interface LeaseAnswer {
   readonly status: 'taken' | 'known' | 'unknown' | 'open';
 }
@@ -101,7 +101,7 @@ export class SessionLeases {
   /**
    * Joins the line and returns what the storage said when it was this one's turn: the lease, or that the session is missing.
    * `pending` is a first claim, without a ticket, that is under way already.
-   * @throws SessionBusyError when `waitMs` are over, and at once when 1,000 wait already
+   * @throws SessionBusyError after `waitMs`, and immediately if 1,000 callers wait already
    * @throws RunAbortedError when the signal fires
    */
   async #wait<T extends LeaseAnswer>(

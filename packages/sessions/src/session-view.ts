@@ -72,7 +72,7 @@ export function showAppend(session: Session, plan: AppendPlan, seq: number, nowM
     applyStateDelta(writableState(session), plan.stateDelta ?? {}, plan.removedState);
 }
 
-/** Brings a session object up to date with what was read after its `lastSeq`. Its `temp:` keys stay. */
+/** Updates a session object with the events and state read after its `lastSeq`. Its `temp:` keys stay. */
 export function showStored(session: Session, stored: StoredSession): void {
   const missing = stored.lastSeq - session.lastSeq;
   if (missing <= 0 || stored.incarnation !== session.incarnation) return;

@@ -6,7 +6,7 @@ import type { EventWindow } from './session-driver.ts';
 const BLOCK_BITS = 9;
 const BLOCK = 1 << BLOCK_BITS;
 
-/** Events that follow each other, and what is to be known of them without looking at each. */
+/** Consecutive events, with properties that save a look at each. */
 interface EventBlock {
   readonly events: Event[];
   /** Of the events in it. */

@@ -89,7 +89,7 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   /**
    * True asks a person before each call; a function decides for each call by its arguments. The run ends with a function call named
    * `adk_request_confirmation`. The client answers it in its next message, and then the tool runs. If the person says no, the tool
-   * does not run, and the model is told so. Default false.
+   * does not run, and the model gets an error. Default false.
    */
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }

@@ -15,7 +15,7 @@ import { CallbackContext, type CallbackContextParams, toJson } from './callback-
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
   event(event: Event): Promise<boolean>;
-  /** Reports that the tool now reads the client's input. Settles once the model has been told; undefined if the model is not told. */
+  /** Reports that the tool now reads the client's input. Resolves once the model has got the report; undefined if it gets none. */
   began?(): Promise<void> | undefined;
 }
 

@@ -90,7 +90,7 @@ const YIELDED = new WeakSet<Event>();
 
 /**
  * Notes that an agent yielded an event that it made without a context. Returns true if the same object was yielded before: it is then another
- * event, and needs an id and a time of its own.
+ * event, and needs its own id and time.
  */
 export function isYieldedAgain(event: Event): boolean {
   if (YIELDED.has(event)) return true;

@@ -30,7 +30,7 @@ export function isOutputMismatch(event: Event): boolean {
   return event.errorCode === OutputSchemaError.code && isWholeReply(event);
 }
 
-/** True for the whole reply of a model in a text run, also one that was cut short: it tells how long the reply took. */
+/** True for the whole reply of a model in a text run, a truncated one too: its usage has the timing. */
 export function isWholeReply({ usageMetadata, partial }: Event): boolean {
   return usageMetadata?.timingInfo !== undefined && partial !== true;
 }

@@ -12,7 +12,7 @@ export interface BaseToolsetOptions {
   readonly name?: string | undefined;
   /**
    * Behaviour when `getTools` throws. `fail` (default): the run fails with ToolsetUnavailableError. `skip`: the agent works
-   * without the toolset until the end of the turn, its model is told so, and an event names the toolset under
+   * without the toolset until the end of the turn, its model gets a note, and an event names the toolset under
    * `customMetadata.unavailableToolsets`.
    */
   readonly onUnavailable?: 'fail' | 'skip' | undefined;

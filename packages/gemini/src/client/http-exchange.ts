@@ -3,7 +3,7 @@ import type { HttpOptions } from '@google/genai';
 type Fetch = NonNullable<HttpOptions['fetch']>;
 
 /**
- * One attempt at one request, seen from the socket: it sees what the client does not tell (whether anything was sent, status
+ * One attempt at one request, seen from the socket: it knows what the client does not report (whether anything was sent, status
  * and headers of a failed answer), and ends it.
  */
 export class HttpExchange {

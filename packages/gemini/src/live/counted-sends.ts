@@ -1,8 +1,8 @@
-/** Places of sends that are kept while the service does not tell. With more it is taken that it never will. */
+/** Maximum number of send positions kept without a report of the service. With more the service is assumed to report none. */
 const MAX_SENDS = 100_000;
 
 /**
- * Counts the messages on a connection, and where in them each send ends: the service tells what it consumed in messages, of which a send
+ * Counts the messages on a connection, and where in them each send ends: the service reports what it consumed in messages, of which a send
  * may be several.
  */
 export class CountedSends {

@@ -16,7 +16,7 @@ export function isWorkersRuntime(): boolean {
 
 /**
  * A WebSocket that is opened by fetch, as only the Workers runtime can. Its own `new WebSocket(url)`, which the client takes, sends
- * no headers (so that Vertex AI refuses it), and does not tell the status of a refusal.
+ * no headers (so that Vertex AI refuses it), and does not report the status of a refusal.
  */
 export class FetchSocket implements ClientSocket {
   readonly #url: string;

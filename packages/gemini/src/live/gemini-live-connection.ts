@@ -23,7 +23,7 @@ export interface GeminiLiveConnectionParams {
   readonly inbox: LiveInbox;
   readonly vertexai: boolean;
   readonly dialect: LiveDialect;
-  /** Counts what is sent, where the service tells what it consumed. */
+  /** Counts sends, if the service reports how many it consumed. */
   readonly sends: CountedSends | undefined;
   /** True if the setup announced a history, for which the service waits. */
   readonly isPastAwaited: boolean;

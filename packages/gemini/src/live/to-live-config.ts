@@ -27,7 +27,7 @@ export function toLiveConfig(request: LlmRequest, vertexai: boolean): LiveConnec
   } as LiveConnectConfig;
 }
 
-/** True when the service tells with its handles what of the sends it consumed. */
+/** True if the service reports with its handles how many sends it consumed. */
 export function isTransparent({ config }: LlmRequest, vertexai: boolean): boolean {
   const { sessionResumption } = config;
   if (!vertexai || !isObject(sessionResumption)) return false;
@@ -41,7 +41,7 @@ export function resumptionHandle({ config }: LlmRequest): string | undefined {
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
 }
 
-/** Only Vertex AI resumes transparently: it then tells what it consumed of what it was sent. Asked for unless the request says no. */
+/** Only Vertex AI resumes transparently: it then reports the sends that it consumed. Requested unless the request says no. */
 function toResumption(resumption: object, vertexai: boolean): object {
   if (vertexai) return { transparent: true, ...resumption };
   if (!('transparent' in resumption)) return resumption;

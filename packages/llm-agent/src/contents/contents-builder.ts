@@ -301,7 +301,7 @@ export class ContentsBuilder {
     this.#push({ role: 'user', parts: [{ text }] });
   }
 
-  /** Adds a message that tells the model that its reply was cut off inside a call. Otherwise it would take the call for made. */
+  /** Adds a message that tells the model that its reply was interrupted inside a call. Otherwise it would assume that the call was made. */
   #addLostCalls({ errorMessage = '' }: Event): void {
     this.#newestAnswered = NO_GROUPS;
     this.#push({ role: 'user', parts: [{ text: `For context: ${errorMessage}.` }] });

@@ -94,7 +94,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 
 /** A run that has its end. */
 interface ClosedRun {
-  /** The error event; undefined for a run that was over already, or that the session does not have. */
+  /** The error event; undefined for a run that had ended, or that the session does not have. */
   readonly told?: Event | undefined;
   /** The outcome of the run; undefined if its record has it already. */
   readonly outcome?: RunOutcome | undefined;

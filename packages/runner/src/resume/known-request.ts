@@ -201,10 +201,10 @@ function reusedError(requestId: string, fault: string): RequestReusedError {
   );
 }
 
-/** The key, in the `agentState` of a user event, that says that a plugin replaced what was sent. */
+/** The key in the `agentState` of a user event that marks a message replaced by a plugin. */
 export const IS_REPLACED = 'isReplaced';
 
-/** True for a message that was sent before, as far as what is stored of that one says: a message that a plugin replaced is not compared. */
+/** True if a message equals the stored one. A message that a plugin replaced is not compared. */
 function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlobsSaved: boolean): boolean {
   if (events.some(({ actions }) => actions.agentState?.[IS_REPLACED] === true)) return true;
   const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);

@@ -33,7 +33,7 @@ export interface ResumedInvocation {
 /**
  * Reads from the session what a resumed run continues with.
  *
- * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that is over
+ * @throws InvalidRequestError for a run that the session does not have, that was not resumable, or that has ended
  */
 export function resumeInvocation(
   root: BaseAgent,
@@ -52,7 +52,7 @@ export function resumeInvocation(
   if (!calls.isRunOpen(invocationId)) return fail('has ended');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
-  if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and there is none of that name`);
+  if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and no agent has that name`);
   return {
     resumedFrom: new InvocationLog(own),
     userContent: first.content,

@@ -41,7 +41,7 @@ export function addRoutes<Server extends FrontContext>(
   });
 }
 
-/** Answers `GET /` where no route was added. A server with `authenticate` does not tell its version here. */
+/** Answers `GET /` where no route was added. With `authenticate` the answer has no version. */
 function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Response {
   const version = authenticate ? undefined : server.version['version'];
   return jsonResponse({ name: 'eventloom', version, routes: '/openapi.json' });
@@ -89,7 +89,7 @@ function addPath<Server extends FrontContext>(
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
   app.all(path, async (context) => {
     const { req } = context;
-    // Not every router of hono tells the two apart.
+    // Not every router of hono distinguishes the two.
     if (req.path.endsWith('/')) return context.notFound();
     const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
     if (!route) {

@@ -19,7 +19,7 @@ export async function identify(
   throw new ConfigurationError('authenticate must answer { userId } with a text that is not empty, or undefined');
 }
 
-/** True for a user. A hook written in JavaScript may return anything, and its mistakes must let nobody in. */
+/** True for a user. A hook written in JavaScript may return anything; any other value refuses the request. */
 export function isUser(value: unknown): value is AuthenticatedUser {
   if (typeof value !== 'object' || value === null || !('userId' in value)) return false;
   return typeof value.userId === 'string' && value.userId !== '';

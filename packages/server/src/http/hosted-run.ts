@@ -31,7 +31,7 @@ export interface RunWriter {
 }
 
 /**
- * A run of the server, as a protocol reads it. It goes on whether anybody reads it or not. It can be read several times, by several readers.
+ * A run of the server, as a protocol reads it. It continues without readers. It can be read several times, by several readers.
  */
 export class HostedRun {
   readonly invocationId: string;
@@ -59,7 +59,7 @@ export class HostedRun {
     return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
   }
 
-  /** Yields the items of the run as they come, until it is over. Throws as `sse` does. */
+  /** Yields the items of the run as they come, until it has ended. Throws as `sse` does. */
   async *items(): AsyncGenerator<RunItem, void, undefined> {
     // A line for an item: heartbeats and other comments begin with a colon or a field name, which no JSON does.
     const line = (json: string, position?: number): string =>

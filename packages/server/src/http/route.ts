@@ -12,7 +12,7 @@ export type QuerySpec = string | { readonly type: 'integer' | 'number'; readonly
 /** A body that a route takes: what reads it, and where the document says it. */
 export interface BodySpec<T = unknown> {
   readonly component: ComponentName;
-  /** @throws InvalidRequestError that names what is wrong, and where */
+  /** @throws InvalidRequestError that names the fault and its place */
   readonly read: (body: unknown) => T;
   /** True when the request may do without. */
   readonly isOptional?: boolean;
@@ -26,7 +26,7 @@ export type AnswerSpec =
   | { readonly stream: ComponentName }
   | { readonly webSocket: ComponentName };
 
-/** One address and what it says of itself: the OpenAPI document is built from these. */
+/** A path with its documentation, from which the OpenAPI document is built. */
 export interface RouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** With parameters in braces: `/apps/{appName}`. */
@@ -54,11 +54,11 @@ export interface RouteSpec {
   readonly codes?: readonly string[];
   /** The statuses that are answered with a body of the answer's own schema, and what they mean. */
   readonly alsoAnswers?: Readonly<Record<number, string>>;
-  /** True for what is answered to everybody. */
+  /** True for a route without authentication. */
   readonly isPublic?: boolean;
 }
 
-/** One address and what it does. */
+/** A path and its handler. */
 export interface Route<Server extends FrontContext = ServerContext> extends RouteSpec {
   /** Says which user and app a request is for, where the path does not. On Workers the object of that user answers the request. */
   owner?(request: ServerRequest<FrontContext>): RunOwner | Promise<RunOwner>;

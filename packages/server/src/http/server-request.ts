@@ -71,7 +71,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return (this.#bytes ??= readBytes(this.raw, this.server.quotas.maxBodyBytes, this.quota));
   }
 
-  /** The body as JSON, not yet checked; undefined when there is none. @throws BodyTooLargeError @throws InvalidRequestError */
+  /** The body as JSON, not yet validated; undefined if there is none. @throws BodyTooLargeError @throws InvalidRequestError */
   async json(): Promise<unknown> {
     const bytes = await this.bytes();
     let text: string;
@@ -83,7 +83,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     return text.trim() === '' ? undefined : parseJson('body', text);
   }
 
-  /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names what is wrong in it, and where */
+  /** The body. @throws BodyTooLargeError @throws InvalidRequestError that names the fault and its path */
   async body<T>(spec: BodySpec<T>): Promise<T> {
     return spec.read(this.counted(await this.json()));
   }

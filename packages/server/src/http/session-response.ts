@@ -27,7 +27,7 @@ export interface SessionSource {
 
 /**
  * A response with a session as of one moment. A large one is streamed value by value of its state and page by page of its events, so
- * that its text is never in memory as a whole; its state is read once. The stream breaks off if the session is deleted meanwhile.
+ * that its text is never in memory as a whole; its state is read once. The stream ends with an error if the session is deleted in the meantime.
  * @throws SessionNotFoundError
  */
 export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {

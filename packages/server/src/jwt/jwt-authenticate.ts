@@ -19,7 +19,7 @@ export interface JwtAuthenticateOptions {
   readonly audience: string;
   /** The claim that names the user. Default `sub`. */
   readonly userIdClaim?: string | undefined;
-  /** Returns true if the bearer of the token may write state under `app:`. Default: nobody may. */
+  /** Returns true if the bearer of the token may write state under `app:`. Default: false for all. */
   readonly mayWriteAppState?: ((claims: Readonly<JWTPayload>) => boolean) | undefined;
 }
 

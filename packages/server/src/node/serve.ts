@@ -52,7 +52,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
-      `host ${host}: other machines can reach it, and the server asks nobody who they are; ` +
+      `host ${host}: other machines can reach this address, and requests need no authentication; ` +
         'give createServer an authenticate hook, or allowUnauthenticated: true if everybody may do everything',
     );
   }
@@ -161,7 +161,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   return hosts > 1;
 }
 
-/** Bytes that are no HTTP request never become one; their sender is told in the shape of every other error. */
+/** Bytes that are no HTTP request never become one; the answer has the shape of every other error. */
 function answerMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

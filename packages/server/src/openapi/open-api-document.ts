@@ -25,10 +25,10 @@ const RETRY_AFTER = {
 const STATUS_TEXTS: Readonly<Record<number, string>> = {
   400: 'The request is malformed; the message names what and where',
   401: 'The request does not say who it comes from',
-  403: 'The request names another user, writes what is not its own, or comes from a place that is not answered',
+  403: 'The request names another user, writes state that its user may not write, or comes from an origin that is not allowed',
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
-  409: 'The session exists already, or is busy, or the run was aborted or goes on, or the request is known',
+  409: 'The session exists already, or is busy, or the run was aborted or continues, or the request is known',
   410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
   413: 'The body is too large, or has too many entries somewhere; the message names where',
   422: 'The agent needs state that the session does not have, or the requestId is that of another message',

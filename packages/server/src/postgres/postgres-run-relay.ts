@@ -22,7 +22,7 @@ export interface PostgresRunRelayOptions {
   /** The schema of the tables, created if it is missing. Default: the first schema in the connection's search path. */
   readonly schema?: string | undefined;
   /**
-   * A process that gives no sign of life for this long is taken for dead, and those who follow its runs are told so. Three signs are
+   * A process without a heartbeat for this long counts as dead, and followers of its runs get an error. Three signs are
    * given in this time. It is also how long a failing database is waited for. Default 15,000 ms.
    */
   readonly leaseMs?: number | undefined;
@@ -169,7 +169,7 @@ export class PostgresRunRelay implements RunRelay {
     else if (what === 'stop' && id === this.#hostId) void this.#upkeep?.applyStops();
   }
 
-  /** While nobody listened anything may have happened. */
+  /** Notifications may have been missed while the connection was lost. */
   #catchUp(): void {
     this.#parts?.feeds.wakeAll();
     void this.#upkeep?.applyStops();

@@ -34,12 +34,12 @@ export class PublishedRun implements RunPublication {
   isForgotten = false;
   /** True when the tables say that it is forgotten. */
   isForgottenThere = false;
-  /** True when events were lost that other processes were to be told of. */
+  /** True if frames were lost before they were published. */
   hasGap = false;
-  /** True when other processes are not told of the run any more. */
+  /** True if the run is no longer published. */
   isDropped = false;
 
-  /** @param onNews told when there is something to be written */
+  /** @param onNews called when there is something to write */
   constructor(log: RelayedLog, onNews: (published: PublishedRun) => void) {
     this.log = log;
     this.#onNews = onNews;
@@ -49,13 +49,13 @@ export class PublishedRun implements RunPublication {
     return this.#announcement.promise;
   }
 
-  /** True when the tables do not say what is to be said. */
+  /** True if the tables are behind the state of the run. */
   get hasNews(): boolean {
     const { lastPosition, isEnded } = this.log;
     return isEnded || this.isForgotten !== this.isForgottenThere || this.writtenPosition < lastPosition;
   }
 
-  /** True when what is new is not only further events. */
+  /** True if something other than further frames is new. */
   get isUrgent(): boolean {
     return !this.isAnnounced || this.isBehind || this.log.isEnded || this.isForgotten !== this.isForgottenThere;
   }

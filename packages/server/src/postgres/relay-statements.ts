@@ -1,6 +1,6 @@
 import type { RelayTables } from './relay-tables.ts';
 
-/** The channel of all relays of a database. A message is a hint that something is in the tables, and never what it is. */
+/** The channel of all relays of a database. A notification only says that the tables have something new. */
 export const CHANNEL = 'eventloom_runs';
 
 /** The time for which the rows of a run outlive its session, so that its followers learn of its end. */
@@ -46,7 +46,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       WHERE r.attempt <= excluded.attempt
       RETURNING invocation_id, last_position::float8 AS last_position`,
 
-    /** The statement that writes what is new of so many runs. */
+    /** The statement that writes new frames of this many runs. */
     write: (count: number) => writeStatement({ runs, chunks }, count),
 
     /** Renews the lease of a host. Host, lease in ms. */
@@ -55,13 +55,13 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** The runs that a host is asked to stop. Host. */
     stops: `SELECT invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IN ('cancel', 'forget')`,
 
-    /** Says of a host's other runs that it does not tell of them any more. Host, the ids of all that it does tell of. */
+    /** Marks a host's other runs as dropped. Parameters: host, ids of the runs that it publishes. */
     drop: `
       UPDATE ${runs} r SET state = 'dropped', expires_at = ${KEPT_UNTIL}
       WHERE r.host = $1 AND r.expires_at IS NULL AND r.invocation_id <> ALL ($2::text[])
       RETURNING pg_notify('${CHANNEL}', 'more ' || r.invocation_id)`,
 
-    /** The host ends: what it still runs is lost to those who follow it. Host. */
+    /** Marks the runs of a host that shuts down as lost. Parameter: host. */
     leave: `DELETE FROM ${hosts} WHERE host = $1`,
 
     /** A run that may be found. App, user, session, id. */
@@ -71,7 +71,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       FROM ${runs} r
       WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND r.stop IS DISTINCT FROM 'hidden' AND (r.expires_at IS NULL OR r.expires_at > now())`,
 
-    /** Has the host of a run tell of it at once, and by messages. App, user, session, id. */
+    /** Asks the host of a run to publish each frame immediately, with notifications. Parameters: app, user, session, id. */
     follow: `
       UPDATE ${runs} r SET is_followed = true
       WHERE ${OF_RUN} AND NOT r.is_followed

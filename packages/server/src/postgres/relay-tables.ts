@@ -10,7 +10,7 @@ export interface RelayTables {
   readonly chunks: string;
 }
 
-/** Longer names are cut off by PostgreSQL. */
+/** PostgreSQL truncates longer names. */
 const MAX_IDENTIFIER_BYTES = 63;
 
 /** @throws ConfigurationError for a schema whose name PostgreSQL does not take */

@@ -83,7 +83,7 @@ export class RelayUpkeep {
     await database.query(statements.sweepHosts, []);
   }
 
-  /** The first failure in a row is told of. */
+  /** Only the first failure in a row is reported. */
   async #try(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -70,7 +70,7 @@ export class RunFeed {
     if (!this.#isReading && !this.#isEnded) void this.#read();
   }
 
-  /** The mirror is told nothing more. */
+  /** Stops the mirror. */
   leave(): void {
     this.#isEnded = true;
   }
@@ -133,7 +133,7 @@ export class RunFeed {
       platform.schedule(backoffMs(this.#failures), () => this.wake());
       return;
     }
-    const message = 'the run cannot be followed from this process, whose database fails; it goes on: connect again';
+    const message = 'the run continues, but cannot be followed from this process, whose database fails; connect again';
     this.#end({ kind: 'lost', error: new RunRelayError(message, { cause: error }) });
   }
 }

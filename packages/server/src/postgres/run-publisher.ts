@@ -23,7 +23,7 @@ export class RunPublisher {
   readonly #host: Pick<RelayHost, 'platform' | 'report'>;
   readonly #maxBacklogChars: number;
   readonly #onStopped: () => void;
-  /** The runs that the tables tell of as running, or will soon. */
+  /** The runs that are recorded as running in the tables, or will soon be. */
   readonly #runs = new Map<string, PublishedRun>();
   /** Those of which there is something to be written. */
   readonly #waiting = new Set<PublishedRun>();
@@ -33,13 +33,13 @@ export class RunPublisher {
   #timer: { readonly delayMs: number; readonly callOff: () => void } | undefined;
   #writing: Promise<void> | undefined;
   #failures = 0;
-  /** True when the tables may tell of runs as running that they are told nothing more of. */
+  /** True if the tables may still record runs as running that are no longer published. */
   #hasDropped = false;
   #isClosed = false;
 
   /**
    * @param maxBacklogChars characters of ended runs that wait to be written; those of runs in flight are bounded where they are kept
-   * @param onStopped told when the tables ask for the end of a run
+   * @param onStopped called when another process requests the end of a run
    */
   constructor(
     table: RelayTable,
@@ -53,7 +53,7 @@ export class RunPublisher {
     this.#onStopped = onStopped;
   }
 
-  /** True while the tables tell of a run as running. */
+  /** True while a run is recorded as running in the tables. */
   get isHosting(): boolean {
     return this.#runs.size > 0;
   }
@@ -75,7 +75,7 @@ export class RunPublisher {
     if (this.#waiting.has(published)) this.#schedule(0);
   }
 
-  /** Writes what is left, if the database takes it. */
+  /** Writes the remaining frames, if the database is reachable. */
   async close(): Promise<void> {
     do await this.#flush();
     while (this.#waiting.size > 0 && this.#failures === 0);
@@ -108,7 +108,7 @@ export class RunPublisher {
     }
   }
 
-  /** Only what other processes are told ends: the run is what it is. */
+  /** Ends the publication of a run. The run itself is not affected. */
   #drop(published: PublishedRun, reason: string): void {
     published.isDropped = true;
     this.#hasDropped = true;
@@ -117,7 +117,7 @@ export class RunPublisher {
     this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
   }
 
-  /** The run goes on before its former end is written: what is told from now on takes the place of that. */
+  /** The run is resumed before its earlier end is written: new frames replace that end. */
   #supersede(published: PublishedRun): void {
     published.isDropped = true;
     this.#finish(published);

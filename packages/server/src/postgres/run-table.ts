@@ -49,7 +49,7 @@ export class RelayTable {
     return new Map(rows.map(({ invocation_id, last_position }) => [invocation_id, last_position]));
   }
 
-  /** Writes what is new, and tells those who follow it. A run that has no row, or not any more, is missing in the answer. */
+  /** Writes new frames and notifies followers. A run without a row is missing in the answer. */
   async write(writes: readonly RunWrite[]): Promise<ReadonlyMap<string, WrittenRun>> {
     interface Row {
       readonly invocation_id: string;
@@ -61,7 +61,7 @@ export class RelayTable {
     return new Map(rows.map((row) => [row.invocation_id, { isFollowed: row.is_followed, isStopped: row.is_stopped }]));
   }
 
-  /** Says of all other runs of this host that it tells no more of them. */
+  /** Marks all other runs of this host as dropped. */
   async dropOthers(invocationIds: readonly string[]): Promise<void> {
     await this.#database.query(this.#statements.drop, [this.#hostId, invocationIds]);
   }

@@ -68,7 +68,7 @@ export const graphRoutes: readonly Route[] = [
     method: 'get',
     path: '/apps/{appName}/users/{userId}/graphs',
     operationId: 'listGraphs',
-    summary: 'The graphs of an app, nested ones too, with no runs; empty when there are none',
+    summary: 'The graphs of an app, nested ones too, without runs; empty if there are none',
     answer: { schema: { type: 'array', items: DESCRIPTION } },
     handle: listGraphs,
   },
@@ -77,7 +77,7 @@ export const graphRoutes: readonly Route[] = [
     path: '/apps/{appName}/users/{userId}/sessions/{sessionId}/runs/{invocationId}/graph',
     operationId: 'describeGraphs',
     summary:
-      'The graphs that ran in a run, with their steps, state and open questions, in flight or ended; empty when there are none',
+      'The graphs that ran in a run, with their steps, state and open questions, in flight or ended; empty if there are none',
     answer: { schema: { type: 'array', items: DESCRIPTION } },
     handle: describeGraphs,
   },

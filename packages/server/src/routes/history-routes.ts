@@ -51,7 +51,7 @@ export const historyRoutes: readonly Route[] = [
     path: `${SESSION}/rewind`,
     operationId: 'rewindSession',
     summary:
-      'Takes the session back to before an invocation: its own state and artifacts, not what it shares. Answers the event that does it',
+      'Rewinds the session to before an invocation: its own state and artifacts, not the shared ones. Answers the rewind event',
     body: REWIND,
     answer: { component: 'Event' },
     errors: [409],

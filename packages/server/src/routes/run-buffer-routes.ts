@@ -82,7 +82,7 @@ export const runBufferRoutes: readonly Route[] = [
     method: 'delete',
     path: RUN,
     operationId: 'cancelRun',
-    summary: 'Ends a run in flight; what it committed stays. A run that ended already is left as it is',
+    summary: 'Ends a run in flight; its committed events stay. A run that has ended is not changed',
     answer: { schema: { type: 'null' } },
     codes: [...RUN_CODES, 'SESSION_BUSY'],
     handle: cancel,

@@ -25,7 +25,7 @@ import { RUN_STATE_SCHEMA, type RunState } from '../runs/run-state.ts';
 
 const RUN = { component: 'RunBody', read: readRunRequest } satisfies BodySpec;
 
-/** A run body without what is in the address. */
+/** A run body without the fields that are in the path. */
 const START_BODY = {
   type: 'object',
   description: 'A RunBody without appName, userId and sessionId, which are in the address.',
@@ -33,7 +33,10 @@ const START_BODY = {
     newMessage: { $ref: '#/components/schemas/ContentInput' },
     streaming: { type: 'boolean', description: 'True: readers of the run get chunks, too.' },
     stateDelta: { type: 'object', additionalProperties: true },
-    invocationId: { type: 'string', description: 'The run to resume: one that was cut off, or waits for an answer.' },
+    invocationId: {
+      type: 'string',
+      description: 'The run to resume: one that was interrupted, or waits for an answer.',
+    },
     requestId: { type: 'string', description: "The caller's own id for the request." },
     ifKnown: { enum: ['follow', 'resume', 'reject'], description: 'What to do when the requestId is known.' },
     customMetadata: { type: 'object', additionalProperties: true, description: 'Put on every event of the run.' },
@@ -60,7 +63,7 @@ async function run(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
 }
 
-/** Answers the events of a known request's run behind its message, once the run is over. */
+/** Answers the events of a known request's run after its message, once the run has ended. */
 async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
   const headers = { [INVOCATION_ID_HEADER]: invocationId };
   const run = new HostedRun(invocationId, (frames) => openRun(request, requested, frames));
@@ -141,7 +144,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }
 
-/** The run goes on, and its end would not be told. A client that sends its request again under its `requestId` gets both. */
+/** The run continues after this answer. A client that repeats its request with its `requestId` gets the rest. */
 function withoutWebhook(invocationId: string, error: unknown): unknown {
   if (!StorageError.isInstance(error)) return error;
   return new StorageError(

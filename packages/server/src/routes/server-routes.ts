@@ -24,7 +24,7 @@ const STORAGE_ANSWER_MS = 2000;
 
 /**
  * Creates the function that asks the session services of runners for a session that nobody has: one indexed read each. It resolves to
- * false when one of them fails or does not answer in time. Calls that come meanwhile get the same answer.
+ * false when one of them fails or does not answer in time. Concurrent calls share the answer.
  */
 export function createStorageProbe(runners: Iterable<Runner>, platform: Platform): () => Promise<boolean> {
   const services = new Map(Array.from(runners, ({ sessionService, appName }) => [sessionService, appName]));
@@ -41,7 +41,7 @@ export function createStorageProbe(runners: Iterable<Runner>, platform: Platform
     const late = Promise.withResolvers<boolean>();
     const callOff = platform.schedule(STORAGE_ANSWER_MS, () => late.resolve(false), { idle: true });
     try {
-      // What is wrong is told by every request that needs the storage.
+      // Every request that needs the storage reports the failure.
       return await Promise.race([askAll().catch(() => false), late.promise]);
     } finally {
       callOff();

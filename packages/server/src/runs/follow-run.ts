@@ -65,7 +65,7 @@ export class RunFollower {
   }
 
   /**
-   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it told others of what it stored:
+   * True if the session has events of the run up to a position. A process that resumed a run may be killed before it published what it stored:
    * then their logs of the run end before that.
    */
   async #isStored({ sessionService }: HostedRunner, { key, invocationId }: RunLog, position: number): Promise<boolean> {
@@ -145,9 +145,7 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
-    log.end(
-      open && new RunGoesOnError('the run goes on in another process, or when it is taken up again: follow it again'),
-    );
+    log.end(open && new RunGoesOnError('the run continues in another process, or when it is resumed: follow it again'));
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -291,7 +289,7 @@ export class RunFollower {
   /** Ends the reading of runs of other processes. */
   stop(): void {
     for (const log of this.#mirrors.values()) {
-      log.end(new RunGoesOnError('the server is shutting down, and the run goes on: follow it elsewhere'));
+      log.end(new RunGoesOnError('the server is shutting down, and the run continues: follow it on another server'));
     }
   }
 }

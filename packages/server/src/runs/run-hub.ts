@@ -173,7 +173,7 @@ export class RunHub {
     log.publication = this.#relay?.publish(log);
   }
 
-  /** Records a run until it is over, then keeps its log for readers that come later. Never rejects. */
+  /** Records a run until its end, then keeps its log for later readers. Never rejects. */
   async #record(log: RunLog, first: RecordedRun, runner: HostedRunner, request: HostedRequest): Promise<void> {
     let stream = first;
     try {
@@ -193,7 +193,7 @@ export class RunHub {
     }
     const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isHidden;
     log.end();
-    // The answer to its request tells of a run that failed before it had an event or a reader.
+    // The error of a run that failed before its first event is the answer to its request.
     if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
       this.#memory.keep(log.name, log);
     } else {
@@ -203,7 +203,7 @@ export class RunHub {
     if (log.failure !== undefined) this.#report(log.failure);
   }
 
-  /** Tells the readers of a run why it ended: that it failed only if the session tells so, otherwise that it goes on. */
+  /** Sends the readers of a run its outcome: a failure only if the session has it, otherwise RUN_GOES_ON. */
   async #fail(
     log: RunLog,
     stream: RecordedRun,
@@ -214,7 +214,7 @@ export class RunHub {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     let isOpen = stream.isLeftOpen;
     if (!isOpen && ShuttingDownError.isInstance(failure)) {
-      // A client that is told to try again would say what is stored already.
+      // A client that tried again would send a message that is already stored.
       if (await stream.whenStarted()) return log.fail(shutDownError(failure));
       try {
         const stored = await findMessage(sessionService, log.key, requestId ?? stream.invocationId);
@@ -337,16 +337,16 @@ function shuttingDown(): EventloomError {
 }
 
 function shutDownError(cause: Error): RunAbortedError {
-  return new RunAbortedError('the server was shut down before the run ended; what it committed is in the session', {
+  return new RunAbortedError('the server was shut down before the run ended; its committed events are in the session', {
     cause,
   });
 }
 
-/** Converts the reason to an error. The run continues, so no follower may be told that it failed. */
+/** Converts the reason to an error. The run continues, so no follower may get a failure. */
 function leftOpenError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
-    ? 'the server is shutting down, and the run goes on at the next start'
-    : 'the run goes on in another process, or when its storage can be reached again';
+    ? 'the server is shutting down, and the run continues at the next start'
+    : 'the run continues in another process, or when its storage can be reached again';
   return new RunGoesOnError(`${why}: do not send the message again, and follow the run at its address`, {
     cause: reason,
   });

@@ -24,7 +24,7 @@ export interface RecordedRun extends Omit<
 /** Characters that a run appends before everything else has its turn: few at first, so that its beginning gets out soon. */
 const CHARS_OF_FIRST_TURN = 16 * 1024;
 const CHARS_PER_TURN = 512 * 1024;
-/** Dropped frames are cut off the list once there are this many of them. */
+/** Number of dropped frames after which the list is shortened. */
 const COMPACT_AT = 1024;
 
 /**
@@ -75,9 +75,9 @@ export class RunLog implements RelayedLog, LogMirror {
   readonly #opened: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #ended: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #controller: AbortController = new AbortController();
-  /** Settles at the first frame, and at the end when there is none. Never rejects. */
+  /** Settles at the first frame, or at the end if there is none. Never rejects. */
   readonly opened: Promise<void> = this.#opened.promise;
-  /** Settles when the run is over, however it ended. Never rejects. */
+  /** Settles when the run has ended in any way. Never rejects. */
   readonly ended: Promise<void> = this.#ended.promise;
   /** Aborts the run that is recorded. */
   readonly abortSignal: AbortSignal = this.#controller.signal;
@@ -111,7 +111,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#stored?.resolve(true);
   }
 
-  /** Resolves to true when the run is stored, to false when it is over before it was. Never rejects. */
+  /** Resolves to true when the run is stored, to false if it ended before that. Never rejects. */
   whenStored(): Promise<boolean> {
     this.#stored ??= Promise.withResolvers();
     if (this.isStored || this.isEnded) this.#stored.resolve(this.isStored);
@@ -146,7 +146,7 @@ export class RunLog implements RelayedLog, LogMirror {
     }
   }
 
-  /** Writes the failure that the session tells of as the last frame. */
+  /** Writes the failure stored in the session as the last frame. */
   fail(failure: Error): void {
     this.failure = failure;
     this.#append(this.#nextChunk(), JSON.stringify(errorBody(failure)));
@@ -184,7 +184,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#stopReason ??= reason;
   }
 
-  /** Leaves a run of another process that nobody reads here any more. */
+  /** Stops mirroring a run of another process that has no local readers. */
   leaveUnread(): void {
     if (!this.leave || this.pending + this.readers.size > 0) return;
     this.leave();

@@ -18,13 +18,13 @@ export interface RelayedLog {
   readonly attempt: number;
   /** All frames behind this position are kept. */
   readonly gonePosition: number;
-  /** The position of the newest frame; that of the beginning while there is none. */
+  /** The position of the newest frame, or of the beginning if there is none. */
   readonly lastPosition: number;
   /** Characters of the frames that are kept. */
   readonly chars: number;
   /** True when no frame comes any more. */
   readonly isEnded: boolean;
-  /** The reason that the run goes on elsewhere, or later, although this log is ended; undefined for a run that ended. */
+  /** The reason for which this log has ended although the run continues elsewhere or later; undefined for a run that ended. */
   readonly leftOpen: EventloomError | undefined;
   /** The kept frames behind a position, in order, until these are so many characters; at least one if there is one. */
   framesAfter(position: number, maxChars: number): readonly RunFrame[];
@@ -32,7 +32,7 @@ export interface RelayedLog {
 
 /** Tells a relay what became of a log that it publishes. None of it throws, and none of it waits. */
 export interface RunPublication {
-  /** Settles when every process can find the run, or when an attempt to tell them failed. Never rejects. */
+  /** Resolves when every process can find the run, or when publishing it failed. Never rejects. */
   readonly announced: Promise<void>;
   /** There are more frames, or the log ended. The relay reads the log when it likes. */
   notify(): void;
@@ -93,10 +93,10 @@ export interface RunRelay {
   attach(host: RelayHost): void;
   /**
    * Tells the other processes of a log, from now to its end. The relay may fall behind, and the run never waits for it. A log of a later
-   * attempt takes the place of what was told of the run before, by whichever process; one of an earlier attempt is not told of.
+   * attempt replaces what any process published of the run before; an earlier attempt is ignored.
    */
   publish(log: RelayedLog): RunPublication;
-  /** A run of this session that any process told of. Undefined: there is none, or not any more. @throws RunRelayError */
+  /** Returns a run of this session that any process published; undefined if there is none. @throws RunRelayError */
   find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
   /** Copies the frames of a run that was found behind a position into a mirror. The returned function ends that: nothing comes any more. */
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void;

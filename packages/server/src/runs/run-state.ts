@@ -36,7 +36,7 @@ export const RUN_STATE_SCHEMA = {
 
 /**
  * Reads from its session what became of a run that is not under way in this process.
- * @throws SessionNotFoundError when the session is deleted meanwhile
+ * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function readRunState(service: BaseSessionService, key: SessionKey, run: RunRecord): Promise<RunState> {
   const { invocationId, firstSeq, open, end } = run;

@@ -32,7 +32,7 @@ interface FramePage {
 
 /**
  * The events of a session behind a sequence number, up to another one, or to the newest. A page is read when it is asked for.
- * @throws SessionNotFoundError when the session is deleted meanwhile
+ * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* eventPages(
   service: BaseSessionService,
@@ -130,7 +130,7 @@ function endAt(last: Event | undefined, seq: number, end: RunOutcome | undefined
  * are asked for; one without a frame is left out.
  * @param untilPosition the last event; default: the end of the session
  * @param end the last frame, of a run that has ended there
- * @throws SessionNotFoundError when the session is deleted meanwhile
+ * @throws SessionNotFoundError if the session is deleted in the meantime
  */
 export async function* storedFrames(
   service: BaseSessionService,

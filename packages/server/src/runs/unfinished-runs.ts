@@ -89,7 +89,7 @@ export class UnfinishedRuns {
     await hub.inFlightRun(key, invocationId)?.whenStored();
   }
 
-  /** Resumes and closes nothing any more. Settles when what was begun is done. */
+  /** Stops resuming and closing runs. Settles when the work in progress is done. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#callOff?.();
@@ -227,7 +227,7 @@ export class UnfinishedRuns {
     }
     // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
     if (InvalidRequestError.isInstance(failure)) {
-      ending = this.#close(runner, run, `the run cannot go on: ${failure.publicMessage}`, 'reject')
+      ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject')
         .catch(this.#params.report)
         .finally(() => ending && this.#endings.delete(ending));
       this.#endings.add(ending);

@@ -18,7 +18,7 @@ import type { HostedRunner, RunHub } from './run-hub.ts';
 import { within } from './within.ts';
 import type { RunState } from './run-state.ts';
 
-/** Options of webhooks, which tell other servers of the ends of runs. */
+/** Options of webhooks, which notify other servers of the ends of runs. */
 export interface WebhookOptions {
   /** The secret that signs messages, in the format of Standard Webhooks: `whsec_` and the base64 of 24 to 64 random bytes. */
   readonly secret: string;
@@ -128,7 +128,7 @@ export class Webhooks {
   }
 
   /**
-   * Stores a webhook with a run that has begun. From then on the run's end is told, by this process or another one.
+   * Stores a webhook with a run that has begun. From then on this process or another one sends the webhook at the run's end.
    * @throws StorageError
    */
   async add(service: BaseSessionService, key: SessionKey, invocationId: string, url: string): Promise<void> {
@@ -204,7 +204,7 @@ export class Webhooks {
     return ofUser < MAX_ATTEMPTS_OF_USER;
   }
 
-  /** Begins an attempt, unless another process has begun it, or the run goes on. Returns when there may be another one. */
+  /** Starts an attempt, unless another process has started it or the run is not over. Returns when there may be another one. */
   async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
     const { platform, report, hub } = this.#params;
     const service = runner.sessionService;

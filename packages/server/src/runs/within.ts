@@ -1,6 +1,6 @@
 import type { Platform } from '@eventloom/core';
 
-/** Settles with the work, or when the time is over. Rejects as the work does. */
+/** Settles with the work, or after the time-out. Rejects if the work does. */
 export async function within(
   timers: Pick<Platform, 'schedule'>,
   work: Promise<unknown>,

@@ -66,7 +66,7 @@ export async function createSession(
   return (await sessionService.getSession(key)) ?? session;
 }
 
-/** Says in the words of HTTP how to go on when the session exists. */
+/** Returns the error for an existing session, with the HTTP request that reads it. */
 function existsError(
   { appName, userId, sessionId = '' }: Omit<SessionKey, 'sessionId'> & { readonly sessionId?: string | undefined },
   cause: SessionAlreadyExistsError,
@@ -173,6 +173,6 @@ function asHistory(events: readonly Event[]): Event[] {
 
 function refuse(position: number, what: string): never {
   throw new ForbiddenError(
-    `events[${position}]: has ${what}, and no run may go on with what no model said; leave it out, or give the server trustImportedEvents`,
+    `events[${position}]: has ${what}, and no run may continue from an imported event of this kind; leave it out, or give the server trustImportedEvents`,
   );
 }

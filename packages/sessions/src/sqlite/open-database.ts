@@ -21,7 +21,7 @@ export interface OpenDatabase {
   readonly driver: SqlSessionDriver;
 }
 
-/** Time in milliseconds for which opening waits for a lock. The thread is blocked meanwhile. */
+/** Time in milliseconds for which opening waits for a lock. The thread is blocked in that time. */
 const BUSY_TIMEOUT_MS = 5000;
 /** A commit writes whole pages, and most events are much smaller than SQLite's default page. The log is written back at 4 MB, as by default. */
 const NEW_FILE = 'PRAGMA page_size = 1024; PRAGMA wal_autocheckpoint = 4000;';

@@ -124,7 +124,7 @@ const NO_OBJECTS: ReadonlySet<unknown> = new Set(
   'string number integer boolean null array bigint date enum literal tuple set'.split(' '),
 );
 
-/** The kind of values that a JSON Schema, or a schema of zod or valibot, describes; undefined if it is not told in one word. */
+/** The kind of values that a JSON Schema, or a schema of zod or valibot, describes; undefined if there is no one word for it. */
 function kindOf(schema: SchemaLike): string | undefined {
   const { type, def, _def } = schema as {
     readonly type?: unknown;

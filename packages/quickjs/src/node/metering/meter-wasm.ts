@@ -109,7 +109,7 @@ function meterBody(body: Uint8Array, parameters: number, spend: (turns: readonly
   return joinBytes(chunks);
 }
 
-/** The bodies of the sections by id, in order. Custom sections are left out: they tell of bytes that have moved. */
+/** The bodies of the sections by id, in order. Custom sections are left out: they describe positions of bytes that have moved. */
 function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   const reader = new WasmReader(bytes, 8);
   const sections = new Map<number, Uint8Array>();
