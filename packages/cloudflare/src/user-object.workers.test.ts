@@ -37,7 +37,7 @@ test('a run can be followed to its end after an eviction: a stored event replace
   expect(await askAnew(run, { 'last-event-id': chunk })).toEqual({ status: 200, text: stored });
   expect(await askAnew(run)).toEqual({ status: 200, text: stored });
   expect(await askAnew(run, { 'last-event-id': '1' })).toEqual({ status: 204, text: '' });
-  expect((await askAnew(run, { 'last-event-id': '2' })).status).toBe(400);
+  expect((await askAnew(run, { 'last-event-id': '2' })).status).toBe(404);
 });
 
 test("a protocol route with a user is answered by that user's object, and one without by the Worker", async () => {
