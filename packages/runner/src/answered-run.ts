@@ -22,8 +22,8 @@ export interface FindAnsweredRunParams {
  */
 export function answeredRun(calls: Calls, callIds: readonly string[]): string | undefined {
   const ids = new Set<string | undefined>();
-  for (const callId of callIds) {
-    const invocationId = calls.answerable(callId)?.event.invocationId;
+  for (const call of calls.answerable(callIds)) {
+    const invocationId = call?.event.invocationId;
     // An answer to no call is refused when the message is matched to its calls.
     if (invocationId !== undefined) ids.add(calls.isRunOpen(invocationId) ? invocationId : undefined);
   }
@@ -59,8 +59,7 @@ export async function findAnsweredRun(
 
 /** True if the events have the calls and the beginnings of their runs. */
 function areKnown(events: readonly Event[], callIds: readonly string[]): boolean {
-  const calls = new Calls(events);
-  const found = callIds.map((callId) => calls.answerable(callId));
+  const found = new Calls(events).answerable(callIds);
   const runs = new Set(found.map((call) => call?.event.invocationId));
   return [...runs].every((invocationId) => invocationId !== undefined && hasBeginOfRun(events, invocationId));
 }

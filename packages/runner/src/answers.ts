@@ -62,16 +62,16 @@ export async function matchAnswers(
 ): Promise<MatchedMessage> {
   const { invocationId, events, calls = new Calls(events) } = params;
   const answers = new RequestAnswers(params, before);
+  const ids = message.parts?.flatMap(({ functionResponse }) => (functionResponse ? (functionResponse.id ?? '') : []));
+  const answerable = calls.answerable(ids ?? [], invocationId);
   const matched: RecordedCall[] = [];
-  const taken = new Set<RecordedCall>();
   const parts: Part[] = [];
   for (const part of message.parts ?? []) {
     const response = part.functionResponse;
     if (!response) continue;
-    const call = calls.answerable(response.id ?? '', { invocationId, taken });
+    const call = answerable[matched.length];
     checkCall(call, response, invocationId);
     matched.push(call);
-    taken.add(call);
     const functionResponse = await answers.read({ ...response, name: call.call.name ?? '' }, call);
     // Beside an answer to a request nothing is kept: it may hold the secret that was taken out of the answer.
     parts.push(isPersonRequest(call.call) ? { functionResponse } : { ...part, functionResponse });

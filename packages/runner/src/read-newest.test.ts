@@ -59,3 +59,18 @@ test('a rewind that was itself rewound hides nothing', async () => {
   expect(idsOf(events).slice(-4)).toEqual(['e-1000', 'r', 'new', 'again']);
   expect(service.read).toBe(32);
 });
+
+test('a search through all events is asked about each event a bounded number of times', async () => {
+  const service = new InMemorySessionService();
+  const session = await service.createSession(KEY);
+  for (let turn = 1; turn <= 9000; turn++) await service.appendEvent({ session, event: said(`e-${turn}`) });
+  let asked = 0;
+  const events = await readNewest(service, KEY, (read) => {
+    asked += read.length;
+    return false;
+  });
+  expect(events.map(({ invocationId }) => invocationId)).toEqual(
+    Array.from({ length: 9000 }, (_, at) => `e-${at + 1}`),
+  );
+  expect(asked).toBeLessThan(2 * events.length);
+});

@@ -43,18 +43,18 @@ interface GrowingCall extends RecordedCall {
   requests: RecordedCall[];
 }
 
+/** Calls of one id that new responses can answer. */
+interface Answerable {
+  /** Calls without a response, oldest first. Each response takes the last one. */
+  readonly free: RecordedCall[];
+  /** The call of a response for which no free call is left. */
+  readonly newest: RecordedCall | undefined;
+}
+
 /** The branch and the run of a response. */
 interface ResponsePlace {
   readonly branch?: string | undefined;
   readonly invocationId: string;
-}
-
-/** Limits the calls that a new response can answer. */
-export interface AnswerableCalls {
-  /** Only calls of this run. Default: of every run. */
-  readonly invocationId?: string | undefined;
-  /** Calls that other responses of the same message answer. */
-  readonly taken?: ReadonlySet<RecordedCall>;
 }
 
 /**
@@ -266,13 +266,26 @@ export class Calls {
   }
 
   /**
-   * Finds the call that a new response with this id answers: the newest one that is long-running and the last of its id on its branch. If
-   * its run made such calls on several branches, one without a response. Without such a call, the newest of the id, so that the caller
-   * can say why it takes no response.
+   * Finds the calls that the responses of a new message answer: for each id the newest call that is long-running and the last of its id on
+   * its branch. If its run made such calls on several branches, each response takes another one without a response. Without such a call, the
+   * newest of the id, so that the caller can say why it takes no response.
    *
    * Calls that were imported are never found, and those of an agent that runs as a tool only while they wait in an open run.
+   *
+   * @param ids the ids of the message's responses, in their order
+   * @param invocationId only calls of this run; default: of every run
+   * @returns the call of each response; undefined for one that answers no call
    */
-  answerable(id: string, { invocationId, taken }: AnswerableCalls = {}): RecordedCall | undefined {
+  answerable(ids: readonly string[], invocationId?: string): (RecordedCall | undefined)[] {
+    const byId = new Map<string, Answerable>();
+    return ids.map((id) => {
+      let found = byId.get(id);
+      if (!found) byId.set(id, (found = this.#answerable(id, invocationId)));
+      return found.free.pop() ?? found.newest;
+    });
+  }
+
+  #answerable(id: string, invocationId: string | undefined): Answerable {
     const calls = this.named(id).filter(
       ({ event, isLongRunning, isImported }) =>
         (invocationId === undefined || event.invocationId === invocationId) &&
@@ -282,9 +295,10 @@ export class Calls {
     const lastOnBranch = new Map(calls.map((call) => [call.event.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.event.branch) === call);
     const newest = waiting.at(-1);
-    const isFree = (call: RecordedCall): boolean =>
-      call.event.invocationId === newest?.event.invocationId && !taken?.has(call) && call.responses.length === 0;
-    return waiting.findLast(isFree) ?? newest ?? calls.at(-1);
+    const free = waiting.filter(
+      (call) => call.event.invocationId === newest?.event.invocationId && call.responses.length === 0,
+    );
+    return { free, newest: newest ?? calls.at(-1) };
   }
 }
 

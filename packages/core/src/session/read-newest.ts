@@ -6,6 +6,8 @@ import type { SessionKey } from './session.ts';
 /**
  * Reads the newest events of a session, page by page from its end, until `isEnough` returns true or all events are read.
  * Returns them in append order. Contains either all or none of the events that a rewind undoes.
+ *
+ * `isEnough` is called each time when the number of events has doubled, so that all calls together cost time linear in that number.
  * @throws SessionNotFoundError
  */
 export async function readNewest(
@@ -13,13 +15,17 @@ export async function readNewest(
   key: SessionKey,
   isEnough: (events: readonly Event[]) => boolean,
 ): Promise<Event[]> {
-  let events: Event[] = [];
+  const newestFirst: Event[] = [];
   let cursor: string | undefined;
+  let checkAt = 1;
   for (let limit = 32; ; limit = Math.min(1000, limit * 2)) {
     const page = await service.listEvents({ ...key, order: 'desc', limit, cursor });
-    events = [...page.events.reverse(), ...events];
+    for (const event of page.events) newestFirst.push(event);
     cursor = page.nextCursor;
-    if (cursor === undefined) return events;
+    if (cursor === undefined) return newestFirst.reverse();
+    if (newestFirst.length < checkAt) continue;
+    checkAt = newestFirst.length * 2;
+    const events = newestFirst.toReversed();
     const known = events.slice(undoneUntil(events));
     if (isEnough(known)) return known;
   }
