@@ -32,7 +32,11 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const { rootAgent, contextCacheConfig } = context.invocation;
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
-  const parts = staticRequestOf(agent, rootAgent);
+  let parts = KNOWN.get(agent);
+  if (parts?.rootAgent !== rootAgent) {
+    parts = createStaticRequest(agent, rootAgent);
+    KNOWN.set(agent, parts);
+  }
   const isStatic =
     parts.whole !== undefined &&
     context.extraTools.length === 0 &&
@@ -93,15 +97,6 @@ export interface WholeRequest {
 
 /** The static request of each agent, for the tree in which it last ran. */
 const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
-
-/** Returns the static parts of the agent's requests. They are created at the agent's first turn and cached. */
-export function staticRequestOf(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
-  const known = KNOWN.get(agent);
-  if (known?.rootAgent === rootAgent) return known;
-  const created = createStaticRequest(agent, rootAgent);
-  KNOWN.set(agent, created);
-  return created;
-}
 
 function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
   const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';

@@ -62,11 +62,11 @@ export class AgentDriver implements AgentEvents {
     const events = (this.#events ??= runAgent(this.#context));
     this.#isWorking = true;
     this.isRunning = true;
-    return new Promise((resolve, reject) => {
-      this.#reject = reject;
-      // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
-      events.next().then(this.#onStep, this.#onFailure).then(resolve, reject);
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<EventResult>();
+    this.#reject = reject;
+    // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
+    events.next().then(this.#onStep, this.#onFailure).then(resolve, reject);
+    return promise;
   }
 
   /** Rejects the wait for the next event, if there is one: an agent that does not listen to an abort is not waited for. */

@@ -36,7 +36,7 @@ export function createInvocation(
   const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
   const held = run.session;
-  const record = (entry: ToolLedgerEntry): MaybePromise<void> => sessionService.recordToolCall(held.lease, entry);
+  const record = sessionService.recordToolCall.bind(sessionService, held.lease);
   const list = (invocationId: string): MaybePromise<ToolLedgerEntry[]> =>
     sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
   const invocation: CreatedInvocation['invocation'] = {

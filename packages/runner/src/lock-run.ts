@@ -81,6 +81,7 @@ async function lockKnown(
   }
 }
 
+/** Locks the session: at once where the run continues no other one and the store answers at once. */
 function lock(
   runner: Runner,
   request: RunRequest,
@@ -88,31 +89,18 @@ function lock(
   abortSignal: AbortSignal | undefined,
 ): MaybePromise<LockedRun> {
   const { kind } = request.start;
-  return kind === 'answers' || kind === 'resume'
-    ? lockContinued(runner, request, control, abortSignal)
-    : lockNew(runner, request, control, abortSignal);
-}
-
-/** Locks the session of a run that continues no other one: at once where the store answers at once. */
-function lockNew(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  abortSignal: AbortSignal | undefined,
-): MaybePromise<LockedRun> {
-  const { start } = request;
-  const { invocationId } = control;
-  const message = start.kind === 'message' ? messageToBeginWith(runner, request, invocationId) : undefined;
+  if (kind === 'answers' || kind === 'resume') return lockContinued(runner, request, control, abortSignal);
+  const message = messageToBeginWith(runner, request, control.invocationId);
   try {
     const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
     if (!(begun instanceof Promise)) return toNewRun(request, control, begun, message);
-    return lockNewLater(runner, request, control, { abortSignal, message, begun });
+    return lockLater(runner, request, control, { abortSignal, message, begun });
   } catch (error) {
-    return lockNewLater(runner, request, control, { abortSignal, message, begun: Promise.reject(error) });
+    return lockLater(runner, request, control, { abortSignal, message, begun: Promise.reject(error) });
   }
 }
 
-async function lockNewLater(
+async function lockLater(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
@@ -127,7 +115,7 @@ async function lockNewLater(
     begun = await pending;
   } catch (error) {
     await settle(runner, request, error, abortSignal);
-    return lockNew(runner, request, control, abortSignal);
+    return lock(runner, request, control, abortSignal);
   }
   return toNewRun(request, control, begun, message);
 }

@@ -64,8 +64,9 @@ export class ValueSchema {
 
   /** Checks a value. Returns a promise only if the schema checks asynchronously. @throws ConfigurationError for an invalid JSON Schema */
   check(value: unknown): SchemaCheck | Promise<SchemaCheck> {
-    if (!this.#validate) return this.#checkJson(value);
-    const result = this.#validate(value);
+    const validate = this.#validate;
+    if (!validate) return this.#checkJson(value);
+    const result = validate(value);
     return isPromiseLike(result) ? Promise.resolve(result.then(toCheck)) : toCheck(result);
   }
 
@@ -88,7 +89,7 @@ interface OldZodSchema {
 /** Returns the check of the schema's own library; undefined for a schema that only has a JSON Schema. */
 function validatorOf(schema: object): Validate | undefined {
   const { validate } = (schema as { '~standard'?: { validate?: Validate } })['~standard'] ?? {};
-  if (validate) return (value) => validate(value);
+  if (validate) return validate;
   if (!('safeParseAsync' in schema)) return undefined;
   const zod = schema as OldZodSchema;
   return async (value) => {
