@@ -22,7 +22,8 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
       continue;
     }
     says ||= isSaid(part);
-    isRewritten ||= needsRewrite(part, codeStyle);
+    const call = part.functionCall ?? part.functionResponse;
+    isRewritten ||= call ? isPersonRequest(call) || isClientId(call.id) : isRunHere(part, codeStyle);
   }
   if (!says) return undefined;
   if (author !== 'user' && author !== agentName) {
@@ -89,12 +90,6 @@ function isSaid(part: Part): boolean {
 /** Returns true for a request of the runtime to a person, and for its answer. Models do not see these parts. */
 export function isFrameworkPart({ functionCall, functionResponse }: Part): boolean {
   return isPersonRequest(functionCall ?? functionResponse ?? {});
-}
-
-function needsRewrite(part: Part, codeStyle: CodeStyle | undefined): boolean {
-  const call = part.functionCall ?? part.functionResponse;
-  if (call) return isPersonRequest(call) || isClientId(call.id);
-  return isRunHere(part, codeStyle);
 }
 
 /** Returns true for an id that the runtime gave, and for an empty one, which services refuse. */
