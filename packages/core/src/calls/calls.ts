@@ -253,11 +253,14 @@ export class Calls {
     });
   }
 
-  /** Long-running calls that can still have their first response, oldest first: each is the newest of its id on its branch. */
+  /** Calls for which `isWaiting` is true, oldest first. */
   get waiting(): RecordedCall[] {
-    return this.#all.filter(
-      (call) => call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call,
-    );
+    return this.#all.filter((call) => this.isWaiting(call));
+  }
+
+  /** True for a long-running call that can still have its first response: it is the newest of its id on its branch. */
+  isWaiting(call: RecordedCall): boolean {
+    return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call;
   }
 
   /** True for a resumable run that has not ended. */

@@ -1,4 +1,6 @@
+import type { BaseAgent } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
+import { ParallelAgent } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
@@ -19,10 +21,14 @@ interface Place {
 }
 
 /** A server of an agent with a tool whose result comes later, and the session `s`. */
-async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemorySessionService()): Promise<Place> {
+async function setUp(
+  steps: readonly ScriptedStep[],
+  sessionService = new InMemorySessionService(),
+  rootAgent?: BaseAgent,
+): Promise<Place> {
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
+  const agent = rootAgent ?? new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
   const runner = new Runner({ appName: 'app', agent, sessionService });
   const server = createServer({ runners: [runner], onError: () => undefined, limits: { answerAfterMs: 0 } });
   const send: Place['send'] = async (method, path, body, headers = {}) => {
@@ -99,6 +105,26 @@ test('a run has the state waiting until its calls have responses', async () => {
   expect(answered.status).toBe(202);
   await (await send('GET', `${answered.headers.get('location')}`)).text();
   expect(await stateOf(location)).toMatchObject({ state: 'completed' });
+});
+
+test('a run waits for a call of one branch although a call of another branch with the same id has its response', async () => {
+  const gate = new Gate();
+  const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => gate.open() });
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => 'seen' });
+  const waits = new ScriptedModel([{ calls: [{ name: 'order', id: 'call_1' }] }]);
+  const ends = new ScriptedModel([{ gate, calls: [{ name: 'look', id: 'call_1' }] }, 'done']);
+  const agent = new ParallelAgent({
+    name: 'both',
+    subAgents: [
+      new LlmAgent({ name: 'waits', model: waits, tools: [order] }),
+      new LlmAgent({ name: 'ends', model: ends, tools: [look] }),
+    ],
+  });
+  const { send, stateOf } = await setUp([], undefined, agent);
+  const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
+  const location = begun.headers.get('location');
+  await (await send('GET', `${location}`)).text();
+  expect(await stateOf(location)).toMatchObject({ state: 'waiting', waitingFor: ['call_1'] });
 });
 
 test.each([

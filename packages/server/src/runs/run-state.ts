@@ -1,4 +1,5 @@
 import type { BaseSessionService, RunRecord, SessionKey } from '@eventloom/core';
+import { Calls, type RecordedCall } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { eventPages, readEnd } from './stored-frames.ts';
 
@@ -43,16 +44,15 @@ export async function readRunState(service: BaseSessionService, key: SessionKey,
   if (open) return { invocationId, state: 'running' };
   const { outcome, frame } = await readEnd(service, key, run);
   if (frame) return { invocationId, state: outcome.state, ...(JSON.parse(frame.json) as ErrorBody) };
-  const waiting = new Set<string>();
+  const calls = new Calls();
   const lastSeq = end?.lastSeq ?? Infinity;
+  const isWaiting = (call: RecordedCall): boolean => call.event.invocationId === invocationId && calls.isWaiting(call);
+  // Answers may come in runs after this one.
   for await (const { seq, events } of eventPages(service, key, firstSeq - 1, Infinity)) {
-    for (const event of events) {
-      if (event.invocationId === invocationId) for (const id of event.longRunningToolIds ?? []) waiting.add(id);
-      // Answers may come in runs after this one.
-      for (const { functionResponse } of event.content?.parts ?? []) waiting.delete(functionResponse?.id ?? '');
-    }
-    if (waiting.size === 0 && seq + events.length > lastSeq) break;
+    for (const event of events) if (event.actions.rewindBeforeInvocationId === undefined) calls.add(event);
+    if (seq + events.length > lastSeq && !calls.all.some(isWaiting)) break;
   }
-  if (waiting.size > 0) return { invocationId, state: 'waiting', waitingFor: [...waiting] };
+  const waitingFor = new Set(calls.all.filter(isWaiting).map(({ id }) => id));
+  if (waitingFor.size > 0) return { invocationId, state: 'waiting', waitingFor: [...waitingFor] };
   return { invocationId, state: 'completed' };
 }
