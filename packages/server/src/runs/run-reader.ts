@@ -14,7 +14,7 @@ export const SSE_HEARTBEAT = ': heartbeat\n\n';
 const SSE_RETRY = 'retry: 2000\n\n';
 /** Number of heartbeats that a reader may leave unread before it is disconnected. */
 const MAX_MISSED_BEATS = 2;
-/** The time for which a reader may take nothing when others want its place. */
+/** Time without a read after which a reader is disconnected when the limit of readers is reached. */
 const PROBE_MS = 1000;
 
 /** Writes the frames of a run in the format of one protocol. */
@@ -55,7 +55,7 @@ export interface EarlierFrames {
 
 /**
  * One connection that reads a log as server-sent events. It keeps its position and no frames: a reader that is slow falls behind until
- * the frame that it needs next is gone, and is then let go with a reason.
+ * the frame that it needs next is gone, and is then disconnected with a reason.
  *
  * A frame is written at once; what follows in the same tick is gathered into one write.
  */
@@ -133,7 +133,7 @@ export class RunReader {
       this.say(SSE_HEARTBEAT);
       this.#hasWritten = false;
     } else if (++this.#missedBeats >= MAX_MISSED_BEATS) {
-      this.#letGo('the reader took nothing for so long that it was let go');
+      this.#disconnect('the client read nothing for too long and was disconnected; follow the run again');
     }
   }
 
@@ -143,7 +143,10 @@ export class RunReader {
     this.#probed = false;
     this.#cancelProbe = this.#platform.schedule(PROBE_MS, () => {
       this.#cancelProbe = undefined;
-      if (!this.#probed) this.#letGo('the reader took nothing, and others want its place');
+      if (!this.#probed)
+        this.#disconnect(
+          'the client read nothing and was disconnected, because another client needs its connection; follow the run again',
+        );
       this.#probed = undefined;
     });
     if (this.#onMore) this.say(SSE_HEARTBEAT);
@@ -220,7 +223,7 @@ export class RunReader {
     return this.#frames.encode(JSON.stringify(errorBody(error)), undefined) + (this.#frames.end ?? '');
   }
 
-  #letGo(why: string): void {
+  #disconnect(why: string): void {
     this.say(this.#ending(new SlowReaderError(why)));
     this.#close()?.close();
   }
