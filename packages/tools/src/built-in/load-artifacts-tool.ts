@@ -31,9 +31,9 @@ const STATUS =
 const MAX_ARTIFACTS = 20;
 
 /**
- * The tool `load_artifacts`. It tells the model the names of the session's artifacts. After a call, the next request ends with the
- * contents of the artifacts, and later ones do not have them. Media that Gemini reads are sent as they are, text as text; other
- * files are described.
+ * The tool `load_artifacts`. It tells the model the names of the session's artifacts in a user content at the beginning of the
+ * conversation: users choose the names, so no instruction contains them. After a call, the next request ends with the contents of the
+ * artifacts, and later ones do not have them. Media that Gemini reads are sent as they are, text as text; other files are described.
  *
  * Without an artifact service the model is told of no artifacts.
  */
@@ -61,11 +61,15 @@ export class LoadArtifactsTool extends BaseTool {
     const names = await toolContext.listArtifacts();
     if (names.length === 0) return;
     appendInstructions(llmRequest, [
-      `You have a list of artifacts: ${JSON.stringify(names)}
+      `The conversation begins with a list of artifacts.
 Before you answer questions about artifacts, load them with the function ${NAME}, also if you loaded them before. Do not rely on earlier answers about them.`,
     ]);
+    const { contents } = llmRequest;
+    // A live model would answer the list at once if nothing else had been said.
+    if (contents.length === 0) return;
     const parts = await Promise.all(requestedNames(llmRequest).map((name) => artifactParts(toolContext, name)));
-    if (parts.length > 0) llmRequest.contents = [...llmRequest.contents, { role: 'user', parts: parts.flat() }];
+    llmRequest.contents = [{ role: 'user', parts: [{ text: `Artifacts: ${JSON.stringify(names)}` }] }, ...contents];
+    if (parts.length > 0) llmRequest.contents.push({ role: 'user', parts: parts.flat() });
   }
 }
 
