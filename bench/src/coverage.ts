@@ -1,7 +1,7 @@
 /**
  * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: what a reader of a turn has before them.
- * The server runs in this process, with in-memory sessions and a model that answers at once. `--list` also prints each function,
- * `--stack` the call stack of the last model request, as a debugger shows it: the calls of our packages, innermost first.
+ * Exits with code 1 when a turn enters more than its limit. The server runs in this process, with in-memory sessions and a model that answers
+ * at once. `--list` also prints each function, `--stack` the call stack of the last model request, as a debugger shows it: the calls of our packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
 import { Runner } from '@eventloom/runner';
@@ -46,6 +46,10 @@ for (const { name, model, limit } of TURNS) {
   console.log(
     `${name}: ${entered.size} files (at most ${limit.files}), ${functions} functions (at most ${limit.functions})`,
   );
+  if (entered.size > limit.files || functions > limit.functions) {
+    console.error(`${name}: over its limit: ${entered.size} files, ${functions} functions`);
+    process.exitCode = 1;
+  }
   if (isListed) printList(entered);
   for (const line of stacks.at(-1)?.split('\n') ?? []) {
     const [, call, place] = OWN_CALL.exec(line) ?? [];

@@ -67,7 +67,7 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
   return !isWaiting;
 }
 
-/** Runs the calls that were approved, and responds to those that were refused. */
+/** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
 function runResumed(batch: Omit<CallBatch, 'calls' | 'resumed'>, resumed: ResumedCalls): RunningCalls {
   const calls = Array.from(resumed.values(), ({ call }) => call);
   return new RunningCalls({ ...batch, calls, resumed });
@@ -244,10 +244,10 @@ function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolea
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }
 
-/** A call about which a person was asked, and which the answers let run or refuse. */
+/** A call about which a person was asked, and whose answers let it continue: it runs again, or gets its refusal as response. */
 export interface ResumedCall {
   readonly call: FunctionCall;
-  /** The response for the model if the call is not run: the person refused, or answered too late. */
+  /** The response for the model if the call is not run: no credential was given, or the answer came too late. */
   readonly refusal: { readonly error: string } | undefined;
   /** The answer to a confirmation request; undefined if none was requested. */
   readonly confirmation: ToolConfirmation | undefined;

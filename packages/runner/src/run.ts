@@ -33,6 +33,10 @@ const COMPLETED: RunOutcome = { state: 'completed' };
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message,
  * drive the agent, store the end, unlock. The only code that drives an agent and commits what it yields.
  *
+ * The outer `try` unlocks the session however the run ends, and follows the known run when the request was sent before. The middle one
+ * stores a failure, or that the reader left, behind the message. The inner one tells the plugins about a failure even when the reader leaves
+ * at its error event.
+ *
  * Throws before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError,
  * SessionNotFoundError, SessionBusyError. Later: RunAbortedError, StaleWriterError, or the agent's error after its error event. StorageError at
  * any time, when the storage cannot be used for as long as a lease lasts: until then calls of the store are repeated.
@@ -172,7 +176,9 @@ export async function* run(
     control.end(outcome !== undefined && !failure);
     if (control.isStarted) {
       control.isLeftOpen = !outcome;
-      const unlocking = locked?.session.unlock(outcome ? false : isStopped(failure) ? 'uncounted' : true, { outcome });
+      const unlocking = locked?.session.unlock(outcome ? 'ended' : isStopped(failure) ? 'stopped' : 'interrupted', {
+        outcome,
+      });
       if (unlocking) await unlocking;
     } else await locked?.session.undo();
     const closed = runner.toolsets?.end();

@@ -6,7 +6,6 @@ import {
   type EndRunRequest,
   type Event,
   type EventloomError,
-  type LeaveOpen,
   type MaybePromise,
   type OnBusy,
   type ReleaseLeaseOptions,
@@ -192,7 +191,7 @@ export class SessionLocks {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
       // A run without an end continues later: no client gets a failure, or advice to send the message again.
       if (!outcome) holder?.start(run.invocationId);
-      await locked.unlock(!outcome, { outcome });
+      await locked.unlock(outcome ? 'ended' : 'interrupted', { outcome });
     } else await locked.undo();
     throw error;
   }
@@ -259,6 +258,15 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
   readonly firstSeq: number;
   readonly wasOpen: boolean;
 }
+
+/**
+ * State of a run when its session is unlocked. `ended`: the session has its end, or it had no run. `stopped`: stopped on purpose, as by
+ * a shutdown, and will be resumed; the attempt does not count towards the limit of attempts. `interrupted`: its end could not be stored; the run
+ * stays open, and the attempt counts.
+ */
+export type UnlockedRun = 'ended' | 'stopped' | 'interrupted';
+
+const LEAVE_OPEN = { ended: false, stopped: 'uncounted', interrupted: true } as const;
 
 /** A locked session: only its run can write to it, until it is unlocked or its lease is lost. */
 export class LockedSession implements HeldLease {
@@ -373,13 +381,13 @@ export class LockedSession implements HeldLease {
   /**
    * Lets the next one in. A second call does nothing, and neither does the call when the lease is lost. While the storage cannot be used, the
    * release is repeated in the background. A failure is reported to the platform: the lease runs out by itself.
-   * @param leaveOpen whether the run that the session was locked for stays open, to be resumed or closed later
    * @param changes how the run ended, and ids of runs and requests of which nothing was stored
    */
-  unlock(leaveOpen: LeaveOpen = false, changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
+  unlock(run: UnlockedRun = 'ended', changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
     if (!this.#isLocked) return;
     this.#letGo();
     if (this.isLost) return;
+    const leaveOpen = LEAVE_OPEN[run];
     const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
     try {
       const released = this.#locks.runner.sessionService.releaseLease(this.lease, options);
@@ -401,11 +409,11 @@ export class LockedSession implements HeldLease {
     if (!run) return this.unlock();
     const { lastSeq, invocationId, requestId, continues, wasOpen } = run;
     const { session } = loaded ?? {};
-    if (session && session.lastSeq > lastSeq) return this.unlock(true);
+    if (session && session.lastSeq > lastSeq) return this.unlock('interrupted');
     const forget = continues ? [] : [invocationId];
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
-    await this.unlock(wasOpen ? 'uncounted' : false, { forget });
+    await this.unlock(wasOpen ? 'stopped' : 'ended', { forget });
   }
 
   #letGo(): void {

@@ -87,8 +87,8 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
   } finally {
     // Of a run whose process ended before it stored anything, nothing is left to be known.
     const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
-    if (closed) await session.unlock(false, isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
-    else await session.unlock(true);
+    if (closed) await session.unlock('ended', isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
+    else await session.unlock('interrupted');
   }
 }
 
