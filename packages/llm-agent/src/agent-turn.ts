@@ -11,7 +11,7 @@ import {
 } from '@eventloom/core';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
-import { AgentTool, transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
+import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';
 
 /** An agent's turn: the agent, its model and its context, shared by all steps of the turn. A step is one model call with its tool calls. */
 export interface AgentTurn {
@@ -105,7 +105,7 @@ function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticReque
   const tools = plainTools(agent);
   const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
   const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
-  const isGrounded = agent.tools.some((tool) => tool instanceof AgentTool && tool.propagateGroundingMetadata);
+  const isGrounded = agent.tools.some((tool) => isBaseTool(tool) && tool.propagateGroundingMetadata);
   return { rootAgent, globalInstruction, instruction, transfer, tools, whole, isGrounded };
 }
 

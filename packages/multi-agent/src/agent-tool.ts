@@ -97,7 +97,7 @@ export class AgentTool extends BaseTool {
   readonly agent: BaseAgent;
   readonly skipSummarization: boolean;
   readonly streamInner: boolean;
-  readonly propagateGroundingMetadata: boolean;
+  readonly #propagateGroundingMetadata: boolean;
   readonly #parameters: ValueSchema;
   readonly #takesText: boolean;
   readonly #requireConfirmation: ConfirmationRule<unknown>;
@@ -123,7 +123,7 @@ export class AgentTool extends BaseTool {
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;
     this.streamInner = config.streamInner ?? false;
-    this.propagateGroundingMetadata = config.propagateGroundingMetadata ?? false;
+    this.#propagateGroundingMetadata = config.propagateGroundingMetadata ?? false;
     this.#requireConfirmation = requireConfirmation;
     this.#takesText = agent.inputSchema === undefined;
     // `BaseAgent.inputSchema` is unknown; the constructor of ValueSchema checks it.
@@ -137,6 +137,10 @@ export class AgentTool extends BaseTool {
 
   override get calledAgent(): BaseAgent {
     return this.agent;
+  }
+
+  override get propagateGroundingMetadata(): boolean {
+    return this.#propagateGroundingMetadata;
   }
 
   override _getDeclaration(): FunctionDeclaration {

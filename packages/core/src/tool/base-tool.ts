@@ -162,6 +162,11 @@ export abstract class BaseTool {
     return undefined;
   }
 
+  /** True for a tool that passes the sources of its agent's answer on to the answers of the calling agent. Default: false. */
+  get propagateGroundingMetadata(): boolean {
+    return false;
+  }
+
   /** Releases the tool's resources. Called when an agent that has the tool is closed, so once for each such agent. */
   close(): Promise<void> | void {
     return undefined;
