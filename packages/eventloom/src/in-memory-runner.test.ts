@@ -88,3 +88,10 @@ describe('an in-memory runner', () => {
     expect(() => new InMemoryRunner({ agent, sesionCache: {} } as never)).toThrow(ConfigurationError);
   });
 });
+
+test('Runner says what to write when it gets nothing, and when it gets an agent in place of its options', () => {
+  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel([]) });
+  const write = "write new Runner({ appName: 'app', agent, sessionService })";
+  expect(() => new Runner(undefined as never)).toThrow(`Runner: expected an object of options, got nothing; ${write}`);
+  expect(() => new Runner(agent as never)).toThrow(`Runner: got an agent; ${write}`);
+});

@@ -1,3 +1,5 @@
+import { isBaseAgent } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';
 
@@ -22,6 +24,6 @@ import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';
 export class Runner extends TextRunner {
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: RunnerConfig) {
-    super({ ...config, live: config.live ?? live() });
+    super(isRecord(config) && !isBaseAgent(config) ? { ...config, live: config.live ?? live() } : config);
   }
 }

@@ -30,6 +30,18 @@ test('geminiModels throws for a missing key when a name is resolved', () => {
   expect(() => models('gemini-2.5-flash')).toThrow(ConfigurationError);
 });
 
+test('geminiModels says what to write when it gets a string, and does not repeat it', () => {
+  expect(() => geminiModels('AIzaSyD-SECRET' as never)).toThrow(
+    /^geminiModels: expected an object of options, got a string; write geminiModels\(\{ apiKey: process\.env\.GEMINI_API_KEY \}\)$/,
+  );
+});
+
+test('geminiModels names the model for which the key is empty', () => {
+  expect(() => geminiModels({ apiKey: '' })('gemini-2.5-flash')).toThrow(
+    /^model "gemini-2\.5-flash": apiKey is an empty string; set GEMINI_API_KEY before you start the program$/,
+  );
+});
+
 test('geminiModels includes the reason once in the error for a client that cannot be created', async () => {
   const httpOptions = {
     get fetch(): never {

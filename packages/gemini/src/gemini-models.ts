@@ -15,11 +15,11 @@ const NAMES = /^(?:projects\/[^/]+\/locations\/[^/]+\/)?(?:publishers\/google\/)
  * const runner = new InMemoryRunner({ agent, models: geminiModels({ apiKey }) });
  */
 export function geminiModels(options: Omit<GeminiOptions, 'model'>): ModelResolver {
-  checkGeminiOptions('geminiModels', options);
+  checkGeminiOptions('geminiModels', options, 'geminiModels({ apiKey: process.env.GEMINI_API_KEY })');
   const client = options.client ?? lazyClient(options);
   return (model) => {
     if (!NAMES.test(model)) return undefined;
-    checkClientOptions(options);
+    checkClientOptions(options, model);
     return new Gemini({ ...options, client, model });
   };
 }

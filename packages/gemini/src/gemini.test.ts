@@ -65,6 +65,18 @@ test('Gemini says what to write when it gets the name of a model alone', () => {
   );
 });
 
+test('Gemini does not repeat a string that may be a key', () => {
+  expect(() => new Gemini('AIzaSyD-SECRET' as never)).toThrow(
+    /^Gemini: expected an object of options, got a string; write new Gemini\(\{ model: 'gemini-flash-latest', apiKey: process\.env\.GEMINI_API_KEY \}\)$/,
+  );
+});
+
+test('Gemini tells an empty key from a missing one', () => {
+  expect(() => new Gemini({ model: 'gemini-pro-latest', apiKey: '' })).toThrow(
+    /^model "gemini-pro-latest": apiKey is an empty string; set GEMINI_API_KEY before you start the program$/,
+  );
+});
+
 test('Gemini throws without a key, and on Vertex AI without a project or key', () => {
   expect(() => new Gemini({ model: 'm' })).toThrow(ConfigurationError);
   expect(() => new Gemini({ model: 'm' })).toThrow('apiKey is missing');

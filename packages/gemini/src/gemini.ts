@@ -57,11 +57,19 @@ const OPTIONS: OptionNames<GeminiOptions> = {
 const OF_AGENT = 'write it in the generateContentConfig of the agent';
 const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT, safetySettings: OF_AGENT };
 
-/** @throws ConfigurationError for an option name that this version does not know */
-export function checkGeminiOptions(owner: string, options: object): void {
-  const model = typeof options === 'string' ? options : 'gemini-flash-latest';
-  const example = `new Gemini({ model: '${model}', apiKey: process.env.GEMINI_API_KEY })`;
+/**
+ * Checks the option names of a Gemini model.
+ * @param example code for a caller that gives no options
+ * @throws ConfigurationError for an option name that this version does not know
+ */
+export function checkGeminiOptions(owner: string, options: object, example: string): void {
   checkKnown(owner, OPTIONS, options, HINTS, example);
+}
+
+/** Returns code that creates a model. It repeats a given string only if that is the name of a Gemini model, because it may be a key. */
+function exampleFor(options: unknown): string {
+  const model = typeof options === 'string' && /^gemini-[\w.-]+$/.test(options) ? options : 'gemini-flash-latest';
+  return `new Gemini({ model: '${model}', apiKey: process.env.GEMINI_API_KEY })`;
 }
 
 /**
@@ -85,9 +93,9 @@ export class Gemini extends BaseLlm {
 
   /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option name that this version does not know */
   constructor(options: GeminiOptions) {
-    checkGeminiOptions('Gemini', options);
+    checkGeminiOptions('Gemini', options, exampleFor(options));
     super(options);
-    checkClientOptions(options);
+    checkClientOptions(options, options.model);
     this.#options = options;
     this.#client = lazyClient(options);
     this.#retry = toRetry(options.retry);

@@ -22,7 +22,7 @@ import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
-import { withoutDeepArgs, ModelCall, plannedResponse } from './reply.ts';
+import { checkedResponse, withoutDeepArgs, ModelCall, plannedResponse } from './reply.ts';
 import {
   SetModelResponseTool,
   describeMismatch,
@@ -64,7 +64,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       context.countLlmCall();
       try {
         for await (const received of call.generate(streaming)) {
-          const raw = withoutDeepArgs(received);
+          const raw = withoutDeepArgs(checkedResponse(agent, received));
           const answer = call.asksAfter ? await call.after(raw) : raw;
           if (answer.partial === true) yield call.chunk(answer);
           else response = response ? joined(response, answer) : answer;

@@ -1,5 +1,6 @@
 import {
   CallbackContext,
+  ConfigurationError,
   type Event,
   type EventActions,
   type FunctionCall,
@@ -17,6 +18,7 @@ import {
 import {
   Calls,
   callsToRun,
+  describeKind,
   firstAnswer,
   getOwn,
   observeGenerator,
@@ -26,6 +28,7 @@ import {
 } from '@eventloom/core/internal';
 import { GROUNDING_METADATA_KEY } from '@eventloom/multi-agent';
 import type { AgentTurn } from './agent-turn.ts';
+import type { LlmAgent } from './llm-agent.ts';
 import { withCodeTags } from './code-execution/code-run.ts';
 import { isDeeperThan } from '@eventloom/core/wire';
 
@@ -78,10 +81,10 @@ export class ModelCall {
     const { agent, context } = this.#turn;
     const { request } = this;
     const callbackContext = this.#callbackContext;
-    return (
+    const answer =
       (await context.plugins.first('beforeModelCallback', { callbackContext, llmRequest: request })) ??
-      firstAnswer(agent.beforeModelCallback, { context: callbackContext, request })
-    );
+      (await firstAnswer(agent.beforeModelCallback, { context: callbackContext, request }));
+    return checkedAnswer(agent, 'beforeModelCallback', answer);
   }
 
   /** Calls the model. The runner's instrumentation, if any, observes the call. */
@@ -105,6 +108,7 @@ export class ModelCall {
       const answer =
         (await context.plugins.first('afterModelCallback', { callbackContext, llmResponse: response })) ??
         (await firstAnswer(agent.afterModelCallback, { context: callbackContext, response }));
+      checkedAnswer(agent, 'afterModelCallback', answer);
       return answer && answer !== response ? withPartialOf(response, answer) : response;
     } catch (error) {
       this.#failure = { error };
@@ -125,10 +129,10 @@ export class ModelCall {
     const error = toError(thrown);
     const request = this.asksBefore ? this.request : copyRequest(this.request);
     const callbackContext = this.#callbackContext;
-    return (
+    const answer =
       (await context.plugins.first('onModelErrorCallback', { callbackContext, llmRequest: request, error })) ??
-      firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error })
-    );
+      (await firstAnswer(agent.onModelErrorCallback, { context: callbackContext, request, error }));
+    return checkedAnswer(agent, 'onModelErrorCallback', answer);
   }
 
   /** Creates the event of a chunk. */
@@ -256,6 +260,33 @@ export class ModelCall {
     return given;
   }
 }
+
+/**
+ * Returns a callback's answer.
+ * @throws ConfigurationError for an answer that is not a response
+ */
+function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | undefined): LlmResponse | undefined {
+  if (answer && !isRecord(answer))
+    throw new ConfigurationError(
+      `agent "${agent.name}": ${callback} must return a response or nothing, got ${describeKind(answer)}; write return ${RESPONSE}`,
+    );
+  return answer;
+}
+
+/**
+ * Returns what the model yielded.
+ * @throws ConfigurationError if that is not a response
+ */
+export function checkedResponse(agent: LlmAgent, received: LlmResponse): LlmResponse {
+  if (!isRecord(received))
+    throw new ConfigurationError(
+      `agent "${agent.name}": its model must yield responses, got ${describeKind(received)}; write yield ${RESPONSE}`,
+    );
+  return received;
+}
+
+/** Code of a response, for errors. */
+const RESPONSE = "{ content: { role: 'model', parts: [{ text: 'hello' }] } }";
 
 /** The id that a call of the reply was given. */
 interface NamedCall {

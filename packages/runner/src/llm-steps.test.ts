@@ -236,3 +236,18 @@ test("the reply has timing from the platform's clock", async () => {
   expect(event?.usageMetadata).toEqual({ timingInfo: { timeToFirstTokenMs: 250 } });
   expect(event?.timestamp).toBe(platform.now() / 1000);
 });
+
+test('a model that yields a string fails the run, and the error says what to write', async () => {
+  class Talker extends BaseLlm {
+    override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
+      yield 'hello' as never;
+    }
+  }
+  const { run } = await scenario({ agent: { model: new Talker({ model: 'talker' }) } });
+  await expect(run()).rejects.toMatchObject({
+    code: 'CONFIGURATION',
+    message:
+      'agent "bot": its model must yield responses, got a string; ' +
+      "write yield { content: { role: 'model', parts: [{ text: 'hello' }] } }",
+  });
+});

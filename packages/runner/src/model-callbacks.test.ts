@@ -17,6 +17,20 @@ test('a response from beforeModelCallback replaces the model call, which does no
   expect(model.calls).toBe(0);
 });
 
+test.each(['beforeModelCallback', 'afterModelCallback', 'onModelErrorCallback'] as const)(
+  '%s fails the run when it returns a string, and the error says what to write',
+  async (callback) => {
+    const { run } = await scenario({
+      model: [callback === 'onModelErrorCallback' ? new ModelError('lost', { errorCode: 'UNAVAILABLE' }) : 'hi'],
+      agent: { [callback]: () => 'hello' as never },
+    });
+    await expect(run()).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: `agent "bot": ${callback} must return a response or nothing, got a string; write return { content: { role: 'model', parts: [{ text: 'hello' }] } }`,
+    });
+  },
+);
+
 test('a response from beforeModelCallback may contain tool calls', async () => {
   let asked = 0;
   const { run } = await scenario({

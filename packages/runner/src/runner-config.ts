@@ -8,6 +8,7 @@ import {
   ConfigurationError,
   type ContextCacheConfig,
   type GetSessionConfig,
+  isBaseAgent,
   type Instrumentation,
   type LiveSupport,
   type ModelResolver,
@@ -124,6 +125,7 @@ const OPTIONS: OptionNames<RunnerConfig> = {
 
 const SESSION_CACHE_OPTIONS: OptionNames<SessionCacheOptions> = { maxSessions: true, maxEvents: true };
 const WRITE_MODELS = 'write models: geminiModels({ apiKey })';
+const EXAMPLE = "new Runner({ appName: 'app', agent, sessionService })";
 const IN_RUN = 'write it in the parameters of runAsync';
 const HINTS = {
   apiKey: WRITE_MODELS,
@@ -138,7 +140,8 @@ const DAY_MS = 86_400_000;
 
 /** @throws ConfigurationError for what is missing, and for an option this version does not have */
 export function checkRunnerConfig(config: RunnerConfig): void {
-  checkKnown('Runner', OPTIONS, config, HINTS);
+  if (isBaseAgent(config)) throw new ConfigurationError(`Runner: got an agent; write ${EXAMPLE}`);
+  checkKnown('Runner', OPTIONS, config, HINTS, EXAMPLE);
   if (typeof config.appName !== 'string' || config.appName === '')
     throw new ConfigurationError(
       "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under it",

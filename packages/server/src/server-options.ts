@@ -105,13 +105,14 @@ const OPTIONS: OptionNames<ServerOptions> = {
 };
 
 const WRITE_RUNNERS = 'write runners: [new Runner({ appName, agent, sessionService })]';
+const EXAMPLE = 'createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })';
 const IN_SERVE = 'write it in the options of serve(server, { port })';
 const HINTS = { agent: WRITE_RUNNERS, agents: WRITE_RUNNERS, rootAgent: WRITE_RUNNERS, port: IN_SERVE, host: IN_SERVE };
 const LIMITS = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, true as const]));
 
 /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
 export function checkServerOptions(options: ServerOptions): void {
-  checkKnown('createServer', OPTIONS, options, HINTS);
+  checkKnown('createServer', OPTIONS, options, HINTS, EXAMPLE);
   if (!Array.isArray(options.runners))
     throw new ConfigurationError(
       'createServer: runners must be a list, as in runners: [new Runner({ appName, agent, sessionService })]',

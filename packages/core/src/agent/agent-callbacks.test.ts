@@ -170,3 +170,15 @@ describe('endInvocation', () => {
     expect(await said(agent)).toEqual(['last']);
   });
 });
+
+test.each(['beforeAgentCallback', 'onAgentErrorCallback', 'afterAgentCallback'] as const)(
+  '%s fails the run when it returns a string, and the error says what to write',
+  async (callback) => {
+    const config = { name: 'a', [callback]: () => 'hello' as never };
+    const agent = callback === 'onAgentErrorCallback' ? new Worker(config, fail) : new Worker(config);
+    await expect(run(agent)).rejects.toMatchObject({
+      code: 'CONFIGURATION',
+      message: `agent "a": ${callback} must return a content or nothing, got a string; write return { role: 'model', parts: [{ text: 'hello' }] }`,
+    });
+  },
+);

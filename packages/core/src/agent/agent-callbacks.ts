@@ -1,7 +1,9 @@
 import type { MaybePromise } from '../session/maybe-promise.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import type { Content } from '../content/content.ts';
 import { CallbackContext } from '../context/callback-context.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
+import { ConfigurationError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import { isEmptyActions } from '../event/event-actions.ts';
 import type { BaseAgent } from './base-agent.ts';
@@ -45,7 +47,7 @@ export async function* runWithCallbacks(
       (await context.plugins.first('beforeAgentCallback', { agent, callbackContext: before })) ??
       (await firstAnswer(agent.beforeAgentCallback, before));
     if (instead) markEnd(before);
-    yield* callbackEvent(before, instead);
+    yield* callbackEvent(before, instead, 'beforeAgentCallback');
     if (instead || context.isEnded) return;
   }
 
@@ -59,7 +61,7 @@ export async function* runWithCallbacks(
       (await firstAnswer(agent.onAgentErrorCallback, { context: failed, error }));
     if (!recovered || context.abortSignal.aborted) throw error;
     markEnd(failed);
-    yield* callbackEvent(failed, recovered);
+    yield* callbackEvent(failed, recovered, 'onAgentErrorCallback');
     return;
   }
   if (context.isEnded || context.isPaused) return;
@@ -69,7 +71,7 @@ export async function* runWithCallbacks(
     (await context.plugins.first('afterAgentCallback', { agent, callbackContext: after })) ??
     (await firstAnswer(agent.afterAgentCallback, after));
   markEnd(after);
-  yield* callbackEvent(after, added);
+  yield* callbackEvent(after, added, 'afterAgentCallback');
 }
 
 /** Marks the agent as done in the event of its last callback. */
@@ -77,9 +79,20 @@ function markEnd({ actions, invocationContext }: CallbackContext): void {
   if (invocationContext.isResumable) actions.endOfAgent = true;
 }
 
-/** Yields the content and changes of a callback as an event; nothing if there are none. */
-function* callbackEvent(context: CallbackContext, content: Content | undefined): Generator<Event> {
+/**
+ * Yields the content and changes of a callback as an event; nothing if there are none.
+ * @throws ConfigurationError if the callback returned something else than a content
+ */
+function* callbackEvent(
+  context: CallbackContext,
+  content: Content | undefined,
+  callback: string,
+): Generator<Event, void, void> {
   if (!content && isEmptyActions(context.actions)) return;
+  if (content && !isRecord(content))
+    throw new ConfigurationError(
+      `agent "${context.agentName}": ${callback} must return a content or nothing, got ${describeKind(content)}; write return { role: 'model', parts: [{ text: 'hello' }] }`,
+    );
   yield context.invocationContext.createEvent({
     ...(content ? { content: { role: 'model', ...content } } : {}),
     actions: context.actions,

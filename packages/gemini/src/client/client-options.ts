@@ -44,17 +44,21 @@ export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
   client: true,
 };
 
-/** @throws ConfigurationError if the options are not sufficient to create a client */
-export function checkClientOptions({
-  apiKey,
-  vertexai,
-  project,
-  httpOptions,
-  baseUrl,
-  client,
-}: GeminiClientOptions): void {
+/**
+ * Checks that there is a key, a project or a client.
+ * @param model the name of the model that the client is for
+ * @throws ConfigurationError if the options are not sufficient to create a client
+ */
+export function checkClientOptions(
+  { apiKey, vertexai, project, httpOptions, baseUrl, client }: GeminiClientOptions,
+  model: string,
+): void {
   if (client || apiKey) return;
   if (!vertexai) {
+    if (apiKey === '')
+      throw new ConfigurationError(
+        `model "${model}": apiKey is an empty string; set GEMINI_API_KEY before you start the program`,
+      );
     throw new ConfigurationError(
       'Gemini: apiKey is missing; write { apiKey: process.env.GEMINI_API_KEY }, because no environment variable is read by itself. ' +
         'For Vertex AI write { vertexai: true, project }',

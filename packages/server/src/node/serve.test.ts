@@ -115,3 +115,9 @@ describe('shutting down', () => {
     await server.shutDown();
   });
 });
+
+test('createServer says what to write when it gets nothing', () => {
+  expect(() => createServer(undefined as never)).toThrow(
+    'createServer: expected an object of options, got nothing; write createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })',
+  );
+});

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { sessionServiceConformance } from '../conformance/index.ts';
 import { SqliteSessionService } from './sqlite-session-service.ts';
 
@@ -22,4 +22,10 @@ describe('SqliteSessionService keeps the contract', () => {
     return { service: another(), another, close };
   });
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
+});
+
+test('SqliteSessionService says what to write when it gets nothing', () => {
+  expect(() => new SqliteSessionService(undefined as never)).toThrow(
+    "SqliteSessionService: expected an object of options, got nothing; write new SqliteSessionService({ path: 'sessions.db' })",
+  );
 });

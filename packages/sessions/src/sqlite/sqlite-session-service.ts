@@ -41,7 +41,7 @@ export class SqliteSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer version, and for an option this version does not have */
   constructor(options: SqliteSessionServiceOptions) {
-    checkKnown('SqliteSessionService', OPTIONS, options, HINTS);
+    checkKnown('SqliteSessionService', OPTIONS, options, HINTS, "new SqliteSessionService({ path: 'sessions.db' })");
     const { path, database, durability = 'process', platform = systemPlatform } = options;
     if (path !== undefined && database === undefined) {
       const opened = openDatabase(path, durability, platform);
