@@ -25,7 +25,7 @@ const runConfig: RunConfig = {
 export async function* call(runner: Runner, microphone: Microphone, speaker: Speaker): AsyncGenerator<Event> {
   const liveRequestQueue = new LiveRequestQueue();
   const speaking = speak(microphone, liveRequestQueue);
-  // A microphone that fails ends the call, and its error is thrown below.
+  // A microphone that fails ends the live run, and its error is thrown below.
   speaking.catch(() => liveRequestQueue.close());
   try {
     for await (const event of runner.runLive({ userId: 'you', sessionId: 'first', liveRequestQueue, runConfig })) {

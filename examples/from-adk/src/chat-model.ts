@@ -1,6 +1,6 @@
 import { BaseLlm, contentText, type LlmRequest, type LlmResponse, ModelError } from 'eventloom';
 
-/** A model of any service that speaks OpenAI's chat protocol. For text: it is told of no tools. */
+/** A model of any service that speaks OpenAI's chat protocol. For text only: it ignores tools. */
 export class ChatModel extends BaseLlm {
   readonly #url: string;
 

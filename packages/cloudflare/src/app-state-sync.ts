@@ -69,7 +69,7 @@ export class AppStateSync {
     if (this.#platform.now() < (this.#freshUntilMs.get(appName) ?? 0)) return;
     const late = Promise.withResolvers<void>();
     const callOff = this.#platform.schedule(WAIT_MS, () => {
-      // When the app's object does not answer, one request waits for it, and later ones do not.
+      // Only one request waits for an app's object that does not answer; later requests do not.
       this.#freshUntilMs.set(appName, this.#platform.now() + ANSWER_MS);
       late.resolve();
     });

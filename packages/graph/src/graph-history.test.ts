@@ -149,7 +149,7 @@ test('history gives a failed run the status failed', async () => {
       status: 'failed',
       steps: [{ nodes: [{ node: 'fine' }] }, { nodes: [], open: [{ node: 'bad' }] }],
     });
-    // What failed for good is gone on with from a step before it.
+    // A run that failed for good can be forked from an earlier step.
     if (!resumable) continue;
     await agent.fork({ sessionService, ...KEY, invocationId: stream.invocationId, step: 1, newSessionId: 'fork' });
     await expect(runner.run({ userId: 'u', sessionId: 'fork', invocationId: stream.invocationId })).rejects.toThrow(

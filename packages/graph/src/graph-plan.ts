@@ -15,7 +15,7 @@ export interface RouterContext<State = Readonly<Record<string, unknown>>> {
   readonly step: number;
 }
 
-/** The edges that leave one node. */
+/** Outgoing edges of one node: unconditional targets, and targets that a route chooses. */
 export interface Way {
   /** Targets of the unconditional edges. */
   readonly targets: readonly string[];

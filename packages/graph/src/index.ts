@@ -20,7 +20,7 @@ export { node } from './graph-node.ts';
 export type { GraphPlan, Router, RouterContext, Way } from './graph-plan.ts';
 export type { GraphAgent } from './graph-agent.ts';
 
-// What happened
+// History
 export type { ForkParams } from './fork-run.ts';
 export type { StateChanges } from './channel-history.ts';
 export type { GraphHistory, HistoryQuery, NodeHistory, OpenNode, StepHistory, OpenQuestion } from './graph-history.ts';

@@ -62,7 +62,7 @@ test('shared values cannot be modified by nodes, routers, joins and repeated fun
   const given = { list: [{ deep: [1] }] };
   expect(outputOf(await send())).toEqual({ left: given, both: { left: given, right: given } });
   expect(safe).toEqual({ router: true, node: true, join: true });
-  // What the function returned is its own.
+  // The value that the function returned stays the function’s own.
   expect(isSafe(() => own.list.push('mine'))).toBe(false);
 });
 

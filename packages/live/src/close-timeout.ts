@@ -37,7 +37,7 @@ export class CloseTimeout {
     try {
       return await this.#connected.until(work);
     } catch (error) {
-      // When the client has hung up, the work gets a limited time.
+      // The work gets a limited time after the client has hung up.
       if (!this.#connected.signal.aborted) throw error;
     }
     const { context, timeoutMs, progress } = this.#params;

@@ -16,7 +16,7 @@ test.each([false, true])(
   'a call of two hours keeps no memory beyond requests on their way (service reports consumed sends: %s)',
   async (tellsConsumed) => {
     const steps = Array.from({ length: SECONDS }, (_, second): ScriptedLiveStep[] => [
-      // What is said to a connection that is about to end may be lost, where the service does not tell.
+      // Input to a connection that is about to end may be lost if the service does not report consumed input.
       ...(second > 0 || tellsConsumed ? [{ heard: 'blob' as const }] : []),
       () => [{ content: { role: 'model', parts: [{ inlineData: { data: 'AAAA', mimeType: 'audio/pcm' } }] } }],
       ...(second % 60 === 59 ? [{ turnComplete: true }] : []),
@@ -37,7 +37,7 @@ test.each([false, true])(
       queue.sendRealtime(blob);
     };
     const held = async (refs: readonly WeakRef<object>[]): Promise<number> => {
-      // What was looked at in this turn of the event loop is kept for its length.
+      // A WeakRef that was read keeps its target until this turn of the event loop ends.
       await new Promise((resolve) => setImmediate(resolve));
       collectGarbage();
       return refs.filter((ref) => ref.deref() !== undefined).length;

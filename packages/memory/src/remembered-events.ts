@@ -35,7 +35,7 @@ export function isSaid(event: Event): boolean {
   const { object, branch } = event;
   if (event.partial === true || event.nodeEvent || event.actions.compaction) return false;
   if (event.errorCode !== undefined || event.error !== undefined) return false;
-  // What an agent says that serves another as a tool, is said to that one.
+  // An agent that runs as a tool speaks to its caller, not to the user.
   if (enclosureOf(branch) !== '') return false;
   return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
 }

@@ -70,7 +70,7 @@ const REQUEST_SCHEMA: SchemaLike = {
 };
 
 /**
- * A tool with which the model of one agent asks another agent, and gets its answer as the result of the call. The calling agent goes on
+ * A tool with which the model of one agent asks another agent, and gets its answer as the result of the call. The calling agent continues
  * with the conversation afterwards; with `subAgents` the other agent would take it over.
  *
  * - **Arguments.** Without an `inputSchema` of the called agent: one text, `request`. With one: an object of that schema, which the agent

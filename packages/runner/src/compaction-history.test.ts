@@ -38,7 +38,7 @@ function randomOf(seed: number): () => number {
 function wordsOf(content: Content | undefined): string[] {
   return (content?.parts ?? []).flatMap(({ text, functionCall, functionResponse }: Part) => {
     if (functionCall) return [`call:${functionCall.id}`];
-    // What is told of a call that waits is no answer.
+    // The interim response of a waiting call is no answer.
     if (functionResponse?.response?.['status'] === 'pending') return [];
     if (functionResponse) return [`response:${functionResponse.id}:${String(functionResponse.response?.['n'])}`];
     return text?.split(' ') ?? [];

@@ -139,7 +139,7 @@ describe('LoopAgent', () => {
     const { runner } = await scenario({ agent: new LoopAgent({ name: 'loop', subAgents: [create(begin)] }) });
     const newMessage = { parts: [{ text: 'hi' }] };
     const running = runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: controller.signal });
-    // What somebody else wants to do with the event loop.
+    // Another user of the event loop gets a turn.
     setTimeout(() => controller.abort());
     await expect(running).rejects.toBeInstanceOf(RunAbortedError);
   });

@@ -47,7 +47,7 @@ test('without them events have neither', async () => {
   expect(event).not.toHaveProperty('customMetadata');
 });
 
-// What is refused.
+// Refused options
 
 test.each([
   [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, bidi, is "fast"'],
@@ -150,7 +150,7 @@ test('without the option the data stays in the message', async () => {
   expect((await stored())[0]?.content?.parts).toEqual([png]);
 });
 
-// What is read of the session.
+// Reading the session
 
 test("the run's getSessionConfig is used before the runner's", async () => {
   const seen: number[] = [];

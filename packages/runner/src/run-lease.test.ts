@@ -192,7 +192,7 @@ test('a run whose session is taken before its message is stored is refused and c
   let isTaken = false;
   const { runner, sessionService, stored } = await setUp(echo({}), {
     plugins: [
-      // What plugins may replace is stored after the session is locked.
+      // Plugins may replace the message, so it is stored after the session is locked.
       new (class extends BasePlugin {
         override async onUserMessageCallback(): Promise<undefined> {
           if (isTaken) return;

@@ -65,7 +65,7 @@ export interface RunAsyncParams {
   readonly ifKnown?: IfKnown | undefined;
   /**
    * With `invocationId`: true yields the events that the run stored before it was interrupted, too, so that the reader gets the whole run.
-   * Default false: only the events from here on.
+   * Default false: only events stored after this call.
    */
   readonly replay?: boolean | undefined;
   /** State to write together with the message: new values by key, such as `{ 'user:language': 'en' }`. Default: none. */

@@ -84,7 +84,7 @@ test('a key removed by one tool and set by a later one is set', async () => {
   expect(await state()).toEqual({ key: 2 });
 });
 
-// What is refused.
+// Refused state changes
 
 test.each([
   ['an empty key', '', 1, StateKeyError],

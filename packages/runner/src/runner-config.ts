@@ -78,7 +78,7 @@ export interface RunnerConfig {
   readonly eventsCompaction?: EventsCompactionConfig | undefined;
   /**
    * Lets the model's service cache the beginning of the requests of each agent and session, which makes long conversations cheaper; `{}`
-   * uses the defaults. Gemini supports it; other models ignore it. A cache that cannot be made is done without. Default: no caches.
+   * uses the defaults. Gemini supports it; other models ignore it. If a cache cannot be created, the request is sent without it. Default: no caches.
    */
   readonly contextCacheConfig?: ContextCacheConfig | undefined;
   /**

@@ -144,7 +144,7 @@ test('a resumable run stores its end with endRun', async () => {
   expect(log.at(-1)).toBe('end with runner.end');
 });
 
-// What is refused before anything is written.
+// Input that is refused before anything is written
 
 test.each([
   ['an empty message', { newMessage: { parts: [] } }, InvalidMessageError],

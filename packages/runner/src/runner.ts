@@ -65,7 +65,7 @@ export class Runner {
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
   readonly platform: Platform;
   readonly requestTtlMs: number | undefined;
-  /** The options of runs that are not given others. */
+  /** Defaults for options that a run does not set. */
   readonly runConfig: RunConfigDefaults;
   /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
   readonly sessions: SessionLocks;

@@ -150,7 +150,7 @@ async function play(seed: number): Promise<void> {
       const event = await runner().rewindAsync({ ...IDS, rewindBeforeInvocationId: target });
       memories.set(event.invocationId, now);
       Object.assign(model, memory);
-      // What was not there is deleted, with all of its versions: nothing brings it back.
+      // Artifacts that did not exist then are deleted with all versions; nothing restores them.
       const gone = [...now.artifacts.keys()].filter((filename) => !memory.artifacts.has(filename));
       for (const [id, { artifacts, ...rest }] of memories)
         memories.set(id, {

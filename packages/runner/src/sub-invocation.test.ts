@@ -39,7 +39,7 @@ test('stored events of a sub-invocation are stored in order, nested ones too', a
   const turns: string[] = [];
   const inTurn: InTurn = async (commit) => {
     const event = await commit();
-    // What is committed is an event.
+    // The value of a commit is the event.
     const { author, content } = event as Event;
     turns.push(`${author}: ${content?.parts?.[0]?.text}`);
     return event;

@@ -198,7 +198,7 @@ test('one agent tree serves a thousand concurrent conversations unmodified', asy
   );
   const root = scripted('lead', always(transferTo('helper')), { subAgents: [helper] });
   for (const agent of [root, helper]) {
-    // What is computed for all requests is kept where it belongs, in an object of its own.
+    // Caches of values for all requests must not be stored in the agents, which are frozen here.
     for (const list of [agent.subAgents, agent.tools]) Object.freeze(list);
     Object.freeze(agent);
   }

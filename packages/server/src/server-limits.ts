@@ -3,20 +3,20 @@ import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
 
 /** Limits of a server's concurrent work and of its memory. */
 export interface ServerLimits {
-  /** Bytes of a request's body. Default 20 MiB. */
+  /** Maximum number of bytes of a request's body. Default 20 MiB. */
   readonly maxBodyBytes: number;
   /**
-   * Bytes of bodies that all requests together may have in flight: of those that are read, of those that are not answered yet, and of the
-   * messages of runs in flight. A further one is refused with SERVER_BUSY. Default 256 MiB.
+   * Maximum number of bytes of all request bodies in flight together: bodies that are being read, bodies of requests without an answer yet, and
+   * messages of runs in flight. A further body is refused with SERVER_BUSY. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
-  /** The same of one user; a further one is refused with USER_LIMIT. Default 64 MiB. */
+  /** As `maxBodyBytesInFlight`, for one user; a further body is refused with USER_LIMIT. Default 64 MiB. */
   readonly maxBodyBytesInFlightPerUser: number;
-  /** Parts of a message, of an event that a session begins with, and of a frame of a call. Default 1,000. */
+  /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;
-  /** Events that a session begins with. Default 10,000. */
+  /** Maximum number of events that a new session imports. Default 10,000. */
   readonly maxBodyEvents: number;
-  /** Keys of a state, and of a change of state. Default 1,000. */
+  /** Maximum number of keys in a state or a state change. Default 1,000. */
   readonly maxBodyKeys: number;
   /** Runs in flight; a further one is refused with SERVER_BUSY. Default 2,000. */
   readonly maxRuns: number;
@@ -27,7 +27,7 @@ export interface ServerLimits {
    * with SERVER_BUSY. Default 1,000.
    */
   readonly maxQueuedRequests: number;
-  /** The same of one user; a further one is refused with USER_LIMIT. Default 32. */
+  /** As `maxQueuedRequests`, for one user; a further request is refused with USER_LIMIT. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
   /** Model calls of one run, whatever its config says. An integer of at least 1, or Infinity: the config decides. Default Infinity. */
   readonly maxLlmCalls: number;
@@ -48,14 +48,14 @@ export interface ServerLimits {
    * USER_LIMIT. Default 200.
    */
   readonly maxReadersPerUser: number;
-  /** A stream that is silent for this long gets a comment; the client of a call is asked so often whether it lives. Default 15,000 ms. */
+  /** A stream that is silent for this long gets a comment; the client of a live run is pinged at this interval. Default 15,000 ms. */
   readonly heartbeatMs: number;
   /**
    * The time that `/run_sse` waits for the first event before its answer begins. A run that fails sooner is answered with the status of its
    * error, later with 200 and the error as the stream's last line. Default 1,000 ms.
    */
   readonly answerAfterMs: number;
-  /** Attempts at a run, the first one included, after which it is given up when its process ends again. Default 3. */
+  /** Maximum number of attempts at a run, the first one included. If the process of the last one ends, the run is closed. Default 3. */
   readonly maxRunAttempts: number;
   /** Runs in flight that the server resumed by itself; further ones wait. Default 32. */
   readonly maxResumedRuns: number;
@@ -64,20 +64,20 @@ export interface ServerLimits {
    * `EventloomServer.takeUpUnfinishedRuns` and `deliverWebhooks` are called. Default 15,000 ms.
    */
   readonly unfinishedRunsEveryMs: number;
-  /** Calls at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
+  /** Live runs at a time, those that are about to end included; a further one is refused with SERVER_BUSY. Default 1,000. */
   readonly maxLiveRuns: number;
-  /** Calls of one user at a time; a further one is refused with USER_LIMIT. Default 20. */
+  /** Live runs of one user at a time; a further one is refused with USER_LIMIT. Default 20. */
   readonly maxLiveRunsPerUser: number;
-  /** Bytes of a binary frame, and characters of a text frame, that a client of a call may send. Default 2 MiB. */
+  /** Bytes of a binary frame, and characters of a text frame, that the client of a live run may send. Default 2 MiB. */
   readonly maxLiveFrameBytes: number;
   /**
-   * Maximum number of bytes on their way to the client of a call. The call waits while there are more, and the client
+   * Maximum number of bytes on their way to the client of a live run. The run waits while there are more, and the client
    * is disconnected if it takes nothing for two heartbeats. Default 1 MiB: 20 seconds of speech.
    */
   readonly maxLiveWaitingBytes: number;
   /**
-   * Bytes that a call may be sent in total, when the server cannot know how much the client has received: on Workers, and the client does not say
-   * `ping=text`. All of it may still wait in memory. A call that comes to it ends with SLOW_READER when the model has said its sentence. Default 48 MiB: eleven
+   * Bytes that the client of a live run may be sent in total, when the server cannot know how much the client has received: on Workers, and the client does not say
+   * `ping=text`. All of it may still wait in memory. A run that reaches the limit ends with SLOW_READER when the model has said its sentence. Default 48 MiB: eleven
    * minutes of speech.
    */
   readonly maxLiveUnconfirmedBytes: number;

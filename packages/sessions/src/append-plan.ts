@@ -44,7 +44,7 @@ export function planAppend(
   // NaN is left for the seal to refuse.
   if (timestamp <= coveredUntil) timestamp = afterCovered(timestamp, coveredUntil);
   let stored = id === event.id && timestamp === event.timestamp ? event : { ...event, id, timestamp };
-  // What is of another type than it must be is left to the seal to refuse.
+  // Values of a wrong type are refused later, when the event is sealed.
   const actions: Partial<EventActions> = isRecord(event.actions) ? event.actions : NO_ACTIONS;
   for (const name in actions.artifactDelta) checkArtifactName(name);
   let stateDelta = hasKeys(actions.stateDelta) ? checkStateDelta(actions.stateDelta) : undefined;

@@ -144,7 +144,7 @@ export class SessionLeases {
           isTicketLeft ||= !first && ticket !== undefined;
           const outcome = await (first ?? request.claim(ticket));
           if (outcome.status !== 'busy') {
-            // Who is refused otherwise left the ticket of an earlier claim.
+            // A claim that is refused for another reason may have left the ticket of an earlier claim.
             if (outcome.status === 'taken' || outcome.status === 'missing') isTicketLeft = false;
             return outcome;
           }

@@ -45,7 +45,7 @@ new FunctionTool({
   },
 });
 
-// Who decides whether a person is asked sees the same arguments; a generator is a function like any other.
+// `requireConfirmation` gets the same arguments as `execute`; `execute` may be a generator function.
 new FunctionTool({
   name: 'f',
   description: '',

@@ -51,7 +51,7 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly parameters?: P;
   /**
    * The function itself, sync or async. It gets the checked arguments and a `ToolContext`, and returns the result for the model: any
-   * JSON value. An object is sent as it is, another value as `{ result: value }`. If it throws, the run goes on, and the model gets
+   * JSON value. An object is sent as it is, another value as `{ result: value }`. If it throws, the run continues, and the model gets
    * `{ error: message }`.
    *
    * A generator function shows progress: each JSON value that it yields is streamed at once, in a partial event of the kind

@@ -118,8 +118,8 @@ export abstract class BaseAgent {
   }
 
   /**
-   * True if the agent has completed once this event, of itself or of an agent below it, is stored. If the process ends right
-   * after such an event, a run that is not resumable is recorded as completed. Default: false, the agent may have more to do.
+   * True if this event completes the agent. The event may be its own or a sub-agent's. If the process ends right
+   * after such an event was stored, a run that is not resumable is recorded as completed. Default: false, the agent may have more to do.
    */
   isDoneAfter(_event: Event): boolean {
     return false;
@@ -155,7 +155,7 @@ export abstract class BaseAgent {
 
   /**
    * True for an agent that creates all of its events with `context.createEvent`, or passes on events of other agents.
-   * Default: false, and missing fields (author, branch, execution ids) are filled in, which costs one generator more.
+   * Default: false; then the runner fills in missing fields (author, branch, execution ids).
    */
   protected get makesCompleteEvents(): boolean {
     return false;

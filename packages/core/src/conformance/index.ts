@@ -1,4 +1,4 @@
-// What conformance suites are made of: the contracts' suites sit beside their back ends.
+// Parts of conformance suites. The suites of the contracts are beside their back ends.
 
 export type {
   ConformanceCase,

@@ -175,7 +175,7 @@ export class CallbackContext extends ReadonlyContext {
   /**
    * Asks a person to confirm this call. The tool then returns; its return value is the interim response for the model, and
    * undefined tells the model that the call waits. The model then speaks, unless the tool sets `actions.skipSummarization`, and the run ends or
-   * pauses. After the person's answer, also after a no, the tool is run again from its beginning with `toolConfirmation` set.
+   * pauses. After the person's answer, also if the person declined, the tool is run again from its beginning with `toolConfirmation` set.
    *
    * @throws InvalidEventError for a payload that is not JSON
    * @throws ConfigurationError outside a tool call

@@ -1,4 +1,4 @@
-// What the packages of Eventloom share and applications do not need. It may change with every release.
+// Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
 export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
 export { BASE_AGENT_OPTIONS } from '../agent/base-agent.ts';

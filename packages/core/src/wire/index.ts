@@ -1,4 +1,4 @@
-// What an HTTP server takes and gives: request bodies, read and checked, and the JSON Schemas of its OpenAPI document.
+// For HTTP servers: parsing of request bodies, and the JSON Schemas of the OpenAPI document.
 
 export { isDeeperThan } from '../content/json.ts';
 export {

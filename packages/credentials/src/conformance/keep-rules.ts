@@ -117,7 +117,7 @@ export const keepRules: readonly CredentialRule[] = [
         'a number that JSON does not have': { authType: 'apiKey', apiKey: secret, expiresAt: Number.NaN },
         'a class': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
       })) {
-        // What TypeScript refuses, a caller without it can do.
+        // A caller in JavaScript can pass values that TypeScript refuses.
         const credential = bad as unknown as AuthCredential;
         const call = service.saveCredential({ ...KEY, credential });
         const error = await expect.rejects(`saving ${what}`, call, InvalidRequestError);

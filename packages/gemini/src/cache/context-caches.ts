@@ -56,7 +56,7 @@ export class ContextCaches {
         config: {
           contents: Array.isArray(parameters.contents) ? parameters.contents.slice(0, contentsCount) : [],
           ...(systemInstruction !== undefined && { systemInstruction }),
-          // What is sent are declarations: none of the client's own tools is among them.
+          // All tools here are declarations; none is a callable tool of the client library.
           ...(tools && { tools: tools as object[] }),
           ...(toolConfig && { toolConfig }),
           ttl: `${ttlSeconds}s`,

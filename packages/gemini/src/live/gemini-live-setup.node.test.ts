@@ -26,7 +26,7 @@ const CONFIG: LlmRequest['config'] = {
   safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }],
   labels: { team: 'blue' },
   tools: [{ functionDeclarations: [{ name: 'f', behavior: 'NON_BLOCKING' }] }, { googleSearch: {} }],
-  // What live connections do not have is not sent.
+  // Options that live connections do not have are not sent.
   stopSequences: ['x'],
   responseMimeType: 'application/json',
   httpOptions: { timeout: 1 },

@@ -26,7 +26,7 @@ test('a client that misses two heartbeats is disconnected, and no timer is left'
   expect(JSON.parse(String(socket.sent.at(-1)))).toMatchObject({ code: 'SLOW_READER' });
   await call.ended;
   expect((await stored()).map(({ content }) => content?.parts?.[0]?.text)).toEqual(['Hi', 'I was saying']);
-  // What is left is not the call's.
+  // The remaining timers do not belong to the call.
   expect(platform.pendingTimers).toBe(pendingTimers - 1);
   platform.advance(10 * BEAT_MS);
   expect([calls.size, socket.done.length]).toEqual([0, 3]);

@@ -63,7 +63,7 @@ test('a client that stops reading gets only what fits the buffers, and is discon
   client.webSocket.send(hello('Hi'));
   const connection = await model.connection(0);
   await connection.over;
-  // What the systems on the way take is theirs: of 200 MB it is a part.
+  // Socket buffers of the system take a part of the 200 MB.
   expect(connection.stepsLeft).toBeGreaterThan(150);
   client.webSocket.resume();
   const { told, code } = await client.end();

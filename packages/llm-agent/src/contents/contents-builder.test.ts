@@ -158,7 +158,7 @@ test('only the agent that answered gets a correction, and a failed run adds none
   expect(contentsOf(events)).toEqual([said('user', 'For context:', '[guide] said: four')]);
 });
 
-// How it is built.
+// Building
 
 test('build returns a short list as a copy', () => {
   const events = [userEvent('one')];

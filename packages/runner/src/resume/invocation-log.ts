@@ -22,7 +22,7 @@ export class InvocationLog implements RecordedInvocation {
     for (const [index, event] of events.entries()) {
       if (event.usageMetadata?.timingInfo) llmCalls++;
       const { executionId } = event;
-      // What the runner says of the whole invocation is no agent's.
+      // The runner's own events about the invocation belong to no agent.
       const isOfRunner = event.object === ObjectType.runnerEnd || event.object === ObjectType.runnerStreamed;
       if (executionId === undefined || isOfRunner) continue;
       let execution = this.#executions.get(executionId);

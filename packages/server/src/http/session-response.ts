@@ -54,7 +54,7 @@ async function* pagedParts(
   let skipped = 0;
   let firstSeq = Math.max(0, begun.lastSeq - numRecentEvents);
   if (numRecentEvents < Infinity && afterTimestamp !== undefined) {
-    // Which events are the newest after a time is not known without reading them.
+    // The newest events after a time are found only by reading all events after it.
     firstSeq = 0;
     for await (const page of pagesOf(source, begun, firstSeq, afterTimestamp)) skipped += page.length;
     skipped = Math.max(0, skipped - numRecentEvents);

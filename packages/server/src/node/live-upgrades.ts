@@ -57,7 +57,7 @@ export class LiveUpgrades {
     }
     void this.#gate.admit(request).then((admission) => {
       connection.off('error', drop);
-      // What is no handshake is answered by the library.
+      // The library answers requests that are no handshake.
       this.#sockets.handleUpgrade(incoming, connection, head, (webSocket) => openNodeSocket(webSocket, admission));
     });
   }

@@ -6,10 +6,10 @@ import type { RunFeeds } from './run-feeds.ts';
 import type { RunPublisher } from './run-publisher.ts';
 import type { RelayTable } from './run-table.ts';
 
-/** Beats between two sweeps of what expired. Each process sweeps for all. */
+/** Heartbeats between two sweeps of expired rows. Each process sweeps the rows of all processes. */
 const BEATS_PER_SWEEP = 6;
 
-/** Work that is done from time to time. */
+/** Parts that `RelayUpkeep` works on. */
 export interface RelayParts {
   readonly host: RelayHost;
   readonly database: RelayDatabase;
@@ -21,8 +21,8 @@ export interface RelayParts {
 }
 
 /**
- * Says again and again that this process lives, looks for what a lost message would have told, and removes what expired. Nobody
- * waits for it, so that it keeps no process alive.
+ * Writes heartbeats of this process, reads changes whose notifications were lost, and removes expired rows, at regular intervals. Its
+ * timers keep no process alive.
  */
 export class RelayUpkeep {
   readonly #parts: RelayParts;
@@ -39,7 +39,7 @@ export class RelayUpkeep {
     this.#maxKeptChars = maxKeptChars;
   }
 
-  /** Begins, once. */
+  /** Starts the heartbeats. A second call does nothing. */
   start(): void {
     if (!this.#callOff) this.#set();
   }

@@ -9,14 +9,14 @@ import type { RelayTable } from './run-table.ts';
 const UNFOLLOWED_MS = 200;
 /** The time for which events are batched while another server follows the run: too short to notice. */
 const FOLLOWED_MS = 10;
-/** Runs in one statement. */
+/** Maximum number of runs in one statement. */
 const MAX_RUNS_PER_WRITE = 50;
-/** Characters that a run counts beside its events. */
+/** Characters that a run adds to the backlog beside its events. */
 const CHARS_OF_A_RUN = 1000;
 
 /**
- * Writes the runs of this process into the tables: what is new of all of them in one statement, and one statement at a time, so that
- * more is gathered when the database is slow. While it fails nothing is lost that the runs themselves keep.
+ * Writes the runs of this process into the tables. One statement writes the new frames of all runs, and only one statement is under way at a
+ * time, so that batches grow when the database is slow. While the database fails, frames that the runs keep in memory are not lost.
  */
 export class RunPublisher {
   readonly #table: RelayTable;
@@ -25,9 +25,9 @@ export class RunPublisher {
   readonly #onStopped: () => void;
   /** The runs that are recorded as running in the tables, or will soon be. */
   readonly #runs = new Map<string, PublishedRun>();
-  /** Those of which there is something to be written. */
+  /** Runs with frames that are not written yet. */
   readonly #waiting = new Set<PublishedRun>();
-  /** The ended ones among these, the oldest first, and what each counts for. */
+  /** Ended runs among `#waiting`, oldest first, each with the characters that it counts. */
   readonly #backlog = new Map<PublishedRun, number>();
   #backlogChars = 0;
   #timer: { readonly delayMs: number; readonly callOff: () => void } | undefined;
@@ -38,7 +38,7 @@ export class RunPublisher {
   #isClosed = false;
 
   /**
-   * @param maxBacklogChars characters of ended runs that wait to be written; those of runs in flight are bounded where they are kept
+   * @param maxBacklogChars maximum number of characters of ended runs that wait to be written; runs in flight are bounded by the hub
    * @param onStopped called when another process requests the end of a run
    */
   constructor(
@@ -67,7 +67,7 @@ export class RunPublisher {
     return published;
   }
 
-  /** Somebody follows a run of this process in another one. */
+  /** Writes a run of this process more often from now on, because another process follows it. */
   follow(invocationId: string): void {
     const published = this.#runs.get(invocationId);
     if (!published) return;
@@ -91,7 +91,7 @@ export class RunPublisher {
       return;
     }
     this.#waiting.add(published);
-    // Nobody waits for a database that fails.
+    // While the database fails, a run does not wait for its announcement.
     if (this.#failures > 0) published.settleAnnouncement();
     if (published.log.isEnded) this.#addToBacklog(published);
     this.#schedule(delayOf(published));
@@ -117,7 +117,7 @@ export class RunPublisher {
     this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
   }
 
-  /** The run is resumed before its earlier end is written: new frames replace that end. */
+  /** Drops the earlier publication of a run that is resumed before its end was written: new frames replace that end. */
   #supersede(published: PublishedRun): void {
     published.isDropped = true;
     this.#finish(published);

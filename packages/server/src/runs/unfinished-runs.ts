@@ -25,28 +25,28 @@ export interface UnfinishedRunsParams {
   readonly action: OnUnfinishedRuns;
   readonly limits: ServerLimits;
   readonly platform: Platform;
-  /** Told of what went wrong, once until it goes well again. */
+  /** Receives the first error of a series of failed searches. */
   readonly report: (error: unknown) => void;
 }
 
-/** Runs that are read at once: so few that the page is not out of date when its last run is looked at. */
+/** Maximum number of runs in a page: few, so that the page is not out of date when its last run is checked. */
 const PAGE = 50;
-/** The least time between two looks. */
+/** The minimum time between two searches. */
 const MIN_DELAY_MS = 100;
-/** Somebody else took the session since the run was read, or it is gone, or no run is started any more. */
+/** Errors after which a run is skipped: another process took its session, the session was deleted, or this server shuts down. */
 const ELSEWHERE = [SessionBusyError, SessionNotFoundError, StaleWriterError, ShuttingDownError];
 
 /**
- * Goes on with the runs that other processes left, or gives them up. Whose session is held is left alone: the process that holds it
- * lives, or its lease runs out. Of several servers that find a run the one goes on with it that gets its session.
+ * Resumes or closes the runs that other processes left. Skips runs whose session is locked: the process that holds the lock is alive, or its
+ * lease will expire. If several servers find a run, the one that locks its session resumes it.
  */
 export class UnfinishedRuns {
   readonly #params: UnfinishedRunsParams;
   /** Runs in flight that were resumed here. */
   #resumed = 0;
-  /** Of the runs that were resumed in this look: they have their session, or did not get it. */
+  /** Settle when the runs that this search resumed have locked their session, or failed to. */
   readonly #begins: Promise<unknown>[] = [];
-  /** True when there were more to be resumed than are at once. */
+  /** True if more runs could be resumed than `maxResumedRuns` allows at a time. */
   #hasMore = false;
   #looking: Promise<number | undefined> | undefined;
   #isAsked = false;

@@ -37,7 +37,7 @@ export interface WebhooksParams {
   readonly hub: { readonly follower: Pick<RunHub['follower'], 'state'> };
   readonly limits: Pick<ServerLimits, 'unfinishedRunsEveryMs'>;
   readonly platform: Platform;
-  /** Told of messages that could not be delivered, and of a storage that cannot be read, once until it can. */
+  /** Receives an error for each message that could not be delivered, and the first error of a storage that cannot be read. */
   readonly report: (error: unknown) => void;
 }
 
@@ -58,7 +58,7 @@ const MAX_ATTEMPTS_OF_USER = 8;
 const MAX_LISTED = 500;
 
 /**
- * Tells of the ends of runs by signed messages, as Standard Webhooks 1.0 writes them. A message is sent again until the receiver answers with
+ * Reports the ends of runs by signed messages, in the format of Standard Webhooks 1.0. A message is sent again until the receiver answers with
  * a status from 200 to 299 or with 410, at most six times in about three minutes.
  *
  * A webhook is stored with its run, and each attempt is stored before it is made. A message that one process did not deliver is therefore
@@ -90,13 +90,13 @@ export class Webhooks {
     return this.#dueMs;
   }
 
-  /** Looks for messages that are to be sent, now and then again and again. Keeps no process alive. */
+  /** Looks for due messages now and then at intervals. Its timers keep no process alive. */
   start(): void {
     if (this.#params.limits.unfinishedRunsEveryMs > 0) void this.look();
   }
 
   /**
-   * Checks what a request says as `webhook`.
+   * Checks the field `webhook` of a request.
    * @returns its url
    * @throws InvalidRequestError @throws ForbiddenError for an origin that is not listed
    * @throws UserLimitError while too many messages of the user wait
@@ -137,7 +137,7 @@ export class Webhooks {
   }
 
   /**
-   * Begins the attempts that are due, which go on behind it. Never rejects. The next look is by itself, unless
+   * Starts the attempts that are due and does not wait for them. Never rejects. Schedules the next look, unless
    * `limits.unfinishedRunsEveryMs` is 0.
    */
   look(): Promise<void> {
@@ -146,20 +146,20 @@ export class Webhooks {
     return this.#looking;
   }
 
-  /** Makes the attempts that are due. Settles when they are made. Never rejects. */
+  /** Makes the attempts that are due and waits for them. Never rejects. */
   async deliver(): Promise<void> {
     await this.look();
     while (this.#attempts.size > 0) await Promise.all(Array.from(this.#attempts.values(), ({ settled }) => settled));
   }
 
-  /** Waits a short while for the messages of runs that ended just now, and begins no attempt behind that. */
+  /** Waits a short while for the messages of runs that ended just now, and starts no attempt after that. */
   async drain(): Promise<void> {
     await within(this.#params.platform, this.deliver(), DRAIN_MS);
     this.#isStopped = true;
     this.#callOff?.();
   }
 
-  /** A look that is asked for while one is under way may be for what that one did not see. */
+  /** Looks again if a look was requested during this one, which may have missed the reason of the request. */
   async #lookAsAsked(): Promise<void> {
     while (this.#isAsked && !this.#isStopped) {
       this.#isAsked = false;
@@ -190,7 +190,7 @@ export class Webhooks {
           dueMs = Math.min(dueMs, webhook.dueMs);
           break;
         }
-        // Behind each attempt it is looked again.
+        // Each attempt is followed by another look.
         if (this.#mayAttempt(webhook)) dueMs = Math.min(dueMs, await this.#begin(runner, webhook));
       }
     }
@@ -204,7 +204,7 @@ export class Webhooks {
     return ofUser < MAX_ATTEMPTS_OF_USER;
   }
 
-  /** Starts an attempt, unless another process has started it or the run is not over. Returns when there may be another one. */
+  /** Starts an attempt, unless another process has started it or the run has not ended. Returns when there may be another one. */
   async #begin(runner: HostedRunner, webhook: RunWebhook): Promise<number> {
     const { platform, report, hub } = this.#params;
     const service = runner.sessionService;
@@ -218,7 +218,7 @@ export class Webhooks {
       await service.changeRunWebhook(webhook, undefined);
       return Infinity;
     }
-    // It is looked again when the run ends here, and in a while.
+    // The run's end in this process, or the next scheduled look, starts the attempt.
     if (state.state === 'queued' || state.state === 'running') return Infinity;
     const claimed = { ...webhook, attempts: webhook.attempts + 1, dueMs: platform.now() + CLAIM_MS };
     if (!(await service.changeRunWebhook(webhook, claimed))) return Infinity;
@@ -232,7 +232,7 @@ export class Webhooks {
     return claimed.dueMs;
   }
 
-  /** Makes one attempt, and stores what came of it. @throws WebhookError when it was the last one */
+  /** Makes one attempt, and stores its result. @throws WebhookError when it was the last one */
   async #attempt(service: BaseSessionService, webhook: RunWebhook, data: SessionKey & RunState): Promise<void> {
     const { url, id, attempts, invocationId } = webhook;
     const nowMs = this.#params.platform.now();
@@ -271,7 +271,7 @@ export class Webhooks {
         redirect: 'manual',
         signal: timeout.signal,
       });
-      // What is answered is not read.
+      // The response's body is not used.
       await response.body?.cancel();
       return response.ok || response.status === 410 ? undefined : `it answered ${response.status}`;
     } catch (error) {

@@ -114,7 +114,7 @@ test('concurrent sets and removals of the same keys all commit, and the last wri
   const stored = await service.getSession({ ...USER, sessionId: 'session 0' });
   const [number] = Object.values(stored?.state ?? {}) as number[];
   expect({ ...stored?.state }).toEqual(written[number ?? -1]);
-  // What was removed is swept by those who remove something later.
+  // Later removals sweep the rows of earlier ones.
   const removed = await pool.query('SELECT FROM eventloom_state WHERE removed');
   expect(removed.rows.length).toBeLessThanOrEqual(keys.length);
   await pool.end();

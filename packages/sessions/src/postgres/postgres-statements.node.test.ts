@@ -156,7 +156,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
     await service.appendEvent({ session, event: eventOf('next'), lease });
     await service.appendEvent({ session, event: eventOf('event 7'), lease });
     expect(sent.length).toBe(4);
-    // What is stored already would be a duplicate: the third is one, and its fourth says so.
+    // An event that is stored already would be a duplicate: the third is one, and its fourth says so.
     sent.splice(2, 1);
     for (const query of sent.slice(0, 2)) if (query !== 'connect') query.values?.splice(4, 1, 'never appended');
     const { blocks, scans } = await costs();
@@ -209,7 +209,7 @@ describe(`with ${EVENTS} events and ${SESSIONS} sessions`, () => {
         cursor = page.nextCursor;
         const { blocks, scans } = await costs();
         expect(scans.filter((scan) => scan.startsWith('Seq Scan'))).toEqual([]);
-        // What was updated within the lag of the page's last session, or of its place, is looked at as well.
+        // Sessions updated within the lag of the page's last session, or of its place, are read as well.
         expect(blocks).toBeLessThan(limit * 10 + 100);
       }
     }

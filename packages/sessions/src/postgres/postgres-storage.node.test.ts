@@ -130,7 +130,7 @@ test('removed app and user keys are deleted by the next removal or session delet
   await service.deleteSession(KEY);
   const { rows } = await pool.query(`SELECT key, value FROM ${schema}.eventloom_state`);
   expect(rows).toEqual([{ key: 'name', value: '"Eva"' }]);
-  // What is removed is not there for an import, which sets only what is not.
+  // An import sets only absent keys; a removed key counts as absent.
   await service.appendEvent({ session: other, event: eventOf('three', { actions: { removedState: ['user:name'] } }) });
   const records = [
     {

@@ -70,7 +70,7 @@ test('sinceCompaction reads no events before the compaction', async () => {
   for (let number = 1; number <= 200; number++) {
     await service.appendEvent({ session, event: event(number, number, number === 190 ? 185 : undefined) });
   }
-  // What cannot be read is not read.
+  // These rows cannot be parsed, so the test fails if they are read.
   database.exec(
     "UPDATE eventloom_events SET event = 'unreadable' WHERE event_id < 'event 186' AND length(event_id) = 9",
   );

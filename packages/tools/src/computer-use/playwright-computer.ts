@@ -209,7 +209,7 @@ export class PlaywrightComputer extends BaseComputer {
 
 async function filterRequest(route: PlaywrightRoute): Promise<void> {
   const url = route.request().url();
-  // What a page made itself is not fetched.
+  // URLs of content that the page made itself are not fetched.
   const isLocal = /^(data|blob|about):/.test(url);
   const isAllowed = isLocal || (await checkPublicHost(url).then(yes, no));
   return isAllowed ? route.fallback() : route.abort('accessdenied');

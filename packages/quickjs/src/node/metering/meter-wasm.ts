@@ -62,7 +62,7 @@ export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, ma
     [
       [OP.getGlobal, ...meter, ...spent, OP.subtract, OP.setGlobal, ...meter],
       [OP.getGlobal, ...meter, OP.const, 0, OP.lessOrEqual, OP.if, VOID],
-      // What was spent beyond it stays spent: one instruction can move more than a tick's worth.
+      // The overdraft is kept: one instruction can cost more than a tick.
       [OP.getGlobal, ...meter, OP.const, ...signed(turns), OP.add, OP.setGlobal, ...meter],
       [OP.const, ...signed(argument), OP.call, ...unsigned(ticker), OP.drop, OP.end],
     ].flat();
