@@ -10,7 +10,7 @@ export interface ServerLimits {
    * messages of runs in flight. A further body is refused with SERVER_BUSY. Default 256 MiB.
    */
   readonly maxBodyBytesInFlight: number;
-  /** As `maxBodyBytesInFlight`, for one user; a further body is refused with USER_LIMIT. Default 64 MiB. */
+  /** Maximum number of bytes of one user's request bodies in flight; a further body is refused with USER_LIMIT. Default 64 MiB. */
   readonly maxBodyBytesInFlightPerUser: number;
   /** Maximum number of parts in a message, an imported event or a live frame. Default 1,000. */
   readonly maxBodyParts: number;
@@ -27,7 +27,7 @@ export interface ServerLimits {
    * with SERVER_BUSY. Default 1,000.
    */
   readonly maxQueuedRequests: number;
-  /** As `maxQueuedRequests`, for one user; a further request is refused with USER_LIMIT. Default 32. */
+  /** Requests of one user that wait for a session; a further request is refused with USER_LIMIT. Default 32. */
   readonly maxQueuedRequestsPerUser: number;
   /** Model calls of one run, whatever its config says. An integer of at least 1, or Infinity: the config decides. Default Infinity. */
   readonly maxLlmCalls: number;
