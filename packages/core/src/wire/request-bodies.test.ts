@@ -67,6 +67,20 @@ describe('the body of a run', () => {
     expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);
   });
 
+  test.each([
+    ['maxLLMCalls', 'maxLlmCalls: is decided by the server'],
+    ['onOpnRun', 'onOpenRun: is decided by the server'],
+    ['webHook', 'did you mean "webhook"?'],
+  ])('refuses %s, which resembles another option of a run', (name, text) => {
+    expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(text);
+  });
+
+  test('compares at most 20 unknown fields of usual length, so that the work for many does not grow', () => {
+    const many = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`unknown field ${index}`, 1]));
+    expect(() => readRunRequest({ ...RUN, ...many, streeming: 1 })).not.toThrow();
+    expect(() => readRunRequest({ ...RUN, ['x'.repeat(1_000_000)]: 1, streeming: 1 })).toThrow('streaming');
+  });
+
   test.each([...RUN_CONFIG_OPTIONS, 'runConfig'])(
     'refuses the RunConfig field %s, unless it is a field of the body',
     (option) => {

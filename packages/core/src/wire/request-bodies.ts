@@ -28,7 +28,7 @@ export function readRunRequest(body: unknown): RunBody {
         `newMessage: must be an object, is a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
       );
   }
-  return readBody(RUN_BODY, body);
+  return readBody(RUN_BODY, body, [...RUN_CONFIG_OPTIONS, 'webhook']);
 }
 
 /** Names the request field that replaces an option of the run config. */
@@ -68,18 +68,32 @@ export function checkNoRunConfig(
   }
 }
 
+/** Maximum number of unknown fields that are compared with known ones, and maximum length of their names. */
+const MAX_COMPARED = 20;
+const MAX_COMPARED_LENGTH = 40;
+
 /**
  * Refuses an unknown field that resembles a known one, in camelCase or snake_case. Other unknown fields are ignored, because newer clients
  * of the ADK may send them. Null counts as absent.
  *
+ * @param fields the fields of the body
+ * @param others further names that a sender may have meant
  * @throws InvalidRequestError that names the field to write instead
  */
-function checkFields(body: Readonly<Record<string, unknown>>, fields: readonly string[]): void {
+function checkFields(
+  body: Readonly<Record<string, unknown>>,
+  fields: readonly string[],
+  others: readonly string[] = [],
+): void {
+  let compared = 0;
   for (const name in body) {
+    if (name.length > MAX_COMPARED_LENGTH || body[name] === null) continue;
     const field = toCamelCase(name);
-    if (body[name] === null || fields.includes(field)) continue;
-    const [nearest] = nearestNames(field, fields);
+    if (fields.includes(field)) continue;
+    if (++compared > MAX_COMPARED) return;
+    const [nearest] = nearestNames(field, [...fields, ...others]);
     if (nearest === undefined) continue;
+    if (RUN_CONFIG_OPTIONS.has(nearest) && !fields.includes(nearest)) checkNoRunConfig({ [nearest]: true }, {});
     throw new InvalidRequestError(
       `${name.slice(0, 64)}: the body has no such field; did you mean ${JSON.stringify(nearest)}?`,
     );
@@ -110,12 +124,11 @@ export function readRewindSessionRequest(body: unknown): RewindSessionBody {
 }
 
 /**
- * Reads a body by its shape: keys in either spelling, nulls left out. A field that the body does not have is refused, because its sender
- * would assume that it takes effect.
+ * Reads a body by its shape: keys in either spelling, nulls left out.
  * @throws InvalidRequestError that names each path at fault and what it must be: `newMessage.parts[0].text: must be a string, is the number 5`
  */
-function readBody<T>(shape: Field<T>, body: unknown): T {
-  if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}));
+function readBody<T>(shape: Field<T>, body: unknown, others?: readonly string[]): T {
+  if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), others);
   const faults: string[] = [];
   const read = readJson(shape, body, '', faults);
   if (faults.length === 0) return read;

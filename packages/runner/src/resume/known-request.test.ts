@@ -226,3 +226,16 @@ test('a request whose process died before its message was stored runs when it is
     for (let times = 0; times < 2; times++) expect((await run('hi', { requestId })).map(textOf)).toEqual([text]);
   expect(await stored()).toHaveLength(4);
 });
+
+test.each([true, false])(
+  'a resume with the requestId of another run throws RequestReusedError and changes nothing (resumable: %s)',
+  async (resumable) => {
+    const { runner, run, stored } = await scenario({ agent: scripted('bot', ['hi']), resumable });
+    await run('hello', REQUEST);
+    const before = await stored();
+    const runConfig = { requestId: before[0]?.requestId };
+    const resumed = runner.runAsync({ ...KEY, invocationId: 'e-x', runConfig });
+    await expect(resumed.next()).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED' });
+    expect(await stored()).toEqual(before);
+  },
+);

@@ -83,6 +83,8 @@ export async function settleKnown(
     await untilFree(sessionService, key, LOOK_EVERY_MS, abortSignal);
   }
   await forget(runner, request, error.invocationId, abortSignal);
+  // Sending the request again would be refused in the same way, without end.
+  if (await sessionService.findRun({ ...key, id: requestId })) throw error;
 }
 
 /** Has the session forget a request of which nothing is stored. */
@@ -182,8 +184,11 @@ function isUsers({ author }: Event): boolean {
 function refuseKnown({ start, config }: RunRequest, requestId: string, known: KnownRequest): void {
   const { events, invocationId, position } = known;
   const hasMessage = events.some(isUsers);
-  // The run's own request id may be given to resume it.
-  if (!start.message && hasMessage) return;
+  if (!start.message && hasMessage) {
+    // The run's own request id may be given to resume it.
+    if (start.kind === 'resume' && start.invocationId === invocationId) return;
+    throw reusedError(requestId, `was sent before, with a message, and began or continued the run ${invocationId}`);
+  }
   if (start.message && !(hasMessage && isSameMessage(start.message, events, config.saveInputBlobsAsArtifacts === true)))
     throw reusedError(
       requestId,
