@@ -41,6 +41,8 @@ export interface MatchParams {
   readonly calls?: Calls;
   /** The run that is resumed: only its calls can be answered. */
   readonly invocationId?: string | undefined;
+  /** True if that run was interrupted: an answer that it stored before will still be used. Default false. */
+  readonly isUnfinished?: boolean;
   readonly platform: Platform;
   /** Time in which a request to a person can be answered, in milliseconds; undefined: no limit. */
   readonly requestTtlMs: number | undefined;
@@ -132,6 +134,8 @@ export class RequestAnswers {
     if (this.#given.has(id)) failAnswer(id, 'is answered twice');
     if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'was answered already');
     if (request.about && isSettled(request)) failAnswer(id, 'was answered already, and its tool call is completed');
+    // The run was interrupted after it stored an answer, which it will use once it is resumed.
+    if (this.#params.isUnfinished && request.responses.length > 0) failAnswer(id, 'was answered already');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };

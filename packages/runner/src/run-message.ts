@@ -120,7 +120,7 @@ const NO_IDS: readonly string[] = [];
  */
 export function matchContent(
   { platform, requestTtlMs, credentialService }: Runner,
-  { loaded, resumed, invocationId }: LockedRun,
+  { loaded, resumed, invocationId, session }: LockedRun,
   message: Content,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> | MatchedMessage {
@@ -128,7 +128,8 @@ export function matchContent(
   const { events } = loaded.session;
   const calls = Calls.of(loaded.session, loaded.derived);
   const onlyRun = resumed && invocationId;
-  const params = { events, calls, invocationId: onlyRun, platform, requestTtlMs, credentialService };
+  const isUnfinished = resumed !== undefined && session.run?.wasOpen === true;
+  const params = { events, calls, invocationId: onlyRun, isUnfinished, platform, requestTtlMs, credentialService };
   return matchAnswers(message, params, before);
 }
 

@@ -1,4 +1,4 @@
-import { BasePlugin, type Content, type Event, type Part, ShuttingDownError } from '@eventloom/core';
+import { BasePlugin, type Content, type Event, getFunctionCalls, type Part, ShuttingDownError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { ParallelAgent } from '@eventloom/multi-agent';
 import { Gate, type ScriptedStep } from '@eventloom/testing';
@@ -239,3 +239,37 @@ test.each([true, false])(
     expect(await stored()).toEqual(before);
   },
 );
+
+test('an answer that an interrupted run has stored is not replaced by another one', async () => {
+  let refused = 0;
+  for (let commit = 1, isLast = false; !isLast; commit++) {
+    const paid: boolean[] = [];
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: '',
+      requireConfirmation: true,
+      execute: () => paid.push(true),
+    });
+    const agent = { tools: [pay] };
+    const model: ScriptedStep[] = ['Never mind.', 'Never mind.'];
+    const first = await scenario({ model: [{ calls: [{ name: 'pay' }] }], agent, resumable: true });
+    const asked = await first.run('hi', REQUEST);
+    const id = asked.flatMap(getFunctionCalls).find(({ name }) => name === 'adk_request_confirmation')?.id ?? '';
+    const { service, commits } = dying(first.sessionService, commit, true);
+    const changes = { sessionService: service, model, agent };
+    await first
+      .restart(changes)
+      .run(answer({ confirmed: false }, id), ANSWER)
+      .catch(() => undefined);
+    isLast = commits() < commit;
+    first.platform.advance(60_000);
+    const next = first.restart({ model, agent });
+    const isStored = (await next.stored()).some(({ requestId }) => requestId === ANSWER.requestId);
+    const error = await next.run(answer({ confirmed: true }, id)).catch((thrown: unknown) => thrown);
+    if (isStored) {
+      refused++;
+      expect([commit, error, paid]).toMatchObject([commit, { code: 'INVALID_MESSAGE' }, []]);
+    }
+  }
+  expect(refused).toBeGreaterThan(1);
+});
