@@ -61,18 +61,22 @@ test('calls run during the conversation, a cancelled one gets no response, and t
   queue.sendContent(user('look'));
   await readTurns(stream, queue);
   await stopped.promise;
-  expect((await stored()).map(told)).toEqual([
+  // The call that the model took back has a response as well, which the model does not get. It is stored when the tool has stopped, which
+  // may be before or after the next call.
+  const cancelled =
+    'bot: {"error":"cancelled","message":"The model took the call back. It may have had its effect or not."}';
+  const lines = (await stored()).map(told);
+  expect(lines.filter((line) => line !== cancelled)).toEqual([
     'user: look',
     'bot: endless()',
     'bot: Let me (cut)',
     'bot:  (cut)',
     'bot: quick()',
-    // The call that the model took back has a response as well, which the model does not get.
-    'bot: {"error":"cancelled","message":"The model took the call back. It may have had its effect or not."}',
     'bot: {"sky":"grey"}',
     'bot: Grey.',
     'bot: end',
   ]);
+  expect(lines.filter((line) => line === cancelled)).toHaveLength(1);
   const functionResponses = [{ id: 'c2', name: 'quick', response: { sky: 'grey' } }];
   expect((await stopGemini())[0]?.received.slice(1)).toEqual([{ toolResponse: { functionResponses } }]);
 });
