@@ -3,6 +3,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { scenario, textOf } from './fixtures/scenario.ts';
+import { Runner } from './runner.ts';
 
 test('a turn without calls is one final stored event with the author and the reply', async () => {
   const { model, run, stored } = await scenario({ model: ['Hello!'] });
@@ -250,4 +251,14 @@ test('a model that yields a string fails the run, and the error says what to wri
       'agent "bot": its model must yield responses, got a string; ' +
       "write yield { content: { role: 'model', parts: [{ text: 'hello' }] } }",
   });
+});
+
+test.each([
+  [{ models: {} }, 'Runner: models must be a function, such as geminiModels({ apiKey }), is an object'],
+  [{ plugins: {} }, 'Runner: plugins must be a list, such as [new LoggingPlugin()], is an object'],
+  [{ plugins: [{}] }, 'Runner: plugins must hold plugins, such as new LoggingPlugin(), one is an object'],
+])('a runner with the option %j throws ConfigurationError', async (option, message) => {
+  const { runner } = await scenario({});
+  const { appName, agent, sessionService } = runner;
+  expect(() => new Runner({ appName, agent, sessionService, ...(option as object) })).toThrow(message);
 });

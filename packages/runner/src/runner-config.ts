@@ -154,6 +154,20 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     throw new ConfigurationError(
       `Runner: sessionService must be a session service, such as new InMemorySessionService(), is ${describeKind(config.sessionService)}`,
     );
+  const { models, plugins } = config;
+  if (models !== undefined && typeof models !== 'function')
+    throw new ConfigurationError(
+      `Runner: models must be a function, such as geminiModels({ apiKey }), is ${describeKind(models)}`,
+    );
+  if (plugins !== undefined && !Array.isArray(plugins))
+    throw new ConfigurationError(
+      `Runner: plugins must be a list, such as [new LoggingPlugin()], is ${describeKind(plugins)}`,
+    );
+  for (const plugin of plugins ?? [])
+    if (typeof plugin?.beforeRunCallback !== 'function')
+      throw new ConfigurationError(
+        `Runner: plugins must hold plugins, such as new LoggingPlugin(), one is ${describeKind(plugin)}`,
+      );
   if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
     throw new ConfigurationError(
       'Runner: eventsCompaction.summarizer must be a summarizer, such as new LlmEventSummarizer({ model })',

@@ -135,3 +135,10 @@ describe('DriverSessionService', () => {
     await service.releaseLease(await service.acquireLease(key));
   });
 });
+
+test('createSession says what to write when it gets an id in place of a sessionId', async () => {
+  const service = new InMemorySessionService();
+  await expect(service.createSession({ appName: 'app', userId: 'ann', id: 's' } as never)).rejects.toThrow(
+    'createSession: has no option "id"; did you mean "sessionId"?',
+  );
+});

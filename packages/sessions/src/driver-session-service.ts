@@ -102,6 +102,8 @@ export class DriverSessionService extends BaseSessionService {
 
   override async createSession(request: CreateSessionRequest): Promise<Session> {
     checkRequest('createSession({ appName, userId, sessionId })', request);
+    if ('id' in request && request.sessionId === undefined)
+      throw new InvalidRequestError('createSession: has no option "id"; did you mean "sessionId"?');
     const { appName, userId, sessionId = this.#platform.newUuid(), state } = request;
     this.#check(appName, userId, sessionId);
     const writes = state ? toStateWrites(checkStateDelta(state)) : NO_WRITES;

@@ -121,3 +121,9 @@ test('createServer says what to write when it gets nothing', () => {
     'createServer: expected an object of options, got nothing; write createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })',
   );
 });
+
+test('serve throws ConfigurationError for a port that is a string', async () => {
+  await expect(serve(createApp([]), { port: '80' as never })).rejects.toThrow(
+    /^serve: port must be an integer from 0 to 65535, is a string; write port: Number\(process\.env\.PORT\)$/,
+  );
+});

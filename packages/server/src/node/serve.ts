@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionNames, checkKnown, describeKind } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
@@ -50,6 +50,10 @@ const DEFAULT_DRAIN_MS = 10_000;
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
   checkKnown('serve', OPTIONS, options);
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigurationError(
+      `serve: port must be an integer from 0 to 65535, is ${describeKind(port)}; write port: Number(process.env.PORT)`,
+    );
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
       `host ${host}: other machines can reach this address, and requests need no authentication; ` +

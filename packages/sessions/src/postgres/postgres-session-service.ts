@@ -1,4 +1,5 @@
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { ConfigurationError } from '@eventloom/core';
+import { type OptionNames, checkKnown, describeKind } from '@eventloom/core/internal';
 
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
@@ -85,6 +86,10 @@ export class PostgresSessionService extends DriverSessionService {
   /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is not a positive finite number, and an option this version does not have */
   constructor(options: PostgresSessionServiceOptions) {
     checkKnown('PostgresSessionService', OPTIONS, options, HINTS);
+    if (typeof options.pool?.query !== 'function')
+      throw new ConfigurationError(
+        `PostgresSessionService: pool must be a pool, is ${describeKind(options.pool)}; ${WRITE_POOL}`,
+      );
     const database = new PostgresDatabase(options.pool, options);
     super(new PostgresSessionDriver(database), { platform: options.platform });
     this.#database = database;
