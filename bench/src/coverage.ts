@@ -29,8 +29,8 @@ const OWN_SOURCE = /\/(packages\/[^/]+\/src\/.+\.ts)$/;
 const WARM_TURNS = 5;
 
 const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly limit: Limit }[] = [
-  { name: 'text turn', model: new InstantModel(), limit: { files: 61, functions: 247 } },
-  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 75, functions: 334 } },
+  { name: 'text turn', model: new InstantModel(), limit: { files: 61, functions: 248 } },
+  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 75, functions: 335 } },
 ];
 
 /** A call of our packages in a stack: the function, and the place in the source. */
