@@ -13,7 +13,7 @@ export function addServiceTool(request: LlmRequest, owner: string, tool: object,
   const tools = request.config.tools ?? [];
   if (version === undefined)
     throw new ConfigurationError(
-      `${owner}: Google's service runs this tool, and the model "${model}" is none of its models; write model: 'gemini-flash-latest', or remove the tool`,
+      `${owner}: Google's service runs this tool, and the model "${model}" is not one of its models; write model: 'gemini-flash-latest', or remove the tool`,
     );
   if (version < minimum)
     throw new ConfigurationError(

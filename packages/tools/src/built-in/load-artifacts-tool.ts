@@ -35,7 +35,7 @@ const MAX_ARTIFACTS = 20;
  * conversation: users choose the names, so no instruction contains them. After a call, the next request ends with the contents of the
  * artifacts, and later ones do not have them. Media that Gemini reads are sent as they are, text as text; other files are described.
  *
- * Without an artifact service the model is told of no artifacts.
+ * Without an artifact service the model gets no list of artifacts.
  */
 export class LoadArtifactsTool extends BaseTool {
   constructor() {

@@ -66,7 +66,7 @@ test.each([
   [
     GOOGLE_SEARCH,
     'gpt-5',
-    "GOOGLE_SEARCH: Google's service runs this tool, and the model \"gpt-5\" is none of its models; write model: 'gemini-flash-latest', or remove the tool",
+    "GOOGLE_SEARCH: Google's service runs this tool, and the model \"gpt-5\" is not one of its models; write model: 'gemini-flash-latest', or remove the tool",
   ],
   [
     URL_CONTEXT,
