@@ -10,7 +10,7 @@ import { playLiveOffline } from './stage/play-live-offline.ts';
 import { Stage } from './stage/stage.ts';
 import type { ServedStory } from './stage/served-story.ts';
 import type { Story } from './stage/story.ts';
-import { tellStory } from './stage/tell-story.ts';
+import { playStory } from './stage/play-story.ts';
 import { UsageError } from './stage/usage-error.ts';
 
 const NO_KEY = 'Neither GEMINI_API_KEY nor GOOGLE_API_KEY is set: what the models say is scripted, all else is real.';
@@ -46,13 +46,13 @@ function refuse(error: unknown): void {
 async function play(name: string): Promise<void> {
   const { story } = (await import(storyOf(name) ?? '')) as { readonly story: Story | LiveStory | ServedStory };
   const apiKey = process.env['GEMINI_API_KEY'] || process.env['GOOGLE_API_KEY'] || '';
-  if ('isServed' in story) return tellStory(story, { apiKey, print: (line) => console.log(line) }, args);
+  if ('isServed' in story) return playStory(story, { apiKey, print: (line) => console.log(line) }, args);
   return 'connections' in story ? playLive(story, apiKey) : playText(story, apiKey);
 }
 
 async function playLive(story: LiveStory, apiKey: string): Promise<void> {
   const print = (line: string): void => console.log(line);
-  if (apiKey !== '') return tellStory(story, new LiveStage(story, { gemini: { apiKey }, print }), args);
+  if (apiKey !== '') return playStory(story, new LiveStage(story, { gemini: { apiKey }, print }), args);
   print(NO_KEY);
   await playLiveOffline(story, { args, print });
 }
@@ -67,7 +67,7 @@ async function playText(story: Story, apiKey: string): Promise<void> {
   });
   if (apiKey === '') stage.note(NO_KEY);
   try {
-    await tellStory(story, stage, args);
+    await playStory(story, stage, args);
   } finally {
     await stage.close();
     sessionService?.close();

@@ -7,7 +7,7 @@ const remember = new FunctionTool({
   parameters: z.object({ what: z.string() }),
   execute: ({ what }, { state }) => {
     state.set('user:likes', what); // all sessions of this user
-    state.set('app:told', state.get('app:told', 0) + 1); // all users of the app
+    state.set('app:updates', state.get('app:updates', 0) + 1); // all users of the app
     state.set('lastTopic', what); // this session
     state.set('temp:source', 'the user'); // this run; stored nowhere
     return { status: 'remembered' };

@@ -15,7 +15,7 @@ test('user state is known in another session, and session state is not', async (
   const [, , elsewhere] = model.requestsOf('waiter');
   expect(elsewhere?.config.systemInstruction).toContain('The user likes: mushrooms. Last talked about: .');
   expect(JSON.stringify(elsewhere?.contents)).not.toContain('mushrooms');
-  expect((await stage.session('at noon'))?.state).toEqual({ 'app:told': 1, lastTopic: 'mushrooms' });
+  expect((await stage.session('at noon'))?.state).toEqual({ 'app:updates': 1, lastTopic: 'mushrooms' });
 });
 
 test("removed keys are in the event's actions, and temp: state is in no event", async () => {
@@ -26,7 +26,7 @@ test("removed keys are in the event's actions, and temp: state is in no event", 
   ];
   expect(events.flatMap(({ actions }) => Object.keys(actions.stateDelta))).toEqual([
     'user:likes',
-    'app:told',
+    'app:updates',
     'lastTopic',
   ]);
   expect(events.flatMap(({ actions }) => actions.removedState ?? [])).toEqual(['user:likes']);
@@ -43,7 +43,7 @@ test('the last message can be rewound, and a session copied to another back end'
     await runner.run({ ...key, newMessage: { parts: [{ text }] } });
   expect((await lastWords(sessionService, key))?.events).toHaveLength(6);
   await undo(runner, key);
-  expect((await sessionService.getSession(key))?.state).toEqual({ 'user:likes': 'fish', 'app:told': 1 });
+  expect((await sessionService.getSession(key))?.state).toEqual({ 'user:likes': 'fish', 'app:updates': 1 });
 
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   const sqlite = new SqliteSessionService({ path: join(folder, 'sessions.sqlite') });

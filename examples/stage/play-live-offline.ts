@@ -1,7 +1,7 @@
 import { FakeGeminiServer } from '@eventloom/testing/fake-gemini';
 import { LiveStage, type LiveStageOptions } from './live-stage.ts';
 import type { LiveStory } from './live-story.ts';
-import { tellStory } from './tell-story.ts';
+import { playStory } from './play-story.ts';
 
 /** The result of a call that was played. */
 export interface PlayedLive {
@@ -18,7 +18,7 @@ export async function playLiveOffline(
   await using server = await FakeGeminiServer.start();
   server.live.enqueue(...story.connections);
   const stage = new LiveStage(story, { gemini: { apiKey: 'none', baseUrl: server.url }, ...options });
-  await tellStory(story, stage, args);
+  await playStory(story, stage, args);
   server.assertConsumed();
   return { stage, connections: server.live.connections };
 }

@@ -1,7 +1,7 @@
 import { OfflineModel } from './offline-model.ts';
 import { Stage, type StageOptions } from './stage.ts';
 import type { Story } from './story.ts';
-import { tellStory } from './tell-story.ts';
+import { playStory } from './play-story.ts';
 
 /** The result of a story that was played. */
 export interface Played {
@@ -18,6 +18,6 @@ export async function playOffline(
 ): Promise<Played> {
   const model = new OfflineModel(story.replies);
   const stage = new Stage(story, { models: () => model, ...options });
-  await tellStory(story, stage, args);
+  await playStory(story, stage, args);
   return { stage, model };
 }

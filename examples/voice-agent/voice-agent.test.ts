@@ -98,7 +98,7 @@ test('the events of a live run come in order, and whole ones are stored', async 
 function describe(event: Event, isStored: boolean): string {
   const { author, content, inputTranscription, outputTranscription, usageMetadata } = event;
   const [{ inlineData, functionCall, functionResponse } = {}] = content?.parts ?? [];
-  const told = {
+  const summary = {
     ...(inlineData && {
       inlineData: `${inlineData.mimeType}, ${Buffer.from(inlineData.data ?? '', 'base64').length} bytes`,
     }),
@@ -111,5 +111,5 @@ function describe(event: Event, isStored: boolean): string {
     ...(event.turnComplete && { turnComplete: true }),
     ...(event.partial && { partial: true }),
   };
-  return `${isStored ? 'stored' : '      '}  ${author.padEnd(6)}  ${JSON.stringify(told)}`;
+  return `${isStored ? 'stored' : '      '}  ${author.padEnd(6)}  ${JSON.stringify(summary)}`;
 }

@@ -22,12 +22,12 @@ for (const file of files) {
   await using server = await FakeGeminiServer.start(program.replies);
   process.env['GOOGLE_GEMINI_BASE_URL'] = server.url;
   const normalizer = new EventNormalizer();
-  const told: unknown[] = [];
+  const output: unknown[] = [];
   try {
-    await program.main((said) => void told.push(normalizer.normalize(said)));
+    await program.main((said) => void output.push(normalizer.normalize(said)));
   } catch (error) {
-    told.push(normalizer.normalize(`thrown: ${error instanceof Error ? error.message : String(error)}`));
+    output.push(normalizer.normalize(`thrown: ${error instanceof Error ? error.message : String(error)}`));
   }
   const asked = server.requests.map(({ body }) => normalizer.normalizeRequest(body));
-  process.stdout.write(`${JSON.stringify({ file, told, asked })}\n`);
+  process.stdout.write(`${JSON.stringify({ file, output, asked })}\n`);
 }

@@ -11,7 +11,7 @@ const files = globSync('programs/*.ts', { cwd: folder }).toSorted();
 /** The outcome of a program: the events and values that it told, and the requests that its model got, in lines of JSON. */
 interface Played {
   readonly file: string;
-  readonly told: readonly unknown[];
+  readonly output: readonly unknown[];
   readonly asked: readonly unknown[];
 }
 
@@ -32,16 +32,16 @@ describe('programs written for @google/adk', { timeout: 120_000 }, () => {
   }, 120_000);
 
   test.each(files)('%s runs to its end with its imports changed', (file) => {
-    const { told } = ours.get(file) ?? expect.unreachable();
-    expect(told.filter((said) => typeof said === 'string' && said.startsWith('thrown: '))).toEqual([]);
-    expect(told.length).toBeGreaterThan(0);
+    const { output } = ours.get(file) ?? expect.unreachable();
+    expect(output.filter((said) => typeof said === 'string' && said.startsWith('thrown: '))).toEqual([]);
+    expect(output.length).toBeGreaterThan(0);
   });
 
   test('differ from @google/adk only as differences.txt says (after a change on purpose: pnpm docs:update)', async () => {
     const sections = files.map((file) => {
       const [before, after] = [theirs.get(file), ours.get(file)];
       const changes = [
-        ...diffLines(linesOf(before?.told), linesOf(after?.told)),
+        ...diffLines(linesOf(before?.output), linesOf(after?.output)),
         ...diffLines(linesOf(before?.asked), linesOf(after?.asked)),
       ];
       return `${basename(file, '.ts')}: ${changes.length === 0 ? 'the same' : `\n${changes.join('\n')}`}\n`;

@@ -64,9 +64,9 @@ export class Arena implements AsyncDisposable {
 
   /** Keeps what a client was told. */
   async tell(answer: Promise<Answer>): Promise<Answer> {
-    const told = await answer;
-    this.answers.push(told);
-    return told;
+    const answered = await answer;
+    this.answers.push(answered);
+    return answered;
   }
 
   /** Keeps something that must not be. */

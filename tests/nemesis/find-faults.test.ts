@@ -37,10 +37,10 @@ const RECORD = eventOf({
 const STORED = [MESSAGE, CALL, RESPONSE, FINAL, END];
 const ANSWER = eventOf({ author: 'user', requestId: 'a', content: RESPONSE.content ?? {} });
 const SPOKEN = eventOf({ author: 'user', content: { role: 'user', parts: [{ text: 'tools m1' }] } });
-const TOLD = [CALL, RESPONSE, FINAL];
+const RECEIVED = [CALL, RESPONSE, FINAL];
 
-function answerOf(end: AnswerEnd, told = TOLD, changes: Partial<Answer> = {}): Answer {
-  const frames = told.map((event, index) => ({ id: String(index + 1), event }));
+function answerOf(end: AnswerEnd, received = RECEIVED, changes: Partial<Answer> = {}): Answer {
+  const frames = received.map((event, index) => ({ id: String(index + 1), event }));
   const question = { session, text: 'tools m1', requestId: 'r', callIds: [], asked: 'send' } as const;
   return { ...question, status: 200, invocationId: 'e-1', frames, end, ...changes };
 }
@@ -56,8 +56,8 @@ function faultsOf(
 /** Returns the faults of a call whose client was told that it had ended. */
 function liveFaultsOf(stored: readonly Event[]): Promise<string[]> {
   const called = { ...session, sessionId: 'live-1' };
-  const told = stored.filter(({ author }) => author !== 'user');
-  const answer = answerOf({ kind: 'completed' }, told, { session: called, asked: 'call', requestId: undefined });
+  const received = stored.filter(({ author }) => author !== 'user');
+  const answer = answerOf({ kind: 'completed' }, received, { session: called, asked: 'call', requestId: undefined });
   return findFaults({ sessions: [{ session: called, events: stored, openRuns: [] }], answers: [answer], ran: [] });
 }
 

@@ -177,11 +177,11 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   const messages = run.filter((event) => event.author === 'user' && !isEnclosed(event));
   const faults: string[] = [];
   const streamed = streamedIds(run);
-  const told = frames.flatMap(({ event }) => (isStreamed(event) ? event.id : []));
-  const from = told[0] === undefined ? 0 : streamed.indexOf(told[0]);
-  if (told.some((id) => !streamed.includes(id))) faults.push('it was told events that are not stored');
-  else if (told.some((id, index) => streamed[from + index] !== id))
-    faults.push(`it was told events out of order or with gaps: ${told.join()} of ${streamed.join()}`);
+  const received = frames.flatMap(({ event }) => (isStreamed(event) ? event.id : []));
+  const from = received[0] === undefined ? 0 : streamed.indexOf(received[0]);
+  if (received.some((id) => !streamed.includes(id))) faults.push('it was told events that are not stored');
+  else if (received.some((id, index) => streamed[from + index] !== id))
+    faults.push(`it was told events out of order or with gaps: ${received.join()} of ${streamed.join()}`);
   else if (from > 0 && (asked === 'follow' || asked === 'call' || (asked === 'send' && text !== undefined)))
     faults.push(`it was not told the first ${from} events`);
   const numbers = frames.map(({ id }) => Number(id));
@@ -197,9 +197,9 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
     // A run that waited was completed for its client, and may have failed when it was answered.
     else if (end.kind === 'completed' && messages.length === 1) {
       // The client of a run that failed gets the event that says so.
-      if (failures.length > 0 && !failures.some(({ id }) => told.includes(id)))
+      if (failures.length > 0 && !failures.some(({ id }) => received.includes(id)))
         faults.push(`it was told that the run completed, which failed: ${failures[0]?.errorCode}`);
-      else if (told.length > 0 && told.at(-1) !== streamed.at(-1))
+      else if (received.length > 0 && received.at(-1) !== streamed.at(-1))
         faults.push('it was told that the run completed before its last event');
     }
   } else if (end.kind === 'error') {
@@ -227,8 +227,8 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
     } else if (code === 'RUN_EVENTS_GONE') {
       if (asked !== 'continue') faults.push(`it asked for all events, and was told ${code}: ${end.message}`);
     } else if (!NO_CLAIM.has(code) && !failures.some(({ errorCode }) => errorCode === code)) {
-      const told = `it was told that the run failed (${code}: ${end.message})`;
-      faults.push(`${told}, and no such failure is stored`);
+      const received = `it was told that the run failed (${code}: ${end.message})`;
+      faults.push(`${received}, and no such failure is stored`);
     }
   }
   const name = `${asked} ${text === undefined ? (requestId ?? '') : `"${text}"`} to ${nameOf(session)}, run ${invocationId}`;

@@ -14,9 +14,9 @@ export function call(url: string, session: ClientSession, texts: readonly string
   const query = new URLSearchParams({ app_name: appName, user_id: userId, session_id: sessionId, modalities: 'TEXT' });
   const socket = new WebSocket(`${url.replace('http', 'ws')}/run_live?${query}`);
   const frames: Frame[] = [];
-  const told = Promise.withResolvers<AnswerEnd>();
+  const ended = Promise.withResolvers<AnswerEnd>();
   const late = setTimeout(() => {
-    told.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${PATIENCE_MS} ms` });
+    ended.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${PATIENCE_MS} ms` });
     socket.close();
   }, PATIENCE_MS);
   let said = 0;
@@ -33,7 +33,7 @@ export function call(url: string, session: ClientSession, texts: readonly string
   socket.addEventListener('message', ({ data }: MessageEvent<string>) => {
     const event = JSON.parse(data) as Event & { readonly error?: unknown; readonly code?: string };
     if (typeof event.error === 'string' && event.author === undefined) {
-      told.resolve({ kind: 'error', code: event.code ?? '', message: event.error });
+      ended.resolve({ kind: 'error', code: event.code ?? '', message: event.error });
       return;
     }
     if (event.author === undefined) return;
@@ -43,9 +43,9 @@ export function call(url: string, session: ClientSession, texts: readonly string
     if (event.turnComplete === true && heard.includes(finalText(token))) sayNext();
   });
   // A connection that cannot be made is one that is lost.
-  socket.addEventListener('error', () => told.resolve({ kind: 'cut' }));
-  socket.addEventListener('close', ({ code }) => told.resolve({ kind: code === 1000 ? 'completed' : 'cut' }));
-  return told.promise.then((end) => {
+  socket.addEventListener('error', () => ended.resolve({ kind: 'cut' }));
+  socket.addEventListener('close', ({ code }) => ended.resolve({ kind: code === 1000 ? 'completed' : 'cut' }));
+  return ended.promise.then((end) => {
     clearTimeout(late);
     const invocationId = frames[0]?.event.invocationId;
     const question = { session, text: undefined, requestId: undefined, callIds: [], asked: 'call' } as const;

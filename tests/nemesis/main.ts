@@ -45,9 +45,9 @@ async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise
   const faults = await arena.findFaults();
   const seconds = Math.round((performance.now() - begin) / 1000);
   const ends = Map.groupBy(arena.answers, ({ end }) => (end.kind === 'error' ? end.code : end.kind));
-  const told = Array.from(ends, ([end, { length }]) => `${length} ${end}`).join(', ');
+  const outcomes = Array.from(ends, ([end, { length }]) => `${length} ${end}`).join(', ');
   console.log(
-    `${backEnd.name} ${name}: ${rounds} rounds, ${arena.started} servers, ${told}, ${seconds} s, ${faults.length} faults`,
+    `${backEnd.name} ${name}: ${rounds} rounds, ${arena.started} servers, ${outcomes}, ${seconds} s, ${faults.length} faults`,
   );
   for (const fault of faults) console.log(`  ${fault}`);
   for (const [report, same] of Map.groupBy(arena.reports, (each) => each.slice(0, 300)))

@@ -76,11 +76,11 @@ async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize
   await arena.start();
   for (let round = 0; round < rounds; round++) {
     const [server] = arena.running;
-    const told = talkInAll(arena, sessions);
+    const answered = talkInAll(arena, sessions);
     await pause(arena.random.between(1, 200));
     const ended = server?.signal('SIGTERM');
     await arena.start();
-    await Promise.all([ended, talkInAll(arena, sessions), told]);
+    await Promise.all([ended, talkInAll(arena, sessions), answered]);
   }
 }
 
@@ -90,14 +90,14 @@ async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Pr
   await arena.start();
   for (let round = 0; round < rounds; round++) {
     const [server] = arena.running;
-    const told = talkInAll(arena, sessions);
+    const answered = talkInAll(arena, sessions);
     await pause(arena.random.between(1, 200));
     await server?.signal('SIGSTOP');
     const next = isAlone ? undefined : await arena.start();
     const meanwhile = isAlone ? talkInAll(arena, sessions) : undefined;
     await pause(2 * LEASE_MS);
     await server?.signal('SIGCONT');
-    await Promise.all([talkInAll(arena, sessions), told, meanwhile]);
+    await Promise.all([talkInAll(arena, sessions), answered, meanwhile]);
     if (next) await (round % 2 === 0 ? server : next)?.signal('SIGKILL');
   }
 }
@@ -113,12 +113,12 @@ async function shareSessions(arena: Arena, { rounds, sessions }: ScenarioSize): 
 async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
   for (let round = 0; round < rounds; round++) {
-    const told = talkInAll(arena, sessions);
+    const answered = talkInAll(arena, sessions);
     for (let again = 0; again < 3; again++) {
       await pause(arena.random.between(1, 100));
       await arena.backEnd.attacks.endConnections?.();
     }
-    await told;
+    await answered;
   }
 }
 
@@ -126,10 +126,10 @@ async function loseConnections(arena: Arena, { rounds, sessions }: ScenarioSize)
 async function restartStore(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   await Promise.all([arena.start(), arena.start()]);
   for (let round = 0; round < rounds; round++) {
-    const told = talkInAll(arena, sessions);
+    const answered = talkInAll(arena, sessions);
     await pause(arena.random.between(1, 150));
     await arena.backEnd.attacks.restart?.();
-    await Promise.all([talkInAll(arena, sessions), told]);
+    await Promise.all([talkInAll(arena, sessions), answered]);
   }
 }
 
@@ -138,13 +138,13 @@ async function blockStore(arena: Arena, { rounds, sessions }: ScenarioSize): Pro
   const { attacks } = arena.backEnd;
   await arena.start();
   for (let round = 0; round < rounds; round++) {
-    const told = talkInAll(arena, sessions);
+    const answered = talkInAll(arena, sessions);
     await pause(arena.random.between(1, 150));
     attacks.block?.(arena.running);
     const meanwhile = talkInAll(arena, sessions);
     await pause(round % 2 === 0 ? LEASE_MS / 3 : 2 * LEASE_MS);
     attacks.unblock?.(arena.running);
-    await Promise.all([told, meanwhile]);
+    await Promise.all([answered, meanwhile]);
   }
 }
 
@@ -155,15 +155,15 @@ async function repeatMessages(arena: Arena, { rounds, sessions }: ScenarioSize):
     const isAlone = arena.backEnd.name === 'durable-objects';
     const first = await arena.start({ dieAt: random.between(1, 12 * sessions) });
     const servers = [first, isAlone ? first : await arena.start()];
-    const told = Promise.all(
+    const answered = Promise.all(
       Array.from({ length: sessions }, (_, index) =>
         arena.repeat(sessionOf(index), arena.newMessage(random.pick(KINDS)), servers),
       ),
     );
-    await Promise.race([told, first.ended]);
+    await Promise.race([answered, first.ended]);
     await Promise.all(servers.map((server) => server.signal('SIGKILL')));
     const last = await arena.start();
-    await told;
+    await answered;
     if (round < rounds - 1) await last.signal('SIGKILL');
   }
 }
@@ -185,13 +185,13 @@ async function repeatAnswers(arena: Arena, { rounds, sessions }: ScenarioSize): 
     await asking.signal('SIGKILL');
     const first = await arena.start({ dieAt: random.between(1, 6 * sessions) });
     const servers = [first, isAlone ? first : await arena.start()];
-    const told = Promise.all(
+    const answered = Promise.all(
       asked.map(async (message, index) => message && (await arena.repeat(askingSession(index), message, servers))),
     );
-    await Promise.race([told, first.ended]);
+    await Promise.race([answered, first.ended]);
     await Promise.all(servers.map((server) => server.signal('SIGKILL')));
     const last = await arena.start();
-    await told;
+    await answered;
     if (round < rounds - 1) await last.signal('SIGKILL');
   }
 }
@@ -282,12 +282,12 @@ async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): 
       for (let at = 1; ; at += stride) {
         const session = { appName, userId: USERS[at % USERS.length] ?? '', sessionId: `${kind}-${at}` };
         const server = await arena.start({ dieAt: at });
-        const told = arena.talk(session, kind, { manner: 'follow' });
-        await Promise.race([server.ended, told]);
+        const answered = arena.talk(session, kind, { manner: 'follow' });
+        await Promise.race([server.ended, answered]);
         const hasDied = server.hasEnded;
         await server.signal('SIGKILL');
         const next = await arena.start();
-        await Promise.all([arena.talk(session, 'tools', { manner: 'resend' }), told]);
+        await Promise.all([arena.talk(session, 'tools', { manner: 'resend' }), answered]);
         await next.signal('SIGKILL');
         if (!hasDied) break;
       }
@@ -331,7 +331,7 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
   for (let round = 0; round <= rounds; round++) {
     const server = await arena.start({ dieAt: round === rounds ? 0 : random.between(1, 12 * sessions) });
     await using proxy = await startCuttingProxy(server.url || 'http://127.0.0.1:9', random, CUT_CALL_WITHIN);
-    const told = Promise.all(
+    const answered = Promise.all(
       Array.from({ length: sessions }, async (_, index) => {
         const session = { ...askingSession(index), sessionId: `${LIVE_SESSION}${index}` };
         for (let again = 0; again < 3 && !server.hasEnded; again++) {
@@ -341,8 +341,8 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
         await arena.talk(session, random.pick(SPOKEN), { manner: 'resend' });
       }),
     );
-    talks.push(told);
-    await Promise.race([told, server.ended]);
+    talks.push(answered);
+    await Promise.race([answered, server.ended]);
     if (round < rounds) await server.signal('SIGKILL');
   }
   await Promise.all(talks);

@@ -52,7 +52,7 @@ async function runKilledAt(commit: number) {
 }
 
 /** Summarizes events without ids and times, sorted. */
-function told(events: readonly Event[]): string[] {
+function contentsOf(events: readonly Event[]): string[] {
   // What a run streamed before a kill, and after it, is not what it streams without one.
   const own = events.filter(({ object }) => object !== ObjectType.runnerStreamed);
   const lines = own.map(({ author, branch = '', content, actions }) =>
@@ -95,7 +95,8 @@ test('kill -9 after each commit of a graph: another process completes it with th
     ).toEqual([]);
     // A tool that is not idempotent never runs twice.
     expect(killed.ran.filter((each) => each === 'pay').length, `killed at ${commit}`).toBeLessThanOrEqual(1);
-    if (killed.ran.includes('pay')) expect(told(killed.events), `killed at ${commit}`).toEqual(told(whole.events));
+    if (killed.ran.includes('pay'))
+      expect(contentsOf(killed.events), `killed at ${commit}`).toEqual(contentsOf(whole.events));
     else expect(JSON.stringify(killed.events.at(-3)?.actions), `killed at ${commit}`).toContain('interrupted');
   };
   // Two at a time: most of it is the start of processes.

@@ -40,7 +40,7 @@ async function runKilledAt(commit: number, idempotent: boolean) {
 }
 
 /** Without ids and times: the execution that an event belongs to by where it first appears. */
-function told(events: readonly Event[]): unknown[] {
+function contentsOf(events: readonly Event[]): unknown[] {
   const executions = [...new Set(events.map(({ executionId }) => executionId))];
   return events.map(({ author, branch, content, actions, object, executionId, parentExecutionId }) => {
     const place = [executions.indexOf(executionId), executions.indexOf(parentExecutionId)];
@@ -58,7 +58,7 @@ test('kill -9 after each commit of a run with idempotent tools: resumed, it has 
     expect(InvalidRequestError.isInstance(refused), `killed at ${commit}: ${String(refused)}`).toBe(
       commit === whole.commits,
     );
-    expect(told(events), `killed at ${commit}`).toEqual(told(whole.events));
+    expect(contentsOf(events), `killed at ${commit}`).toEqual(contentsOf(whole.events));
     expect(state).toEqual(whole.state);
     // What was begun and not ended runs again, once; of the calls that run together one may have been at it.
     for (const each of whole.ran) expect(ran.filter((other) => other === each).length, each).toBeLessThanOrEqual(2);
@@ -139,7 +139,7 @@ async function askKilledAt(commit: number) {
 /**
  * Summarizes the events of each branch: parallel agents interleave in any order. Questions get another id in each run.
  */
-function toldByBranch(events: readonly Event[]): Record<string, string[]> {
+function contentsByBranch(events: readonly Event[]): Record<string, string[]> {
   const byBranch: Record<string, string[]> = {};
   for (const { author, branch = '', content, actions, object } of events) {
     // The order in which a run streamed its events, and not what is in them.
@@ -159,7 +159,7 @@ test('kill -9 after each commit of a run with parallel agents, an AgentTool and 
     const { events, state, ran } = await askKilledAt(commit);
     const paid = events.flatMap(getFunctionResponses).findLast(({ name }) => name === 'pay')?.response;
     if (paid?.['error'] === undefined) {
-      expect(toldByBranch(events), `killed at ${commit}`).toEqual(toldByBranch(whole.events));
+      expect(contentsByBranch(events), `killed at ${commit}`).toEqual(contentsByBranch(whole.events));
       expect(state).toEqual(whole.state);
     } else {
       // What a person confirmed is not done twice: it had begun, and is reported.

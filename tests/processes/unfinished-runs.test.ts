@@ -60,10 +60,10 @@ const untilRan = (what: string) => vi.waitFor(() => expect(ran()).toContain(what
 async function follow(url: string, path: string): Promise<Event[]> {
   const text = await vi.waitFor(async () => {
     const answer = await fetch(`${url}${path}`);
-    const told = await answer.text();
+    const received = await answer.text();
     expect(answer.status).toBe(200);
-    expect(told).not.toContain('RUN_GOES_ON');
-    return told;
+    expect(received).not.toContain('RUN_GOES_ON');
+    return received;
   }, SOON);
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }
@@ -100,8 +100,8 @@ describe('a server that is killed in mid-run and started again', () => {
     for (const _attempt of [2, 3]) await launch('die').ended;
     const last = await startServer('die');
     await vi.waitFor(async () => expect(errorsOf(await last.history())).toEqual(['RUN_ABANDONED']), SOON);
-    const told = (await last.history()).find(({ errorCode }) => errorCode);
-    expect(told?.errorMessage).toContain('after 3 attempts');
+    const received = (await last.history()).find(({ errorCode }) => errorCode);
+    expect(received?.errorMessage).toContain('after 3 attempts');
     expect(ran()).toEqual(['prepare', 'work', 'work', 'work']);
     const { response } = await last.begin('and now?');
     expect(await response.text()).toContain('"all done"');

@@ -80,6 +80,6 @@ export function failureText(error: unknown): string {
   if (CODES_OF_OWN_CODE.includes(code)) return `${line}\n  because of ${failureText(cause)}`;
   const reason = toError(cause).message;
   // The message of a model's service is in the text already, and its cause is the same in JSON.
-  const isToldAlready = ModelError.isInstance(error) && error.status !== undefined;
-  return isToldAlready || message.includes(reason) ? line : `${line}: ${reason}`;
+  const hasReason = ModelError.isInstance(error) && error.status !== undefined;
+  return hasReason || message.includes(reason) ? line : `${line}: ${reason}`;
 }

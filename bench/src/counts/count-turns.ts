@@ -140,11 +140,11 @@ async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, '
 }
 
 /** Has a method tell when it is called, until the returned function is called. */
-function watch(owner: object, name: string, told: (self: unknown) => void): () => void {
+function watch(owner: object, name: string, onCall: (self: unknown) => void): () => void {
   const original: unknown = Reflect.get(owner, name);
   if (typeof original !== 'function') return () => undefined;
   const watched = function (this: unknown, ...given: unknown[]): unknown {
-    told(this);
+    onCall(this);
     return Reflect.apply(original, this, given);
   };
   Reflect.set(owner, name, watched);

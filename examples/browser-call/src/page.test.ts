@@ -28,7 +28,7 @@ test('without a key the model repeats as much audio as it gets', async () => {
   );
   socket.binaryType = 'arraybuffer';
   const spoken: number[] = [];
-  const told = new Promise<unknown>((resolve) => {
+  const received = new Promise<unknown>((resolve) => {
     socket.addEventListener('message', ({ data }) => {
       if (typeof data !== 'string') spoken.push((data as ArrayBuffer).byteLength);
       else if (data.includes('"turnComplete":true')) resolve(JSON.parse(data));
@@ -36,7 +36,7 @@ test('without a key the model repeats as much audio as it gets', async () => {
   });
   await new Promise((resolve) => socket.addEventListener('open', resolve));
   for (let piece = 0; piece < 50; piece++) socket.send(new Int16Array(640));
-  expect(await told).toMatchObject({ author: 'operator' });
+  expect(await received).toMatchObject({ author: 'operator' });
   // Three samples for two, of which there are 16,000 a second.
   expect(spoken.reduce((sum, bytes) => sum + bytes, 0)).toBe(2 * 24_000 * 2);
   socket.close();

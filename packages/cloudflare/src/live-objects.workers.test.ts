@@ -85,8 +85,8 @@ test('a token among the WebSocket protocols opens a live run in the object of it
   expect((await client.end()).code).toBe(1000);
   const other = await ask(query.replace(user, 'bob'), headers);
   expect(other.protocol).toBe('eventloom');
-  expect(await other.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
-  expect(await (await ask(query, {})).end()).toMatchObject({ told: 'UNAUTHENTICATED', code: 1008 });
+  expect(await other.end()).toMatchObject({ errorCode: 'FORBIDDEN', code: 1008 });
+  expect(await (await ask(query, {})).end()).toMatchObject({ errorCode: 'UNAUTHENTICATED', code: 1008 });
 });
 
 test('without authenticate a deployed Worker refuses live runs and reaches no object', async () => {
@@ -99,7 +99,7 @@ test('without authenticate a deployed Worker refuses live runs and reaches no ob
     (request) => handler.fetch(new Request(request.url.replace('localhost', 'agents.example'), request), env),
     query,
   );
-  expect(await client.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
+  expect(await client.end()).toMatchObject({ errorCode: 'FORBIDDEN', code: 1008 });
 });
 
 test('rateLimit is called for each live run', async () => {
@@ -117,7 +117,7 @@ test('rateLimit is called for each live run', async () => {
   const headers = { 'sec-websocket-protocol': 'eventloom' };
   const client = await callWorker((request) => handler.fetch(request, limited), query, headers);
   expect(client.protocol).toBe('eventloom');
-  expect(await client.end()).toMatchObject({ told: 'RATE_LIMITED', code: 1013 });
+  expect(await client.end()).toMatchObject({ errorCode: 'RATE_LIMITED', code: 1013 });
   expect(keys).toEqual([`user:${user}`]);
 });
 

@@ -49,7 +49,7 @@ const isOver = (): Promise<void> =>
   vi.waitUntil(async () => (await history()).at(-1)?.object === 'runner.end').then(() => undefined);
 
 /** The stored events that readers of a run get: not those that only record where its agent is. */
-async function toldHistory(): Promise<Event[]> {
+async function streamedHistory(): Promise<Event[]> {
   return (await history()).filter(({ author, content, errorCode }) => author !== 'user' && (content || errorCode));
 }
 
@@ -58,7 +58,7 @@ async function toldHistory(): Promise<Event[]> {
  * order.
  */
 async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
-  const stored = await toldHistory();
+  const stored = await streamedHistory();
   for (let at = 0; at <= seqs.length; at++) {
     const rest = await readOn(run, seqs[at - 1] ?? 0);
     expect([...events.slice(0, at), ...rest.events].filter(isStored)).toEqual(stored);
@@ -107,7 +107,7 @@ describe('a resumable run whose object dies', () => {
     // Straight to the object, so that nothing gives it time.
     const { events } = sent(await (await objectOf().fetch(new Request(`http://localhost${run}`))).text());
     expect(partsOf(events).at(-1)).toEqual({ text: 'so it is done' });
-    expect(events.filter(isStored)).toEqual(await toldHistory());
+    expect(events.filter(isStored)).toEqual(await streamedHistory());
   });
 
   test.each(WORK_STEPS)(
@@ -135,11 +135,11 @@ describe('a resumable run whose object dies', () => {
     await wakeByAlarm('said');
     await isHalted();
     const second = await seenOf(run);
-    expect(second.events.filter(isStored)).toEqual(await toldHistory());
+    expect(second.events.filter(isStored)).toEqual(await streamedHistory());
     await abortAllDurableObjects();
     await wakeByAlarm('end');
     await isHalted();
-    const stored = await toldHistory();
+    const stored = await streamedHistory();
     for (const { seqs, events } of [first, second]) {
       for (const [index, seq] of seqs.entries()) {
         if (seq === second.seqs.at(-1)) continue;

@@ -53,7 +53,7 @@ async function begin(): Promise<string> {
 
 const received = (count: number): Promise<unknown> => vi.waitUntil(() => messages.length >= count);
 
-const toldOf = (invocationId: string, id: unknown = expect.stringMatching(/^msg_/)) => ({
+const messageFor = (invocationId: string, id: unknown = expect.stringMatching(/^msg_/)) => ({
   id,
   signature: expect.stringMatching(/^v1,/),
   body: {
@@ -66,7 +66,7 @@ const toldOf = (invocationId: string, id: unknown = expect.stringMatching(/^msg_
 test('the object of a run sends its webhook', async () => {
   const invocationId = await begin();
   await received(1);
-  expect(messages).toEqual([toldOf(invocationId)]);
+  expect(messages).toEqual([messageFor(invocationId)]);
 });
 
 test('the webhook of a run whose object died is sent by the object that continues it at the alarm', async () => {
@@ -77,7 +77,7 @@ test('the webhook of a run whose object died is sent by the object that continue
   Object.assign(work, { haltAt: undefined });
   expect(await runDurableObjectAlarm(objectOf())).toBe(true);
   await received(1);
-  expect(messages).toEqual([toldOf(invocationId)]);
+  expect(messages).toEqual([messageFor(invocationId)]);
 });
 
 test('a webhook that was refused is sent again at an alarm of the next object with the same id', async () => {
@@ -91,5 +91,5 @@ test('a webhook that was refused is sent again at an alarm of the next object wi
   expect(await runDurableObjectAlarm(objectOf())).toBe(true);
   await received(2);
   vi.restoreAllMocks();
-  expect(messages[1]).toEqual(toldOf(invocationId, messages[0]?.id));
+  expect(messages[1]).toEqual(messageFor(invocationId, messages[0]?.id));
 });

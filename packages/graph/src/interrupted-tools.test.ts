@@ -95,15 +95,15 @@ test('secrets of a credential that a tool requests are in no event', async () =>
 });
 
 test('a tool gets the confirmation with the hint of its request', async () => {
-  const told: unknown[] = [];
+  const confirmations: unknown[] = [];
   const makeAgent = toolGraph([], (context) => {
-    if (context.toolConfirmation) told.push(context.toolConfirmation);
+    if (context.toolConfirmation) confirmations.push(context.toolConfirmation);
     else context.requestConfirmation({ hint: 'Pay?' });
   });
   const { ask, answer } = await setUp(makeAgent);
   const [question] = questionsIn(await ask());
   await answer([question?.id, { confirmed: true, payload: 3 }]);
-  expect(told).toEqual([{ hint: 'Pay?', confirmed: true, payload: 3 }]);
+  expect(confirmations).toEqual([{ hint: 'Pay?', confirmed: true, payload: 3 }]);
 });
 
 test('a tool node can request input, and an agent node can request confirmation', async () => {

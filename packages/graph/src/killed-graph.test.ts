@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gathered, inAnyOrder, playKilled, told } from './fixtures/killed-run.ts';
+import { gathered, inAnyOrder, playKilled, contentsOf } from './fixtures/killed-run.ts';
 
 test('a graph with all kinds of nodes pauses at its questions and continues with the answers', async () => {
   const { events, ran, session } = await playKilled(Infinity, false);
@@ -33,7 +33,7 @@ describe.each([false, true])('a graph that is killed, right after the commit: %s
     for (let at = 1; at <= whole.commits; at++) {
       const { events, redone, session } = await playKilled(at, isAfter);
       expect(redone, `killed at ${at}`).toEqual([]);
-      expect(inAnyOrder(told(events)), `killed at ${at}`).toEqual(inAnyOrder(told(whole.events)));
+      expect(inAnyOrder(contentsOf(events)), `killed at ${at}`).toEqual(inAnyOrder(contentsOf(whole.events)));
       expect(session?.state, `killed at ${at}`).toEqual(whole.session?.state);
     }
   }, 60_000);

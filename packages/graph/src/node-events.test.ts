@@ -35,16 +35,16 @@ test("a node's custom events are streamed immediately under its name and not sto
     await gate.pass();
     return 'done';
   });
-  const told: NodeEvent[] = [];
+  const received: NodeEvent[] = [];
   for await (const event of stream()) {
     if (!event.nodeEvent) continue;
     expect(event).toMatchObject({ author: 'work', object: 'graph.node.custom', actions: { stateDelta: {} } });
-    told.push(event.nodeEvent);
+    received.push(event.nodeEvent);
     // The node waits: what it told is here before it is done.
-    if (told.length === 3) gate.open();
+    if (received.length === 3) gate.open();
   }
   const of = { nodeId: 'work', stepNumber: 1 };
-  expect(told).toEqual([
+  expect(received).toEqual([
     { ...of, category: 'custom', eventType: 'rows', payload: { count: 3 } },
     { ...of, category: 'progress', eventType: 'progress', progress: 40, message: 'reading' },
     { ...of, category: 'text', eventType: 'text', message: 'so far' },
@@ -114,8 +114,8 @@ test('nodeLifecycleEvents streams start, completion and errors of nodes', async 
   const silent = await setUp(work);
   expect((await all(silent.stream())).some(({ nodeEvent }) => nodeEvent)).toBe(false);
   const { stream } = await setUp(work, { nodeLifecycleEvents: true });
-  const told = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
-  expect(told.map(({ author, object, nodeEvent }) => [author, object, nodeEvent?.message])).toEqual([
+  const received = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
+  expect(received.map(({ author, object, nodeEvent }) => [author, object, nodeEvent?.message])).toEqual([
     ['work', 'graph.node.start', undefined],
     ['broken', 'graph.node.start', undefined],
     ['broken', 'graph.node.error', 'node "broken" failed; the reason was reported to the program that runs it'],
@@ -146,8 +146,8 @@ test('events of nodes in sub-graphs and of inner nodes are streamed', async () =
     .addEdge('deep', END)
     .compile();
   const { stream } = await setUp((context) => context.runNode(sub, 'x'));
-  const told = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
-  expect(told.map(({ author, nodeEvent }) => [author, nodeEvent?.message ?? nodeEvent?.progress])).toEqual([
+  const received = (await all(stream())).filter(({ nodeEvent }) => nodeEvent);
+  expect(received.map(({ author, nodeEvent }) => [author, nodeEvent?.message ?? nodeEvent?.progress])).toEqual([
     ['deep', 'from below'],
     ['inner', 50],
   ]);
@@ -187,11 +187,11 @@ test('an error of a router or reducer is streamed as an error of the node', asyn
     .addEdge('work', END)
     .compile({ nodeLifecycleEvents: true });
   const { start } = await scenario({ agent });
-  const told: unknown[] = [];
+  const received: unknown[] = [];
   await expect(async () => {
-    for await (const { object, nodeEvent } of start()) if (nodeEvent) told.push([object, nodeEvent.message]);
+    for await (const { object, nodeEvent } of start()) if (nodeEvent) received.push([object, nodeEvent.message]);
   }).rejects.toThrow('node "work": no sum');
-  expect(told).toEqual([
+  expect(received).toEqual([
     ['graph.node.start', undefined],
     ['graph.node.error', 'node "work" failed; the reason was reported to the program that runs it'],
   ]);

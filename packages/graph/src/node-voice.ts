@@ -4,7 +4,7 @@ import type { GraphStep } from './graph-step.ts';
 /** Maximum number of a node's events that wait to be read. */
 const MAX_UNTAKEN = 1000;
 
-type Told = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
+type NodeReport = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
 /** Details of a lifecycle event of a node run. */
 export interface LifecycleNews {
@@ -27,13 +27,13 @@ export class NodeVoice {
    * Emits an event of the node's function. Resolves to true when it was read, and to false if the stream has no reader.
    * @throws ConfigurationError synchronously, if too many events wait to be read
    */
-  emit(told: Told): Promise<boolean> {
+  emit(report: NodeReport): Promise<boolean> {
     if (this.#untaken >= MAX_UNTAKEN)
       throw new ConfigurationError(
         `node "${this.#nodeName}": ${MAX_UNTAKEN} of its events wait to be read; await the promise that emitCustom, emitProgress or emitText returns`,
       );
     this.#untaken++;
-    const taken = this.#graph.events.post(this.#event(ObjectType.graphNodeCustom, told));
+    const taken = this.#graph.events.post(this.#event(ObjectType.graphNodeCustom, report));
     return taken.finally(() => this.#untaken--);
   }
 
@@ -50,9 +50,9 @@ export class NodeVoice {
     return this.#graph.tellsLifecycle ? this.#event(object, { eventType, category: 'custom', ...news }) : undefined;
   }
 
-  #event(object: string, told: Told): Event {
+  #event(object: string, report: NodeReport): Event {
     const name = this.#nodeName;
-    const nodeEvent = { ...told, nodeId: name, stepNumber: this.#graph.step };
+    const nodeEvent = { ...report, nodeId: name, stepNumber: this.#graph.step };
     return this.#graph.context.createEvent({ author: name, object, nodeEvent });
   }
 }

@@ -62,15 +62,15 @@ test('an interrupted tool call is recorded as finished, so later resumes get the
 
 test("a tool's emit resolves to false after the reader has left", async () => {
   const gate = new Gate();
-  const told = Promise.withResolvers<unknown>();
+  const emitted = Promise.withResolvers<unknown>();
   const tool = new Deaf(async ({ toolContext }) => {
     await gate.pass();
     const event = toolContext.invocationContext.createEvent({ author: 'deaf' });
-    await toolContext.emitEvent(event).then(() => told.resolve('taken'), told.resolve);
+    await toolContext.emitEvent(event).then(() => emitted.resolve('taken'), emitted.resolve);
   });
   await stopped(tool, gate.reached);
   gate.open();
-  expect(await told.promise).toBeInstanceOf(RunAbortedError);
+  expect(await emitted.promise).toBeInstanceOf(RunAbortedError);
 });
 
 test('a plugin may modify the result of a graph that is called as a tool', async () => {

@@ -21,27 +21,27 @@ test.each([false, true])(
     const tools = [new AgentTool({ agent: graph, streamInner })];
     const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
     const { start, stored } = await scenario({ agent });
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     for await (const { author, nodeEvent } of start()) {
-      if (nodeEvent) told.push([author, nodeEvent.eventType]);
+      if (nodeEvent) received.push([author, nodeEvent.eventType]);
       // The node waits: what it told is here before it is done.
       if (nodeEvent?.progress === 40) gate.open();
     }
-    expect(told).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));
+    expect(received).toEqual(['start', 'progress', 'complete'].map((type) => ['work', type]));
     expect(taken).toEqual([true]);
     expect((await stored()).some(({ nodeEvent }) => nodeEvent)).toBe(false);
   },
 );
 
 test("events of a graph that is a node's tool are streamed", async () => {
-  const told = new StateGraph({ name: 'told' })
+  const received = new StateGraph({ name: 'told' })
     .addNode('deep', (_: string, context) => void context.emitText('so far'))
     .addEdge(START, 'deep')
     .addEdge('deep', END)
     .compile();
   const agent = new StateGraph({ name: 'g' })
     .addNode('ask', (text: string) => ({ request: text }))
-    .addNode('told', new AgentTool({ agent: told }))
+    .addNode('told', new AgentTool({ agent: received }))
     .addEdge(START, 'ask')
     .addEdge('ask', 'told')
     .addEdge('told', END)
@@ -67,11 +67,11 @@ test("a node's custom events are not delayed by the held-back answer of an earli
   const agent = scripted('caller', [{ calls: [{ name: 'graph', args: { request: 'x' } }] }, 'fine'], { tools });
   const { start } = await scenario({ agent });
   const runConfig = { streamingMode: 'sse' } as const;
-  let told = 0;
+  let received = 0;
   for await (const { nodeEvent } of start('hi', { runConfig })) {
     if (!nodeEvent) continue;
-    told++;
+    received++;
     gate.open();
   }
-  expect(told).toBe(1);
+  expect(received).toBe(1);
 });

@@ -266,10 +266,14 @@ test('text that cannot be sent after a hang-up is stored after one more attempt,
   queue.sendContent({ role: 'user', parts: [{ text: 'are you there?' }] });
   queue.close();
   attempt.open();
-  const told = ({ errorCode, content }: Event) => errorCode ?? content?.parts?.[0]?.text;
-  expect((await reading).map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
+  const summarize = ({ errorCode, content }: Event) => errorCode ?? content?.parts?.[0]?.text;
+  expect((await reading).map(summarize)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
   expect(model.attempts).toBe(2);
-  expect((await sessionService.getSession(KEY))?.events.map(told)).toEqual(['hi', 'are you there?', 'UNAVAILABLE']);
+  expect((await sessionService.getSession(KEY))?.events.map(summarize)).toEqual([
+    'hi',
+    'are you there?',
+    'UNAVAILABLE',
+  ]);
   await platform.drain();
 });
 

@@ -12,7 +12,7 @@ import { END, user } from './fixtures/live-messages.ts';
 import { readTurns } from './fixtures/live-turns.ts';
 import { liveScenario } from './fixtures/live-scenario.ts';
 
-function told({ author, content, turnComplete, errorCode, outputTranscription }: Event): string {
+function summarize({ author, content, turnComplete, errorCode, outputTranscription }: Event): string {
   const [part] = content?.parts ?? [];
   const said = errorCode ?? part?.text ?? outputTranscription?.text ?? JSON.stringify(part?.functionResponse?.response);
   return `${author}: ${turnComplete ? 'end' : (said ?? '')}`;
@@ -47,7 +47,7 @@ test('plugins may change a client message before it is stored and sent', async (
     if (event.turnComplete) queue.close();
   }
   expect(asked).toEqual(['secret', { state: 'sent' }, 'hi']);
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summarize)).toEqual([
     'user: [removed]',
     'bot: ',
     'user: {"state":"checked"}',
@@ -103,7 +103,7 @@ test("a callback that replies instead of the model ends the agent's part before 
   const { model, stream, stored } = await liveScenario({ plugins: [new Closed('closed')] });
   for await (const _ of stream);
   expect(model.attempts).toBe(0);
-  expect((await stored()).map(told)).toEqual(['bot: We are closed.']);
+  expect((await stored()).map(summarize)).toEqual(['bot: We are closed.']);
 });
 
 test('afterModelCallback replaces the content of a model message and keeps its turn signals', async () => {
@@ -128,8 +128,8 @@ test('afterModelCallback replaces the content of a model message and keeps its t
   });
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
-  expect(events.filter(({ partial }) => partial).map(told)).toEqual(['bot: Oh ', 'bot: well']);
-  expect((await stored()).filter(({ content, turnComplete }) => content ?? turnComplete).map(told)).toEqual([
+  expect(events.filter(({ partial }) => partial).map(summarize)).toEqual(['bot: Oh ', 'bot: well']);
+  expect((await stored()).filter(({ content, turnComplete }) => content ?? turnComplete).map(summarize)).toEqual([
     'user: hi',
     'bot: Oh well',
     'bot: end',

@@ -45,7 +45,7 @@ test('a credential from the client is sent to its service, and appears in no eve
   }
   const { appName, userId } = KEY;
   expect(await credentialService.loadCredential({ appName, userId, credentialKey: 'calendar' })).toEqual(TOKEN);
-  const told = [events, await session(), model.connections[0]?.sent];
-  expect(JSON.stringify(told)).toContain('"provided":true');
-  expect(JSON.stringify(told)).not.toContain(SECRET);
+  const outputs = [events, await session(), model.connections[0]?.sent];
+  expect(JSON.stringify(outputs)).toContain('"provided":true');
+  expect(JSON.stringify(outputs)).not.toContain(SECRET);
 });

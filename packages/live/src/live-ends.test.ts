@@ -21,7 +21,7 @@ async function setup(script: ScriptedLiveScript, { agent, next, plugins = [], ru
   return liveScenario({ model, agent: line, plugins, ...(runConfig && { runConfig }) });
 }
 
-function told({ content, turnComplete, errorCode }: Event): string {
+function summarize({ content, turnComplete, errorCode }: Event): string {
   const [part] = content?.parts ?? [];
   if (errorCode !== undefined) return errorCode;
   if (part?.functionCall) return `${part.functionCall.name}()`;
@@ -65,7 +65,7 @@ test('a tool that ends the invocation and the calls beside it get responses whil
     { agent: { tools: [slow, hangUp] }, next: new LlmAgent({ name: 'next', model: second }) },
   );
   for await (const _ of stream);
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summarize)).toEqual([
     'slow()',
     'hang_up()',
     'hang_up={"result":"bye"}',
@@ -114,7 +114,7 @@ test('a plugin that ends the invocation ends the run after the current event', a
     plugins: [new Ender('ender')],
   });
   for await (const _ of stream);
-  expect((await stored()).map(told)).toEqual(['Hi']);
+  expect((await stored()).map(summarize)).toEqual(['Hi']);
 });
 
 test('connections count towards maxLlmCalls, so that repeated losses end the run', async () => {
@@ -126,7 +126,7 @@ test('connections count towards maxLlmCalls, so that repeated losses end the run
       for await (const _ of stream);
     })(),
   ).rejects.toMatchObject({ code: 'LLM_CALL_LIMIT' });
-  expect((await stored()).map(told)).toEqual(['Hi', 'end', 'LLM_CALL_LIMIT']);
+  expect((await stored()).map(summarize)).toEqual(['Hi', 'end', 'LLM_CALL_LIMIT']);
   expect(model.attempts).toBe(1);
 });
 

@@ -11,7 +11,7 @@ function setup(script: ScriptedLiveScript, runConfig = {}) {
   return liveScenario({ model: [script], artifactService, runConfig });
 }
 
-function told({ content, errorCode, turnComplete }: Event): string {
+function summarize({ content, errorCode, turnComplete }: Event): string {
   return errorCode ?? content?.parts?.[0]?.text ?? (turnComplete ? 'end' : '');
 }
 
@@ -45,10 +45,10 @@ test.each([
         expect(event).toMatchObject({ author: 'bot', errorMessage: 'told why' });
         queue.sendContent(user('again'));
       }
-      if (told(event) === 'Here' && !event.partial) queue.close();
+      if (summarize(event) === 'Here' && !event.partial) queue.close();
     }
     expect(advice).toEqual([action]);
-    expect((await stored()).map(told).slice(0, 6)).toEqual(['hi', 'So far', errorCode, 'end', 'again', 'Here']);
+    expect((await stored()).map(summarize).slice(0, 6)).toEqual(['hi', 'So far', errorCode, 'end', 'again', 'Here']);
   },
 );
 
@@ -58,7 +58,7 @@ test('audio to be saved that is not base64 is left out with an error event, and 
   queue.sendRealtime({ data: 'AAAA', mimeType: 'audio/pcm' });
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
-  expect((await stored()).map(told)).toEqual(['INVALID_REQUEST', 'Yes', '', 'end']);
+  expect((await stored()).map(summarize)).toEqual(['INVALID_REQUEST', 'Yes', '', 'end']);
   expect(model.connections[0]?.sent).toEqual([
     { blob: { data: 'AAAA', mimeType: 'audio/pcm' } },
     { activityEnd: true },
@@ -78,7 +78,7 @@ test('a request that the connection cannot send is left out with an error event,
   queue.sendContent({ role: 'user', parts: [{ fileData: { fileUri: 'gs://a/b', mimeType: 'text/plain' } }] });
   queue.sendContent(user('hi'));
   for await (const event of stream) if (event.turnComplete) queue.close();
-  expect((await stored()).map(told)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
+  expect((await stored()).map(summarize)).toEqual(['', 'INVALID_MESSAGE', 'hi', 'Yes', 'end']);
 });
 
 test('the event that ends a turn has its finish reason', async () => {

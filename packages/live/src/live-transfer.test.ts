@@ -32,7 +32,7 @@ function blob(data: string) {
 
 const DONE = { content: { role: 'model', parts: [{ functionCall: { id: 't', name: 'task_completed', args: {} } }] } };
 
-function toldBy({ author, content, turnComplete }: Event): string {
+function summarize({ author, content, turnComplete }: Event): string {
   const [part] = content?.parts ?? [];
   const said = part?.functionCall?.name ?? part?.functionResponse?.response?.['result'] ?? part?.text;
   return `${author}: ${turnComplete ? 'end' : typeof said === 'string' ? said : ''}`;
@@ -119,15 +119,15 @@ test('task_completed passes control along a sequence twice, and the last one end
     'second: task_completed',
     'second: Task completion signaled.',
   ];
-  expect(events.filter(({ partial }) => !partial).map(toldBy)).toEqual(expected);
-  expect((await stored()).map(toldBy)).toEqual(expected);
+  expect(events.filter(({ partial }) => !partial).map(summarize)).toEqual(expected);
+  expect((await stored()).map(summarize)).toEqual(expected);
   expect(model.connections[0]?.request.config.systemInstruction).toContain('Go on.');
   expect(model.connections[0]?.request.config.systemInstruction).toContain('task_completed');
 
   const next = again();
   next.queue.sendRealtime(blob('BB=='));
   for await (const event of next.stream) events.push(event);
-  expect((await stored()).map(toldBy)).toEqual([...expected, ...expected]);
+  expect((await stored()).map(summarize)).toEqual([...expected, ...expected]);
   expect(first.agent.tools).toEqual([]);
   first.model.assertConsumed();
   model.assertConsumed();

@@ -23,7 +23,7 @@ function pcm(rate: number) {
   return { data: encodeBase64(new Uint8Array(320).fill(7)), mimeType: `audio/pcm;rate=${rate}` };
 }
 
-function told(event: Event): string {
+function summarize(event: Event): string {
   const { author, content, inputTranscription, outputTranscription, errorCode, turnComplete, interrupted } = event;
   if (errorCode !== undefined) return errorCode;
   const [part] = content?.parts ?? [];
@@ -48,7 +48,7 @@ test.each([
   const { queue, stream, stored } = await setup([...scripts], { ...RESUMED, saveLiveBlob: true });
   queue.sendRealtime(pcm(16_000));
   await expect(readAll(stream)).rejects.toBe(error);
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summarize)).toEqual([
     'user: My address is',
     'bot: note …',
     'bot: I not …',
@@ -113,12 +113,12 @@ test('a turn ends with its lost connection, and the next connection begins anoth
   // The one whose time is over is left: nobody is speaking any more.
   void model.connection(2).then(() => queue.sendContent({ role: 'user', parts: [{ text: 'go on' }] }));
   for await (const event of stream) if (event.turnComplete) queue.close();
-  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: I was say …', 'user: go on', 'bot: Sure.', 'end']);
+  expect((await stored()).map(summarize)).toEqual(['user: hi', 'bot: I was say …', 'user: go on', 'bot: Sure.', 'end']);
 });
 
 test('the error event has the code that the service gave for the end of its connections', async () => {
   const error = new LiveConnectionError('quota', { isRetryable: false, errorCode: 'RESOURCE_EXHAUSTED' });
   const { stream, stored } = await setup([error]);
   await expect(readAll(stream)).rejects.toBe(error);
-  expect((await stored()).map(told)).toEqual(['RESOURCE_EXHAUSTED']);
+  expect((await stored()).map(summarize)).toEqual(['RESOURCE_EXHAUSTED']);
 });

@@ -154,7 +154,7 @@ test('the history counts as one send', async () => {
   const platform = fixedPlatform();
   const lost = telling({ heard: 'content' }, lasts(platform), LOST);
   const isLast = (sent: LiveSent): boolean => 'blob' in sent && sent.blob.data === B.blob.data;
-  const told = telling({ heard: isLast }, { ...HANDLE, consumedSends: 2 }, lasts(platform), LOST);
-  const [, last] = await speak([lost, told, [{ heard: 'blob' }, 'Yes', END]], [[HI, A, B]], RESUMED, { platform });
+  const resumed = telling({ heard: isLast }, { ...HANDLE, consumedSends: 2 }, lasts(platform), LOST);
+  const [, last] = await speak([lost, resumed, [{ heard: 'blob' }, 'Yes', END]], [[HI, A, B]], RESUMED, { platform });
   expect(last).toEqual([B]);
 });

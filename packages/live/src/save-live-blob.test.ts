@@ -22,7 +22,7 @@ function said(bytes: number) {
   return { content: { role: 'model', parts: [{ inlineData: speech(bytes, 24_000) }] } };
 }
 
-function told(event: Event): string {
+function summarize(event: Event): string {
   if (event.content?.parts?.[0]?.fileData) return `${event.author} file`;
   if (event.turnComplete) return 'end';
   return event.interrupted ? 'interrupted' : `${event.author} other`;
@@ -65,7 +65,7 @@ test('audio of both sides is saved as WAV files of the spoken length before the 
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
   const events = await stored();
-  expect(events.map(told)).toEqual(['interrupted', 'bot file', 'bot file', 'user file', 'end']);
+  expect(events.map(summarize)).toEqual(['interrupted', 'bot file', 'bot file', 'user file', 'end']);
   const sizes = await files(artifactService, events);
   expect(sizes).toEqual([
     ['audio/wav', 24_000, 720],
@@ -122,7 +122,7 @@ test.each([
   queue.sendActivityEnd();
   await read;
   const events = await stored();
-  expect(events.map(told)).toEqual(['user file', 'interrupted', 'user file']);
+  expect(events.map(summarize)).toEqual(['user file', 'interrupted', 'user file']);
   expect(await files(artifactService, events)).toEqual([
     ['audio/wav', rate, bytes],
     ['audio/wav', rate, piece],
@@ -161,7 +161,7 @@ test('a slow artifact service does not delay the conversation, and all audio is 
     if (event.usageMetadata) gate.open();
     if (event.turnComplete) queue.close();
   }
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summarize)).toEqual([
     'interrupted',
     'bot other',
     'bot file',
@@ -189,7 +189,7 @@ test('empty audio is neither saved nor sent', async () => {
   queue.sendRealtime(speech(0, 16_000));
   queue.sendActivityEnd();
   for await (const event of stream) if (event.turnComplete) queue.close();
-  expect((await stored()).map(told)).toEqual(['end']);
+  expect((await stored()).map(summarize)).toEqual(['end']);
   expect(model.connections[0]?.sent).toEqual([{ activityEnd: true }]);
 });
 
@@ -219,7 +219,7 @@ test('audio that cannot be saved is an error event, and the run continues', asyn
     else queue.sendContent({ role: 'user', parts: [{ text: 'hello?' }] });
   }
   const events = await stored();
-  expect(events.map((event) => event.errorCode ?? told(event))).toEqual([
+  expect(events.map((event) => event.errorCode ?? summarize(event))).toEqual([
     'AUDIO_NOT_SAVED',
     'AUDIO_NOT_SAVED',
     'end',
@@ -241,7 +241,7 @@ test('model audio that is not base64 is an AUDIO_NOT_SAVED event, and the run co
     artifactService,
   );
   for await (const event of stream) if (event.turnComplete) queue.close();
-  expect((await stored()).map((event) => event.errorCode ?? told(event))).toEqual([
+  expect((await stored()).map((event) => event.errorCode ?? summarize(event))).toEqual([
     'AUDIO_NOT_SAVED',
     'bot file',
     'end',

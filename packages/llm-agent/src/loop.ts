@@ -115,8 +115,8 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 
     const tools = call.request.toolsDict;
     const running = new RunningCalls({ turn, calls: call.calls, tools, eventId: reply.id });
-    const told = running.outcome();
-    const outcome = (told instanceof Promise ? await told : told) ?? (yield* running.events());
+    const settled = running.outcome();
+    const outcome = (settled instanceof Promise ? await settled : settled) ?? (yield* running.events());
     const answer = isTask ? tools[FINISH_TASK] : agent.outputValueSchema && tools[SET_MODEL_RESPONSE];
     if (isTask && outcome.event && answer instanceof SetModelResponseTool && answer.accepted) {
       yield withOutput(turn, outcome.event, answer.accepted.value);

@@ -181,8 +181,8 @@ class InterruptedStep {
     const answer = calls.find(({ call }) => call.name === SET_MODEL_RESPONSE)?.call;
     if (answer && tool instanceof SetModelResponseTool) {
       const accepted = await tool.check(answer.args ?? {});
-      const isTold = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (accepted && !isTold) yield structuredAnswer(this.#turn, accepted.value);
+      const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
+      if (accepted && !hasText) yield structuredAnswer(this.#turn, accepted.value);
       if (accepted) return false;
     }
     if (this.#context.isPaused || this.#readCalls().some(isWaiting)) {

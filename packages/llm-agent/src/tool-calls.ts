@@ -135,8 +135,8 @@ export class RunningCalls {
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0 || (asked?.length ?? 0) > 0;
     // The model speaks after a tool that asked for a confirmation itself and said what it waits for.
-    const isToldLater = isComplete && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
-    const isWaiting = isPaused && !isToldLater;
+    const modelContinues = isComplete && actions !== undefined && asked === undefined && asksOnlyConfirmations(actions);
+    const isWaiting = isPaused && !modelContinues;
     if (!parts && !actions) return { event: undefined, isWaiting, isPaused, leavesAgent: false };
     const event: { -readonly [K in keyof Event]: Event[K] } = context.createEvent(
       parts && { content: { role: 'user', parts } },

@@ -37,8 +37,8 @@ test('tells the model the error and its arguments, up to maxRetries times, and t
     agent: { tools: [divide(true, true)] },
   });
   await expect(run()).rejects.toThrow('by is 0');
-  const told = model.requests[1]?.request.contents.at(-1)?.parts?.[0]?.functionResponse?.response;
-  expect(told).toMatchObject({
+  const reflection = model.requests[1]?.request.contents.at(-1)?.parts?.[0]?.functionResponse?.response;
+  expect(reflection).toMatchObject({
     response_type: 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN',
     error_type: 'RangeError',
     error_details: 'by is 0',
@@ -47,12 +47,12 @@ test('tells the model the error and its arguments, up to maxRetries times, and t
       /^The call of the tool `divide` failed\. This is retry attempt 1 of 1\./,
     ),
   });
-  expect(told?.['reflection_guidance']).toContain('"by": 0');
+  expect(reflection?.['reflection_guidance']).toContain('"by": 0');
 });
 
 test('a success ends the count', async () => {
-  const told = await responses(new ReflectAndRetryToolPlugin({ maxRetries: 1 }), divide(true, false, true), 3);
-  expect(told).toMatchObject([{ retry_count: 1 }, { result: 1 }, { retry_count: 1 }]);
+  const reflection = await responses(new ReflectAndRetryToolPlugin({ maxRetries: 1 }), divide(true, false, true), 3);
+  expect(reflection).toMatchObject([{ retry_count: 1 }, { result: 1 }, { retry_count: 1 }]);
 });
 
 test('tells the model to give up if it may not throw', async () => {

@@ -49,8 +49,8 @@ test('the model gets the language and the files, and corrects code that failed',
     { outcome: 'OUTCOME_FAILED', output: expect.stringContaining('code.js:1:') },
     { outcome: 'OUTCOME_OK', output: 'fixed' },
   ]);
-  const told = String(model.requests[0]?.request.config.systemInstruction);
-  expect(told).toContain('```javascript\n');
+  const instruction = String(model.requests[0]?.request.config.systemInstruction);
+  expect(instruction).toContain('```javascript\n');
   expect(model.requests[0]?.request.contents[0]?.parts).toContainEqual({ text: 'File `n.csv` (text/csv):' });
 });
 

@@ -101,7 +101,7 @@ describe('when the run ends, an agent inside AgentTool', () => {
     const agent = new ParallelAgent({ name: 'par', subAgents: [caller(helper), failing] });
     const { start, stored } = await scenario({ agent });
     const { events } = await runToError(start());
-    const idsIn = (told: readonly Event[]) => told.flatMap(getFunctionResponses).map(({ id }) => id);
+    const idsIn = (events: readonly Event[]) => events.flatMap(getFunctionResponses).map(({ id }) => id);
     expect(idsIn(await stored())).toEqual(['c1', 'c2']);
     expect(idsIn(events)).toEqual(['c1']);
   });

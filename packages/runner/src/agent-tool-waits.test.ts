@@ -122,8 +122,8 @@ describe('an AgentTool in a resumable run', () => {
     const first = await run(agentOf('lead', [ask('helper')], toolOf(asking)), saying());
     const helper = agentOf('helper', ['It is there.'], { ...config, outputKey: 'found' });
     const rest = await run(agentOf('lead', ['done'], toolOf(helper)), answer(first, 'c1', {}));
-    const told = rest.find((event) => responses([event]).length > 0);
-    expect(told?.actions.stateDelta).toEqual({ noted: 1, found: 'It is there.' });
+    const responded = rest.find((event) => responses([event]).length > 0);
+    expect(responded?.actions.stateDelta).toEqual({ noted: 1, found: 'It is there.' });
   });
 
   test('keeps waiting if the run is resumed without the answer', async () => {

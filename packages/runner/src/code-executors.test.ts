@@ -30,9 +30,9 @@ test('an executor gets the files of the message, and the instruction says how to
     { name: 'sales.csv', content: 'YQ==', mimeType: 'text/csv' },
     { name: 'file_2.png', content: 'YQ==', mimeType: 'image/png' },
   ]);
-  const told = String(model.requests[0]?.request.config.systemInstruction);
-  expect(told).toContain('Be exact.');
-  expect(told).toContain('```tool_code\n');
+  const instruction = String(model.requests[0]?.request.config.systemInstruction);
+  expect(instruction).toContain('Be exact.');
+  expect(instruction).toContain('```tool_code\n');
 });
 
 test('names and types of files are in the user content, never in the instruction', async () => {

@@ -15,17 +15,17 @@ import { IDS, KEY, saying, scenario } from './fixtures/scenario.ts';
 /** Sums up by naming the texts. */
 class NamingSummarizer extends BaseEventsSummarizer {
   override async maybeSummarizeEvents({ events }: SummarizeEventsRequest): Promise<Event | undefined> {
-    const text = events.map(({ content }) => textOf(content)).filter((told) => told !== '');
+    const text = events.map(({ content }) => textOf(content)).filter((texts) => texts !== '');
     return createCompactionEvent({ role: 'model', parts: [{ text: `(${text.join(' ')})` }] });
   }
 }
 
 function textOf(content: Content | undefined): string {
-  const told = content?.parts?.map(
+  const texts = content?.parts?.map(
     ({ text, functionCall, functionResponse }) =>
       text ?? (functionCall ? `call:${functionCall.id}` : `response:${functionResponse?.id}`),
   );
-  return told?.join('+') ?? '';
+  return texts?.join('+') ?? '';
 }
 
 const call: ScriptedStep = { calls: [{ id: 'c', name: 'look', args: {} }] };

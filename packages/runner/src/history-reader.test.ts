@@ -52,7 +52,7 @@ test('a session without compactions is read whole, each event once', async () =>
 test('the number of window summaries that a cold turn reads is bounded', async () => {
   const { turns, cold, stored } = await setUp({ compactionInterval: 2 });
   await turns(400);
-  const summaries = effectiveEvents(await stored()).filter((told) => 'summary' in told);
+  const summaries = effectiveEvents(await stored()).filter((item) => 'summary' in item);
   expect(summaries.length).toBeGreaterThan(1);
   expect(summaries.length).toBeLessThanOrEqual(32);
   expect(await cold()).toBeLessThanOrEqual(232);

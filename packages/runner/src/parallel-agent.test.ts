@@ -145,21 +145,21 @@ test('chunks of several branches are yielded as they come', async () => {
 });
 
 test('agent callbacks run for every agent of the branches', async () => {
-  const told: string[] = [];
+  const calls: string[] = [];
   class Listener extends BasePlugin {
     override beforeAgentCallback({ agent }: { agent: BaseAgent }): undefined {
-      told.push(`before ${agent.name}`);
+      calls.push(`before ${agent.name}`);
     }
 
     override afterAgentCallback({ agent }: { agent: BaseAgent }): undefined {
-      told.push(`after ${agent.name}`);
+      calls.push(`after ${agent.name}`);
     }
   }
   const root = new ParallelAgent({ name: 'par', subAgents: [scripted('a', ['a']), scripted('b', ['b'])] });
   const { run } = await scenario({ agent: root, plugins: [new Listener('listener')] });
   await run();
-  expect(told.toSorted()).toEqual(['after a', 'after b', 'after par', 'before a', 'before b', 'before par']);
-  expect(told.at(-1)).toBe('after par');
+  expect(calls.toSorted()).toEqual(['after a', 'after b', 'after par', 'before a', 'before b', 'before par']);
+  expect(calls.at(-1)).toBe('after par');
 });
 
 test('an answer to a call of a branch goes to its agent on that branch', async () => {

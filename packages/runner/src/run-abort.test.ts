@@ -132,10 +132,10 @@ test('an event whose append has begun is stored despite the abort', async () => 
 });
 
 test('plugins are notified of an abort like of an error', async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   class Telling extends BasePlugin {
     override onRunErrorCallback({ error }: { error: Error }): void {
-      told.push(error);
+      reported.push(error);
     }
 
     override afterRunCallback(): void {
@@ -151,7 +151,7 @@ test('plugins are notified of an abort like of an error', async () => {
     plugins: [new Telling('telling')],
   });
   const { error } = await aborted(runner, hi);
-  expect(told).toEqual([error]);
+  expect(reported).toEqual([error]);
 });
 
 test('a signal used for many runs keeps no listeners', async () => {

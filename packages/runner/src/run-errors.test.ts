@@ -41,7 +41,7 @@ class FailingService extends InMemorySessionService {
 }
 
 /** The message of an error that is not Eventloom's own, whose text may contain secrets. */
-const TOLD = 'agent "bot" failed; the reason was reported to the program that runs it';
+const PUBLIC_MESSAGE = 'agent "bot" failed; the reason was reported to the program that runs it';
 
 test('an error of the agent becomes one stored error event, and is then thrown', async () => {
   const cause = new TypeError('broken');
@@ -59,8 +59,8 @@ test('an error of the agent becomes one stored error event, and is then thrown',
     author: 'bot',
     object: 'error',
     errorCode: 'AGENT',
-    errorMessage: TOLD,
-    error: { type: 'AGENT', message: TOLD },
+    errorMessage: PUBLIC_MESSAGE,
+    error: { type: 'AGENT', message: PUBLIC_MESSAGE },
   });
   expect(events[1]).not.toHaveProperty('content');
   expect((await stored()).slice(1)).toEqual(events);
@@ -99,7 +99,7 @@ test.each([
   const { events, error } = await runToError(start());
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message, ...(thrown === undefined ? {} : { cause: thrown }) });
-  expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: TOLD }]);
+  expect(events).toMatchObject([{ errorCode: 'AGENT', errorMessage: PUBLIC_MESSAGE }]);
 });
 
 test('uncommitted state changes are lost when the agent throws', async () => {

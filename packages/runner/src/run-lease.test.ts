@@ -71,10 +71,10 @@ test('with onBusy queue a run waits at most busyWaitMs', async () => {
 
 test('with onBusy interrupt the running run ends with StaleWriterError, and the new one sees committed events', async () => {
   const a = new Gate();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   class Telling extends BasePlugin {
     override onRunErrorCallback({ error }: { error: Error }): void {
-      told.push(error);
+      reported.push(error);
     }
   }
   const { runner, stored } = await setUp(echo({ a }), { plugins: [new Telling('telling')] });
@@ -88,7 +88,7 @@ test('with onBusy interrupt the running run ends with StaleWriterError, and the 
   a.open();
   const error = await first;
   expect(error).toBeInstanceOf(StaleWriterError);
-  expect(told).toEqual([error]);
+  expect(reported).toEqual([error]);
   expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a', 'runner.completion']);
   // Behind the interrupted run stands its end.
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);

@@ -65,8 +65,8 @@ class Acting extends BaseAgent {
   seen: readonly string[] = [];
 
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    this.seen = effectiveEvents(context.session.events).flatMap((told) =>
-      wordsOf('summary' in told ? { content: told.summary } : told),
+    this.seen = effectiveEvents(context.session.events).flatMap((item) =>
+      wordsOf('summary' in item ? { content: item.summary } : item),
     );
     const { turn } = this;
     if (!turn) return;

@@ -87,9 +87,9 @@ describe('media in a tool result', () => {
       subAgents: [new LlmAgent({ name: 'other', model: other })],
     });
     await runner.run(HI);
-    const told = other.requests[0]?.request.contents.flatMap(({ parts = [] }) => parts);
-    expect(told).toContainEqual({ text: '[bot] `shoot` tool returned result: {"page":3}' });
-    expect(told).toContainEqual(PNG);
+    const parts = other.requests[0]?.request.contents.flatMap(({ parts = [] }) => parts);
+    expect(parts).toContainEqual({ text: '[bot] `shoot` tool returned result: {"page":3}' });
+    expect(parts).toContainEqual(PNG);
   });
 
   test('comes from a streaming tool as its return value or last chunk', async () => {

@@ -157,14 +157,14 @@ test('an agent runs without a skipped toolset, and its model and the event strea
   });
   const events = await run();
   expect(events).toHaveLength(4);
-  const [told] = events;
-  expect(told).toMatchObject({
+  const [failure] = events;
+  expect(failure).toMatchObject({
     author: 'bot',
     object: 'preprocessing.tools',
     customMetadata: { unavailableToolsets: ['weather'] },
   });
-  expect(told?.content).toBeUndefined();
-  expect(isFinalResponse(told as never)).toBe(false);
+  expect(failure?.content).toBeUndefined();
+  expect(isFinalResponse(failure as never)).toBe(false);
   expect((await stored())[1]?.customMetadata).toEqual({ unavailableToolsets: ['weather'] });
   expect(toolset.lists).toBe(1);
   expect(toolNames(model)).toEqual([['echo'], ['echo']]);

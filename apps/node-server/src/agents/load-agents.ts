@@ -109,11 +109,11 @@ function describe(cause: unknown, file: string): string {
   const [message = ''] = cause.message.split('\n');
   const said = message === '' ? cause.name : message;
   const named = cause.name === 'Error' || cause instanceof AgentLoadError ? said : `${cause.name}: ${said}`;
-  const told = `${named}${typescriptHint(cause)}${adkHint(said)}`;
+  const text = `${named}${typescriptHint(cause)}${adkHint(said)}`;
   const place = cause.stack
     ?.split('\n')
     .find((line) => line.includes(file) && !line.includes(said) && !line.startsWith('- '));
-  return place === undefined ? told : `${told} (${place.trim().replace(/^at /, '')})`;
+  return place === undefined ? text : `${text} (${place.trim().replace(/^at /, '')})`;
 }
 
 /** Returns a hint for an error of TypeScript that Node cannot run as it is, or an empty text for any other error. */

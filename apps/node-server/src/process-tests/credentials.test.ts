@@ -85,13 +85,13 @@ test('a credential outlives the killed processes that requested and saved it, an
   using folder = temporaryFolder();
   makeAgents(folder.path);
   let id: string | undefined;
-  const told: string[] = [];
+  const outputs: string[] = [];
   {
     await using first = await startReader({ folder: folder.path });
     const events = await first.run('s', [{ text: 'read' }]);
     [id] = asked(events);
     const { stdout, stderr } = await first.end('SIGKILL');
-    told.push(JSON.stringify(events), stdout, stderr);
+    outputs.push(JSON.stringify(events), stdout, stderr);
   }
   expect(id).toBeDefined();
   {
@@ -100,7 +100,7 @@ test('a credential outlives the killed processes that requested and saved it, an
     await vi.waitFor(() => expect(existsSync(join(folder.path, 'reading'))).toBe(true), { timeout: 20_000 });
     const { stdout, stderr } = await second.end('SIGKILL');
     expect(await cut).toBe('cut off');
-    told.push(stdout, stderr);
+    outputs.push(stdout, stderr);
   }
   writeFileSync(join(folder.path, 'readable'), '');
   await using third = await startReader({ folder: folder.path });
@@ -108,15 +108,15 @@ test('a credential outlives the killed processes that requested and saved it, an
   const events = await third.run('t', [{ text: 'read' }]);
   expect([asked(events), results(events)]).toEqual([[], [{ length: SECRET.length }]]);
   const { stdout, stderr } = await third.end('SIGTERM');
-  told.push(JSON.stringify(events), stdout, stderr);
+  outputs.push(JSON.stringify(events), stdout, stderr);
 
   const files = textsBelow(folder.path);
   const key = files.get('.eventloom/credentials.sqlite.key')?.trim() ?? '';
   expect(key).toHaveLength(44);
   expect(statSync(join(folder.path, '.eventloom/credentials.sqlite.key')).mode & 0o777).toBe(0o600);
   for (const [name, text] of files) expect(text.includes(SECRET), name).toBe(false);
-  expect(told.join()).not.toContain(SECRET);
-  expect(told.join()).not.toContain(key);
+  expect(outputs.join()).not.toContain(SECRET);
+  expect(outputs.join()).not.toContain(key);
 });
 
 test('a key from the environment is not written to disk, and without it credentials are requested again', async () => {

@@ -44,10 +44,10 @@ type Response = Readonly<Record<string, unknown>> | undefined;
 /** Returns the person's answer to a request for a confirmation; undefined without one, and if the call requests something else. */
 export function confirmationOf({ name, args }: FunctionCall, response: Response): ToolConfirmation | undefined {
   if (name !== REQUEST_CONFIRMATION || !response || response['expired'] === true) return undefined;
-  const told = args?.['toolConfirmation'] as ToolConfirmation | undefined;
+  const request = args?.['toolConfirmation'] as ToolConfirmation | undefined;
   const { payload } = response;
   const confirmed = response['confirmed'] === true;
-  return { hint: told?.hint ?? '', confirmed, ...(payload === undefined ? {} : { payload }) };
+  return { hint: request?.hint ?? '', confirmed, ...(payload === undefined ? {} : { payload }) };
 }
 
 /**

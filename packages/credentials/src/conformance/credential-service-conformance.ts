@@ -7,7 +7,7 @@ import {
 } from '@eventloom/core/conformance';
 import { keepRules } from './keep-rules.ts';
 import { scopeRules } from './scope-rules.ts';
-import { tellRules } from './tell-rules.ts';
+import { describeRules } from './describe-rules.ts';
 
 /**
  * The contract of `BaseCredentialService` as cases for any test runner: run each, and a broken rule rejects with a ConformanceError
@@ -22,5 +22,5 @@ export function credentialServiceConformance(
   makeService: MakeService<BaseCredentialService>,
   options: ConformanceOptions = {},
 ): ConformanceCase[] {
-  return conformanceCases([...keepRules, ...scopeRules, ...tellRules], makeService, options);
+  return conformanceCases([...keepRules, ...scopeRules, ...describeRules], makeService, options);
 }

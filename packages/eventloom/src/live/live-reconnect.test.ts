@@ -4,7 +4,7 @@ import { FunctionTool } from '../index.ts';
 import { startGemini, stopGemini } from './fixtures/fake-server.ts';
 import { gemini, setup } from './fixtures/gemini-run.ts';
 import { calls, CUT, END, handle, RESUMED, says, turn, user } from './fixtures/gemini-messages.ts';
-import { readTurns, told } from './fixtures/told-turns.ts';
+import { readTurns, summarize } from './fixtures/summarized-turns.ts';
 
 test.each<[string, object]>([
   ['says that it will go', { goAway: { timeLeft: '1s' } }],
@@ -25,7 +25,7 @@ test.each<[string, object]>([
     if (++turns === 2) queue.close();
     else queue.sendContent(user('two'));
   }
-  expect((await stored()).map(told)).toEqual([
+  expect((await stored()).map(summarize)).toEqual([
     'user: one',
     'bot: One',
     'bot: end',
@@ -61,7 +61,7 @@ test('a new connection without a handle gets the history, and then the result of
       if (event.content?.parts?.[0]?.text === 'Back.') lost.resolve();
       if (event.turnComplete) queue.close();
     }
-    expect((await stored()).map(told)).toEqual([
+    expect((await stored()).map(summarize)).toEqual([
       'user: go',
       'bot: slow()',
       'bot: One moment (cut)',
@@ -164,7 +164,7 @@ test('a refused setup ends the run with an event and a LiveConnectionError', asy
     closeCode: 1008,
     isRetryable: false,
   });
-  expect((await stored()).map(told)).toEqual(['bot: LIVE_CONNECTION']);
+  expect((await stored()).map(summarize)).toEqual(['bot: LIVE_CONNECTION']);
   expect((await stored())[0]?.errorMessage).toContain('models/x is not found');
   expect(await stopGemini()).toHaveLength(1);
 });
@@ -194,5 +194,5 @@ test('a dead network is retried with growing delays, and then the run ends with 
   const { queue, stream, stored } = await setup({ model: gemini('http://127.0.0.1:1'), delays });
   await expect(readTurns(stream, queue)).rejects.toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   expect(delays).toEqual([250, 500, 1000, 2000]);
-  expect((await stored()).map(told)).toEqual(['bot: LIVE_CONNECTION']);
+  expect((await stored()).map(summarize)).toEqual(['bot: LIVE_CONNECTION']);
 });

@@ -3,7 +3,7 @@ import { FunctionTool, LlmAgent } from '../index.ts';
 import { startGemini, stopGemini } from './fixtures/fake-server.ts';
 import { gemini, setup } from './fixtures/gemini-run.ts';
 import { calls, END, says, turn, user } from './fixtures/gemini-messages.ts';
-import { readTurns, told } from './fixtures/told-turns.ts';
+import { readTurns, summarize } from './fixtures/summarized-turns.ts';
 
 test('a turn yields chunks, the whole reply, token counts and its end, and the connection is closed normally', async () => {
   const usageMetadata = { promptTokenCount: 1, responseTokenCount: 2, totalTokenCount: 3 };
@@ -20,8 +20,8 @@ test('a turn yields chunks, the whole reply, token counts and its end, and the c
   const { queue, stream, stored } = await setup({ model, runConfig: { responseModalities: ['TEXT'] } });
   queue.sendContent(user('hi'));
   const events = await readTurns(stream, queue);
-  expect(events.map(told)).toEqual(['user: hi', '~bot: Hel', '~bot: lo', 'bot: Hello', 'bot: usage', 'bot: end']);
-  expect((await stored()).map(told)).toEqual(['user: hi', 'bot: Hello', 'bot: usage', 'bot: end']);
+  expect(events.map(summarize)).toEqual(['user: hi', '~bot: Hel', '~bot: lo', 'bot: Hello', 'bot: usage', 'bot: end']);
+  expect((await stored()).map(summarize)).toEqual(['user: hi', 'bot: Hello', 'bot: usage', 'bot: end']);
   const [connection] = await stopGemini();
   expect(connection).toMatchObject({
     setup: { model: 'models/gemini-2.5-flash-live', generationConfig: { responseModalities: ['TEXT'] } },
@@ -65,7 +65,7 @@ test('calls run during the conversation, a cancelled one gets no response, and t
   // may be before or after the next call.
   const cancelled =
     'bot: {"error":"cancelled","message":"The model took the call back. It may have had its effect or not."}';
-  const lines = (await stored()).map(told);
+  const lines = (await stored()).map(summarize);
   expect(lines.filter((line) => line !== cancelled)).toEqual([
     'user: look',
     'bot: endless()',
@@ -139,8 +139,8 @@ test.each([
         },
       };
     };
-    const told = vertexai ? turn(user('Function count returned: 1')) : response(chunk);
-    expect(connection?.received.slice(1)).toEqual([told, response(whole)]);
+    const result = vertexai ? turn(user('Function count returned: 1')) : response(chunk);
+    expect(connection?.received.slice(1)).toEqual([result, response(whole)]);
   },
 );
 
@@ -159,9 +159,9 @@ test.each([
   queue.sendContent(user('hi'));
   for await (const event of stream) {
     if (event.errorCode !== undefined) queue.sendContent(user('again'));
-    if (event.turnComplete && (await stored()).some((each) => told(each) === 'bot: Yes')) queue.close();
+    if (event.turnComplete && (await stored()).some((each) => summarize(each) === 'bot: Yes')) queue.close();
   }
-  expect((await stored()).map(told).filter((each) => each !== 'bot: end')).toEqual([
+  expect((await stored()).map(summarize).filter((each) => each !== 'bot: end')).toEqual([
     'user: hi',
     `bot: ${errorCode}`,
     'user: again',

@@ -95,7 +95,7 @@ const EVENTS: Readonly<Record<Name, readonly [recorded: readonly string[], atThe
 };
 
 /** Summarizes an event in one line. */
-function told(event: Event): string {
+function summarize(event: Event): string {
   const [part] = event.content?.parts ?? [];
   const { usageMetadata: usage, outputTranscription: speech } = event;
   const isStreamed = event.partial === true || part?.inlineData !== undefined;
@@ -205,12 +205,12 @@ test.each(cases)(
       queue.close();
     }
     const events: string[] = [];
-    for await (const event of stream) if (events.push(told(event)) === expected.length) queue.close();
+    for await (const event of stream) if (events.push(summarize(event)) === expected.length) queue.close();
     const all = atTheEnd === undefined ? expected : [...expected, atTheEnd];
     expect(events).toEqual(all);
 
     const stored = (await sessionService.getSession(key))?.events ?? [];
-    expect(stored.map(told)).toEqual(all.filter((each) => !each.startsWith('~')));
+    expect(stored.map(summarize)).toEqual(all.filter((each) => !each.startsWith('~')));
     const received = (await stopGemini())[0]?.received ?? [];
     expect(received.slice(0, said.length)).toEqual(said.map(heard));
   },

@@ -82,13 +82,16 @@ test('frames of ArrayBuffer and Uint8Array are read', async () => {
 });
 
 test('the socket is paused for a slow reader, and resumed when it has read half', async () => {
-  const told: string[] = [];
-  const { connection, says } = await connect({ pause: () => told.push('pause'), resume: () => told.push('resume') });
+  const signals: string[] = [];
+  const { connection, says } = await connect({
+    pause: () => signals.push('pause'),
+    resume: () => signals.push('resume'),
+  });
   for (let count = 0; count < 4; count++) says(audio());
-  expect(told).toEqual(['pause']);
+  expect(signals).toEqual(['pause']);
   const reader = connection.receive();
   for (let count = 0; count < 3; count++) await reader.next();
-  expect(told).toEqual(['pause', 'resume']);
+  expect(signals).toEqual(['pause', 'resume']);
 });
 
 test('without pause a reader that is far behind gets an error after the frames that arrived', async () => {

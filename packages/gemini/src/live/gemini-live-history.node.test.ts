@@ -28,9 +28,9 @@ test('a history that ends with function responses is sent with turnComplete, unl
   for (const isWaiting of [false, true]) {
     const connection = await peer.connect([]);
     await connection.sendHistory(history, isWaiting);
-    const told = await peer.last();
-    await told.heard('clientContent');
-    expect(told.received).toEqual([{ clientContent: { turns: history, turnComplete: !isWaiting } }]);
+    const session = await peer.last();
+    await session.heard('clientContent');
+    expect(session.received).toEqual([{ clientContent: { turns: history, turnComplete: !isWaiting } }]);
   }
 });
 

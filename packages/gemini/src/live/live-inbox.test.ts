@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { LiveInbox } from './live-inbox.ts';
 
 function inbox(maxChars = 10_000) {
-  const told: string[] = [];
+  const signals: string[] = [];
   const box = new LiveInbox({
     maxChars,
-    onFull: () => told.push('full'),
-    onRoom: () => told.push('room'),
-    onOverflow: () => told.push('overflow'),
+    onFull: () => signals.push('full'),
+    onRoom: () => signals.push('room'),
+    onOverflow: () => signals.push('overflow'),
   });
-  return { box, told };
+  return { box, signals };
 }
 
 function said(text: string): LiveLlmResponse {
@@ -60,21 +60,21 @@ test('an abort is thrown before unread responses, also after an end', async () =
 });
 
 test('the sender is paused once, and resumed when half is read', async () => {
-  const { box, told } = inbox();
+  const { box, signals } = inbox();
   for (let index = 0; index < 12; index++) box.push(audio(1000));
-  expect(told).toEqual(['full']);
+  expect(signals).toEqual(['full']);
   for (let index = 0; index < 8; index++) await box.take();
-  expect(told).toEqual(['full']);
+  expect(signals).toEqual(['full']);
   await box.take();
-  expect(told).toEqual(['full', 'room']);
+  expect(signals).toEqual(['full', 'room']);
   for (let index = 0; index < 8; index++) box.push(audio(1000));
-  expect(told).toEqual(['full', 'room', 'full']);
+  expect(signals).toEqual(['full', 'room', 'full']);
 });
 
 test('a sender that does not pause causes an overflow', () => {
-  const { box, told } = inbox();
+  const { box, signals } = inbox();
   for (let index = 0; index < 8; index++) box.push(audio(9500));
-  expect(told).toEqual(['full']);
+  expect(signals).toEqual(['full']);
   box.push(audio(9500));
-  expect(told).toEqual(['full', 'overflow']);
+  expect(signals).toEqual(['full', 'overflow']);
 });

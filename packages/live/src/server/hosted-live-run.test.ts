@@ -63,8 +63,8 @@ test('a run that is interrupted by another one stores the speech so far and clos
   other.message('{"close": true}');
   expect((await next.closed.promise).code).toBe(1000);
   // The second call ends the first one's run before it begins.
-  const told = (await stored()).map(({ content, errorCode }) => content?.parts?.[0]?.text ?? errorCode);
-  expect(told).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
+  const received = (await stored()).map(({ content, errorCode }) => content?.parts?.[0]?.text ?? errorCode);
+  expect(received).toEqual(['Hi', 'I was saying', 'RUN_ABANDONED']);
 });
 
 test('a valid frame resets the count of invalid ones, and too many in a row close the socket', async () => {
@@ -112,8 +112,8 @@ test.each(['the client says so', 'the server drains'])(
     resolve();
     expect((await socket.closed.promise).code).toBe(why === 'the server drains' ? 1012 : 1000);
     await call.ended;
-    const told = socket.sent.map((frame) => JSON.parse(String(frame)) as object);
-    expect(told.filter((frame) => !('error' in frame))).toEqual([{ pong: 1 }]);
+    const received = socket.sent.map((frame) => JSON.parse(String(frame)) as object);
+    expect(received.filter((frame) => !('error' in frame))).toEqual([{ pong: 1 }]);
     expect(JSON.stringify(connection.sent)).toBe('[]');
   },
 );

@@ -66,8 +66,8 @@ test('a client that stops reading gets only what fits the buffers, and is discon
   // Socket buffers of the system take a part of the 200 MB.
   expect(connection.stepsLeft).toBeGreaterThan(150);
   client.webSocket.resume();
-  const { told, code } = await client.end();
-  expect([told, code]).toEqual(['SLOW_READER', 1008]);
+  const { errorCode, code } = await client.end();
+  expect([errorCode, code]).toEqual(['SLOW_READER', 1008]);
 });
 
 test('a server without liveEndpoint answers a WebSocket request with 404', async () => {
@@ -92,21 +92,21 @@ test('a token among the WebSocket protocols authenticates the client, and the ot
   ann.send({ close: true });
   expect((await ann.end()).code).toBe(1000);
   const bob = await callServer(server, QUERY, {}, ['eventloom', `bearer.${await token('bob')}`]);
-  expect(await bob.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
+  expect(await bob.end()).toMatchObject({ errorCode: 'FORBIDDEN', code: 1008 });
   const nobody = await callServer(server, QUERY);
-  expect(await nobody.end()).toMatchObject({ told: 'UNAUTHENTICATED', code: 1008 });
+  expect(await nobody.end()).toMatchObject({ errorCode: 'UNAUTHENTICATED', code: 1008 });
 });
 
 test('an error in authenticate is a server failure and opens no WebSocket', async () => {
   const server = await start({ authenticate: () => Promise.reject(new TypeError('the secret is 42')) });
   const client = await callServer(server, QUERY);
   const end = await client.end();
-  expect(end).toEqual({ told: 'INTERNAL', code: 1011, reason: expect.not.stringContaining('42') });
+  expect(end).toEqual({ errorCode: 'INTERNAL', code: 1011, reason: expect.not.stringContaining('42') });
 });
 
 test("a run under another user's id is refused", async () => {
   const client = await callServer(await start(), QUERY, { headers: { host: 'evil.example' } });
-  expect(await client.end()).toMatchObject({ told: 'FORBIDDEN', code: 1008 });
+  expect(await client.end()).toMatchObject({ errorCode: 'FORBIDDEN', code: 1008 });
 });
 
 test('frames sent before the client is authenticated are not processed', async () => {
@@ -175,7 +175,7 @@ test('a shutdown closes sockets with 1012 and does not wait for clients that sta
   const polite = await callServer(server, QUERY);
   await polite.until(({ turnComplete }) => turnComplete);
   await server.shutDown();
-  expect(await polite.end()).toMatchObject({ told: 'SHUTTING_DOWN', code: 1012 });
+  expect(await polite.end()).toMatchObject({ errorCode: 'SHUTTING_DOWN', code: 1012 });
   const other = await start({}, 200);
   speakWith(['Hello', END]);
   const rude = await callServer(other, QUERY);
@@ -193,5 +193,5 @@ test.each([
   const client = await callServer(server, QUERY);
   (Reflect.get(client.webSocket, '_socket') as Socket).write(Uint8Array.from(bytes));
   const reason = expect.stringMatching(/^INVALID_REQUEST: frame: /) as string;
-  expect(await client.end()).toEqual({ told: 'INVALID_REQUEST', code, reason });
+  expect(await client.end()).toEqual({ errorCode: 'INVALID_REQUEST', code, reason });
 });

@@ -34,7 +34,7 @@ export function planWhole(
   // An event that stays but is dated inside the new range would be taken for one that the summary covers.
   const rest = uncovered.slice(prefix.events.length);
   if (rest.some((position) => isInRange(events[position] as Event, range))) return undefined;
-  return { ...range, events: [...summaries.map(toSeed), ...told(prefix.events)] };
+  return { ...range, events: [...summaries.map(toSeed), ...summarizable(prefix.events)] };
 }
 
 /**
@@ -54,7 +54,7 @@ export function planWindow(
   if (events.some((event, position) => isLeftOver(event, position, history, range)))
     return planWhole(events, history, 0);
   const replaced = history.summaries.filter((summary) => isWithin(summary, range) && !isWholly(overlap, summary));
-  return { ...range, events: [...replaced.map(toSeed), ...told([...overlap.events, ...prefix.events])] };
+  return { ...range, events: [...replaced.map(toSeed), ...summarizable([...overlap.events, ...prefix.events])] };
 }
 
 function prefixOf(
@@ -85,15 +85,15 @@ function isLeftOver(
 
 /** Returns true if every event that the summary covers is summarized again. */
 function isWholly({ events, before }: Overlap, summary: PlacedCompaction): boolean {
-  const isTold = (event: Event): boolean => isInRange(event, summary);
-  return events.some(isTold) && !before.some(isTold);
+  const isCovered = (event: Event): boolean => isInRange(event, summary);
+  return events.some(isCovered) && !before.some(isCovered);
 }
 
 /**
  * Returns the events for the summarizer. Events of agents that were called as tools are left out, because the function responses hold their
  * results.
  */
-function told(events: readonly Event[]): Event[] {
+function summarizable(events: readonly Event[]): Event[] {
   return events.filter(({ branch, partial }) => partial !== true && enclosureOf(branch) === '');
 }
 

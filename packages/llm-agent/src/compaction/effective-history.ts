@@ -33,17 +33,17 @@ export function rewritesHistory({ actions }: Event): boolean {
  */
 export function effectiveEvents(events: readonly Event[], goingOn?: string): (Event | Summary)[] {
   const { uncovered, summaries } = effectiveHistory(events, goingOn);
-  const told: (Event | Summary)[] = [];
+  const effective: (Event | Summary)[] = [];
   let next = 0;
   for (const position of uncovered) {
     const event = events[position] as Event;
     for (let range = summaries[next]; range && isBefore(range, event, position); range = summaries[++next]) {
-      told.push(toSummary(range));
+      effective.push(toSummary(range));
     }
-    told.push(event);
+    effective.push(event);
   }
-  for (const range of summaries.slice(next)) told.push(toSummary(range));
-  return told;
+  for (const range of summaries.slice(next)) effective.push(toSummary(range));
+  return effective;
 }
 
 /**

@@ -185,10 +185,10 @@ test('a response without a call is dropped, and the parts beside it are kept', (
 
 test('a call without a response gets one that says it was interrupted', () => {
   const events = [calling('c1', 'c2'), answering('bot', { c1: 1 }), userEvent('next')];
-  const [{ parts: [told] = [] }] = [cutOff('c2')];
+  const [{ parts: [interrupted] = [] }] = [cutOff('c2')];
   expect(contentsOf(events)).toEqual([
     calls('c1', 'c2'),
-    { role: 'user', parts: [...(answers({ c1: 1 }).parts ?? []), told] },
+    { role: 'user', parts: [...(answers({ c1: 1 }).parts ?? []), interrupted] },
     said('user', 'next'),
   ]);
   const twice = [calling('c1'), userEvent('next'), calling('c1'), modelEvent('bot', 'Hm.'), userEvent('and?')];

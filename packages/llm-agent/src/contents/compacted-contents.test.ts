@@ -67,9 +67,9 @@ test('a response to a summarized call is shown as text, from a tool or from the 
     { ...answering('bot', { c1: 'one' }), timestamp: 3 },
     { ...answering('user', { c2: 'two' }), timestamp: 4 },
   ];
-  const told = (result: string) =>
+  const lateResult = (result: string) =>
     said('user', `For context: \`f\` tool returned result: ${JSON.stringify({ result })}`);
-  expect(contentsOf(events)).toEqual([said('model', 'called'), told('one'), told('two')]);
+  expect(contentsOf(events)).toEqual([said('model', 'called'), lateResult('one'), lateResult('two')]);
 });
 
 test('a summary whose events were not read stands where it was created', () => {

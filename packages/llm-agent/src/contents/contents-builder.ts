@@ -353,7 +353,7 @@ export class ContentsBuilder {
       const answered = call && this.#answered.get(call);
       if (!answered) {
         // A summary may cover the call: then the late response is added as text, so that it is not lost.
-        if (this.#summaries) (rest ??= []).push(...toldResponse(response));
+        if (this.#summaries) (rest ??= []).push(...toResponseText(response));
         continue;
       }
       answered.response = withoutClientId(part);
@@ -373,7 +373,7 @@ export class ContentsBuilder {
 
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
-    const parts = group.calls.map(({ call, response }) => response ?? toldOpen(call, group));
+    const parts = group.calls.map(({ call, response }) => response ?? toOpenResponse(call, group));
     const content = moveResponseParts({ role: 'user', parts }, this.#options.takes ?? takesNone);
     const at = group.index + 1;
     if (group.placed) {
@@ -396,12 +396,12 @@ export function endsWithPending(contents: readonly Content[]): boolean {
   return parts.length > 0 && parts.every((part) => part.functionResponse?.response?.['message'] === PENDING.message);
 }
 
-function toldOpen({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGroup): Part {
+function toOpenResponse({ call, isLongRunning }: RecordedCall, { isUnderWay }: CallGroup): Part {
   const response = isUnderWay || isLongRunning ? PENDING : INTERRUPTED_CALL;
   return withoutClientId({ functionResponse: { ...(call.id && { id: call.id }), name: call.name ?? '', response } });
 }
 
 /** Converts a response without its call to text, followed by its media. Services refuse such a response as a part. */
-function toldResponse({ name = '', response = {}, parts = [] }: FunctionResponse): Part[] {
+function toResponseText({ name = '', response = {}, parts = [] }: FunctionResponse): Part[] {
   return [{ text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` }, ...parts];
 }

@@ -27,19 +27,19 @@ export function toModelContent(event: Event, agentName: string, codeStyle?: Code
   }
   if (!says) return undefined;
   if (author !== 'user' && author !== agentName) {
-    const told = parts.flatMap((part) => tellPart(author, part));
-    return told.length > 0 ? toForeignContent(told) : undefined;
+    const converted = parts.flatMap((part) => toForeignParts(author, part));
+    return converted.length > 0 ? toForeignContent(converted) : undefined;
   }
   const role = content?.role ?? (author === 'user' ? 'user' : 'model');
   if (!isRewritten) return { role, parts };
-  const told: Part[] = [];
+  const converted: Part[] = [];
   for (const part of parts) {
     if (isFrameworkPart(part)) continue;
-    told.push(isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part));
+    converted.push(isRunHere(part, codeStyle) ? { text: codePartText(part, codeStyle) ?? '' } : withoutClientId(part));
   }
   // A code result that became text comes from the runtime, so its role is user.
   const isResult = parts[0]?.codeExecutionResult !== undefined && isRunHere(parts[0], codeStyle);
-  return { role: isResult ? 'user' : role, parts: told };
+  return { role: isResult ? 'user' : role, parts: converted };
 }
 
 /** Returns true for code, or a result, that an executor ran and not the model's service. */
@@ -72,7 +72,7 @@ export function transcriptionOf({
 export function toSpokenContent({ author, role, text }: Spoken, agentName: string): Content {
   return author === 'user' || author === agentName
     ? { role, parts: [{ text }] }
-    : toForeignContent(tellPart(author, { text }));
+    : toForeignContent(toForeignParts(author, { text }));
 }
 
 /** Returns true for a part that the model should see: no thought, empty text, recording or request of the runtime to a person. */
@@ -111,11 +111,11 @@ export function withoutClientId(part: Part): Part {
 }
 
 /** Creates a content from another agent's parts, marked as context so that the model does not take them for its own actions. */
-function toForeignContent(told: readonly Part[]): Content {
-  return { role: 'user', parts: [{ text: 'For context:' }, ...told] };
+function toForeignContent(converted: readonly Part[]): Content {
+  return { role: 'user', parts: [{ text: 'For context:' }, ...converted] };
 }
 
-function tellPart(author: string, part: Part): Part[] {
+function toForeignParts(author: string, part: Part): Part[] {
   if (!isSaid(part)) return [];
   const { functionCall: call, functionResponse: answer, text } = part;
   if (call) {

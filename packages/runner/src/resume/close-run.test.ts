@@ -105,9 +105,9 @@ async function leftRun(calls: readonly FunctionCall[]) {
 test('closeRun stores an event, and the run is no longer open or resumable', async () => {
   const { runner, stored, open, params } = await leftRun([SECOND]);
   expect(await open()).toHaveLength(1);
-  const told = await runner.closeRun(params);
-  expect(told).toMatchObject({ errorCode: 'RUN_ABANDONED', errorMessage: 'it was given up', object: 'error' });
-  expect((await stored()).slice(-2)).toMatchObject([{ id: told?.id }, { object: 'runner.end' }]);
+  const closing = await runner.closeRun(params);
+  expect(closing).toMatchObject({ errorCode: 'RUN_ABANDONED', errorMessage: 'it was given up', object: 'error' });
+  expect((await stored()).slice(-2)).toMatchObject([{ id: closing?.id }, { object: 'runner.end' }]);
   expect(await open()).toEqual([]);
   await expect(runner.run({ ...REF, invocationId: params.invocationId })).rejects.toThrow(InvalidRequestError);
 });
@@ -283,8 +283,8 @@ test('with onBusy interrupt closeRun aborts the run of this process and its tool
   const failing = expect(running).rejects.toThrow(StaleWriterError);
   await gate.reached;
   const { invocationId } = stream;
-  const told = await runner.closeRun({ ...REF, invocationId, reason: 'enough', onBusy: 'interrupt' });
-  expect(told).toMatchObject({ errorCode: 'RUN_ABANDONED' });
+  const closing = await runner.closeRun({ ...REF, invocationId, reason: 'enough', onBusy: 'interrupt' });
+  expect(closing).toMatchObject({ errorCode: 'RUN_ABANDONED' });
   await failing;
 });
 
@@ -319,8 +319,8 @@ test.each([
     const reply = createEvent({ ...run, id: 'r', author: 'bot', finishReason: 'STOP', content });
     await sessionService.appendEvent({ session, lease, event: reply });
     await sessionService.releaseLease(lease, { leaveOpen: true });
-    const told = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });
-    expect(told?.errorCode).toBe(isOver ? undefined : 'RUN_ABANDONED');
+    const closing = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });
+    expect(closing?.errorCode).toBe(isOver ? undefined : 'RUN_ABANDONED');
     const { open, end } = (await sessionService.findRun({ ...KEY, id: 'e-1' })) ?? {};
     const state = isOver ? { state: 'completed' } : { state: 'interrupted', code: 'RUN_ABANDONED' };
     expect([open, end]).toEqual([undefined, { ...state, lastSeq: (await sessionService.getSession(KEY))?.lastSeq }]);

@@ -83,7 +83,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
   let closed: ClosedRun | undefined;
   try {
     closed = await storeClosing(runner, session, loaded, invocationId, reason);
-    return closed.told;
+    return closed.error;
   } finally {
     // Of a run whose process ended before it stored anything, nothing is left to be known.
     const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
@@ -95,7 +95,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
 /** A run that has its end. */
 interface ClosedRun {
   /** The error event; undefined for a run that had ended, or that the session does not have. */
-  readonly told?: Event | undefined;
+  readonly error?: Event | undefined;
   /** The outcome of the run; undefined if its record has it already. */
   readonly outcome?: RunOutcome | undefined;
 }
@@ -135,13 +135,13 @@ async function storeClosing(
   for (const answer of await locked.write(toAnswers, { session, derived })) await append(answer);
   // A process that ended while it stored the end of the run may have stored the error event already.
   const last = events.at(-1);
-  const told =
+  const error =
     events.find(({ errorCode }) => errorCode === RUN_ABANDONED) ??
     (outcomeOfEvent(last).state === 'completed' ? undefined : last) ??
     (await append(createErrorEvent(params(appName), RUN_ABANDONED, reason)));
   if (isOpen)
     await append(createEvent({ ...params(appName), object: ObjectType.runnerEnd, actions: { endOfAgent: true } }));
-  return { told, outcome: outcomeOfEvent(told) };
+  return { error, outcome: outcomeOfEvent(error) };
 }
 
 /** True if the last event of a run that cannot be resumed is the answer with which its agent and those around it are done. */

@@ -45,7 +45,7 @@ function setUp(idempotent: boolean, makeTree = flowTree) {
  * Returns the content of events, without ids and times, by execution; an execution is named by the agents that lead to
  * it.
  */
-function told(events: readonly Event[]): Map<string, unknown[]> {
+function contentsById(events: readonly Event[]): Map<string, unknown[]> {
   const authors = new Map<string, string>();
   for (const { executionId = '', parentExecutionId, author } of events) {
     if (!authors.has(executionId) || author !== 'user')
@@ -99,7 +99,7 @@ describe.each([false, true])('a run killed right after the commit: %s', (isAfter
       const resumed = runnerOn(sessionService).run({ userId: 'u', sessionId: 's', invocationId });
       if (isAfter && at === whole.commits) await expect(resumed).rejects.toThrow(InvalidRequestError);
       else await resumed;
-      expect(told(await stored()), `killed at ${at}`).toEqual(told(whole.events));
+      expect(contentsById(await stored()), `killed at ${at}`).toEqual(contentsById(whole.events));
       expect(await findLooseEnds(sessionService, KEY), `killed at ${at}`).toEqual([]);
       expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(cutOff.length);
       const session = await sessionService.getSession(KEY);

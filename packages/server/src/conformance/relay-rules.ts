@@ -91,7 +91,7 @@ function frame(position: number, text: string): RunFrame {
 
 /** Notes the calls of a mirror as lines: texts with their positions, the position up to which frames are gone, and the end. */
 class NotingMirror implements LogMirror {
-  readonly told: string[] = [];
+  readonly received: string[] = [];
   #waiting: (() => void) | undefined;
   #position: number;
 
@@ -100,22 +100,22 @@ class NotingMirror implements LogMirror {
   }
 
   mirror(frames: readonly RunFrame[], gonePosition: number): void {
-    if (gonePosition > this.#position) this.told.push(`gone ${gonePosition}`);
+    if (gonePosition > this.#position) this.received.push(`gone ${gonePosition}`);
     for (const { position, json } of frames)
-      this.told.push(`${position} ${(JSON.parse(json) as { text: string }).text}`);
+      this.received.push(`${position} ${(JSON.parse(json) as { text: string }).text}`);
     this.#position = frames.at(-1)?.position ?? Math.max(this.#position, gonePosition);
     this.#waiting?.();
   }
 
   mirrorEnded(end: RelayEnd): void {
-    this.told.push(end.kind);
+    this.received.push(end.kind);
     this.#waiting?.();
   }
 
   /** Settles when a line was told. */
   async until(line: string): Promise<readonly string[]> {
-    while (!this.told.includes(line)) await new Promise<void>((resolve) => void (this.#waiting = resolve));
-    return this.told;
+    while (!this.received.includes(line)) await new Promise<void>((resolve) => void (this.#waiting = resolve));
+    return this.received;
   }
 }
 
@@ -271,7 +271,7 @@ export const relayRules: readonly RelayRule[] = [
       log.say('two');
       log.end();
       await stays.until('ended');
-      subject.expect.same('what was told', left.told, ['1 one']);
+      subject.expect.same('what was told', left.received, ['1 one']);
     },
   },
   {

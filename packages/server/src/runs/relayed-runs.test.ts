@@ -75,16 +75,16 @@ function setUp(limits: Partial<ServerLimits> = {}) {
   return { hub, relay, platform, play, follow, read, cancel, sessionService };
 }
 
-const GOES_ON = ['retry: 2000', '- RUN_GOES_ON'];
+const CONTINUES_ELSEWHERE = ['retry: 2000', '- RUN_GOES_ON'];
 
 describe('a run of another process', () => {
   test('is read as its host sends it', async () => {
     const { relay, read } = setUp();
-    const told = readAll(await read());
+    const received = readAll(await read());
     relay.tell(1, 'a', 'b');
     relay.tell(3, 'c');
     relay.end();
-    expect(await told).toEqual(['1 a', '2 b', '3 c']);
+    expect(await received).toEqual(['1 a', '2 b', '3 c']);
   });
 
   test('is mirrored once for several readers, from its oldest frame, until the last one leaves', async () => {
@@ -100,10 +100,10 @@ describe('a run of another process', () => {
 
   test.each([0, 7])('is not found if it is lost and not in its session, by a reader at %i', async (seq) => {
     const { relay, read } = setUp();
-    const told = readAll(await read(seq));
+    const received = readAll(await read(seq));
     relay.tell(1, 'a');
     relay.lose();
-    expect(await told).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
+    expect(await received).toEqual([...(seq === 0 ? ['1 a'] : []), 'retry: 2000', '- RUN_NOT_FOUND']);
   });
 
   test.each([true, false])('ends with its stored outcome if its host is lost (open: %j)', async (isOpen) => {
@@ -114,19 +114,19 @@ describe('a run of another process', () => {
     const { session, lease } = await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: true, message });
     for (const text of ['a', 'b']) await sessionService.appendEvent({ session, event: eventOf(text), lease });
     if (!isOpen) await sessionService.releaseLease(lease);
-    const told = readAll(await read());
+    const received = readAll(await read());
     relay.tell(1, 'a');
     relay.lose();
-    expect(await told).toEqual(isOpen ? ['1 a', ...GOES_ON] : ['1 a', '2 b']);
+    expect(await received).toEqual(isOpen ? ['1 a', ...CONTINUES_ELSEWHERE] : ['1 a', '2 b']);
   });
 
   test('disconnects readers that would miss frames its host no longer keeps', async () => {
     const { relay, read } = setUp();
-    const told = readAll(await read());
+    const received = readAll(await read());
     relay.tell(1, 'a');
     relay.tell(5, 'e');
     relay.end();
-    expect((await told).at(-1)).toBe('- SLOW_READER');
+    expect((await received).at(-1)).toBe('- SLOW_READER');
   });
 
   test('that completed is not mirrored for a reader that has all of it', async () => {
@@ -155,9 +155,9 @@ describe('a run of another process', () => {
     await sessionService.createSession(KEY);
     await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
     if (isLost) {
-      const told = readAll(await read());
+      const received = readAll(await read());
       relay.lose();
-      expect(await told).toEqual(['retry: 2000', '- RUN_RELAY']);
+      expect(await received).toEqual(['retry: 2000', '- RUN_RELAY']);
     } else {
       relay.remote = undefined;
       await expect(read()).rejects.toMatchObject({ code: 'RUN_RELAY' });
@@ -188,10 +188,10 @@ describe('a run of another process', () => {
 
   test('is released when the server drains, and its readers are told to reconnect', async () => {
     const { hub, relay, read } = setUp();
-    const told = readAll(await read());
+    const received = readAll(await read());
     relay.tell(1, 'a');
     await hub.drain(0);
-    expect((await told).filter((text) => text !== 'retry: 2000')).toEqual(['1 a', '- RUN_GOES_ON']);
+    expect((await received).filter((text) => text !== 'retry: 2000')).toEqual(['1 a', '- RUN_GOES_ON']);
     expect(relay.mirrors.size).toBe(0);
   });
 });
@@ -204,10 +204,10 @@ describe('a run taken over by another process', () => {
     relay.remote = { attempt: log.attempt, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
     expect(await readAll(await read())).toEqual(['1 mine']);
     relay.remote = { attempt: log.attempt + 1, gonePosition: 0, lastPosition: 1e9, end: undefined };
-    const told = readAll(await read());
+    const received = readAll(await read());
     relay.tell(1, 'theirs');
     relay.end();
-    expect([await told, hub.find(KEY, ID)]).toEqual([['1 theirs'], log]);
+    expect([await received, hub.find(KEY, ID)]).toEqual([['1 theirs'], log]);
   });
 });
 

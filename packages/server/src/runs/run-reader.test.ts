@@ -35,9 +35,9 @@ describe('writes to a reader', () => {
     const run = play([say('one'), new Gate()]);
     const stream = hub.readers.read(run);
     platform.advance(3000);
-    const [told = ''] = await readTexts(stream);
-    expect(shorten(told)).toBe('- SLOW_READER');
-    expect(told).toContain('the client read nothing for too long and was disconnected');
+    const [received = ''] = await readTexts(stream);
+    expect(shorten(received)).toBe('- SLOW_READER');
+    expect(received).toContain('the client read nothing for too long and was disconnected');
     expect(run.readers.size).toBe(0);
   });
 });
@@ -105,8 +105,8 @@ describe('a reader that starts with stored events', () => {
       yield [frame(1, 'one')];
       throw new TypeError('the storage failed');
     }
-    const told = await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
-    expect(told).toEqual(['1 one', '- INTERNAL']);
+    const received = await readAll(hub.readers.read(run, 0, undefined, { pages: pages(), untilPosition: 1e9 }));
+    expect(received).toEqual(['1 one', '- INTERNAL']);
     expect(reported).toEqual([new TypeError('the storage failed')]);
     expect(run.readers.size).toBe(0);
     gate.open();
@@ -141,8 +141,8 @@ describe('a reader that falls behind the kept frames', () => {
     const run = play([say('one'), say('two'), say('three'), say('four')]);
     const stream = hub.readers.read(run);
     await run.ended;
-    const [told = ''] = await readTexts(stream);
-    expect([shorten(told), told.includes('goes on')]).toEqual(['- SLOW_READER', false]);
+    const [received = ''] = await readTexts(stream);
+    expect([shorten(received), received.includes('goes on')]).toEqual(['- SLOW_READER', false]);
   });
 
   test('is disconnected with a reason, and the run continues', async () => {
@@ -152,9 +152,9 @@ describe('a reader that falls behind the kept frames', () => {
     const stream = hub.readers.read(run);
     await gate.reached;
     expect(run.gonePosition).toBeGreaterThan(0);
-    const [told = ''] = await readTexts(stream);
-    expect(shorten(told)).toBe('- SLOW_READER');
-    expect(told).toContain('the run goes on');
+    const [received = ''] = await readTexts(stream);
+    expect(shorten(received)).toBe('- SLOW_READER');
+    expect(received).toContain('the run goes on');
     gate.open();
     await run.ended;
     expect(keptOf(run).at(-1)).toBe('5 five');

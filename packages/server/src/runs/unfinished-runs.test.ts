@@ -16,9 +16,9 @@ async function followed(server: EventloomServer, run: Run, lastEventId?: string)
   const text = await vi.waitFor(async () => {
     const answer = await follow(server, run, lastEventId);
     expect(answer.status).toBe(200);
-    const told = await answer.text();
-    expect(told).not.toContain('RUN_GOES_ON');
-    return told;
+    const body = await answer.text();
+    expect(body).not.toContain('RUN_GOES_ON');
+    return body;
   });
   return Array.from(text.matchAll(/^data: (.*)$/gm), ([, json = '']) => JSON.parse(json) as Event);
 }

@@ -7,8 +7,8 @@ function memory(...texts: string[]) {
 }
 
 test('memoryTexts keeps the order, and the author and timestamp if known', () => {
-  const told = { ...memory('an ', 'owl'), author: 'user', timestamp: '2026-01-01T00:00:00.000Z', id: 'x' };
-  expect(memoryTexts([told, memory('a wolf')], 100)).toEqual([
+  const detailed = { ...memory('an ', 'owl'), author: 'user', timestamp: '2026-01-01T00:00:00.000Z', id: 'x' };
+  expect(memoryTexts([detailed, memory('a wolf')], 100)).toEqual([
     { content: 'an owl', author: 'user', timestamp: '2026-01-01T00:00:00.000Z' },
     { content: 'a wolf' },
   ]);

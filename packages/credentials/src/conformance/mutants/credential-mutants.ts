@@ -131,22 +131,22 @@ export const credentialMutants: readonly Mutant[] = [
     saveCredential: (request) =>
       service.saveCredential(request).catch((error: Error) => refusedWith(error.message + JSON.stringify(request))),
   })),
-  broken('tell.public', 'tells all it was given', () => ({
+  broken('describe.public', 'tells all it was given', () => ({
     describe: (config) => config as ReturnType<InMemoryCredentialService['describe']>,
   })),
-  broken('tell.public', 'tells too little to answer', (service) => ({
+  broken('describe.public', 'tells too little to answer', (service) => ({
     describe: (config) => {
       const { authScheme, credentialKey } = service.describe(config);
       return { authScheme, credentialKey };
     },
   })),
-  broken('tell.no-scheme', 'takes anything for a scheme', (service) => ({
+  broken('describe.no-scheme', 'takes anything for a scheme', (service) => ({
     describe: (config) => service.describe({ ...Object(config), authScheme: { type: 'oauth2' } }),
   })),
-  broken('tell.answer', 'takes any answer for a credential', (service) => ({
+  broken('describe.answer', 'takes any answer for a credential', (service) => ({
     readAnswer: (answer) => service.readAnswer(answer) ?? { authType: 'unknown' },
   })),
-  broken('tell.answer', 'reads one spelling', () => ({
+  broken('describe.answer', 'reads one spelling', () => ({
     readAnswer: ({ authType, ...rest }) => (typeof authType === 'string' ? { authType, ...rest } : undefined),
   })),
 ];

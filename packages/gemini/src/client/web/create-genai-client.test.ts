@@ -234,7 +234,7 @@ test('a live token is sent in the address parameter for tokens', () =>
 
 test('a live connection that ends before its setup throws with the reason', async () => {
   const { live } = createGenAiClient({ apiKey: 'key' });
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for (const end of ['onerror', 'onclose'] as const) {
     const webSocketFactory: ClientSocketFactory = {
       create: (_url, _headers, callbacks) => ({
@@ -246,12 +246,12 @@ test('a live connection that ends before its setup throws with the reason', asyn
     const heard = Object.create(live ?? {}, { webSocketFactory: { value: webSocketFactory } }) as typeof live;
     const callbacks = {
       onmessage: () => undefined,
-      onerror: ({ message }: ErrorEvent) => told.push(message),
-      onclose: ({ reason }: CloseEvent) => told.push(reason),
+      onerror: ({ message }: ErrorEvent) => reported.push(message),
+      onclose: ({ reason }: CloseEvent) => reported.push(reason),
     };
     await expect(heard?.connect({ model: 'm', callbacks })).rejects.toThrow(LiveConnectionError);
   }
-  expect(told).toEqual(['no', 'no']);
+  expect(reported).toEqual(['no', 'no']);
 });
 
 test('a cache is created with the tools of a request, and the given tools are not modified', async () => {

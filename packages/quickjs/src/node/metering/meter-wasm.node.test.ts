@@ -44,9 +44,9 @@ describe('a metered module', () => {
     ['fill', 99 * 64, 0],
     ['fill', 200 * 64, 1],
   ])('counts the operations of %s of %i, and ticks %i times', (name, count, calls) => {
-    const told: number[] = [];
-    start((argument) => told.push(argument)).run(name, count);
-    expect(told).toEqual(Array.from({ length: calls }, () => METER.argument));
+    const reported: number[] = [];
+    start((argument) => reported.push(argument)).run(name, count);
+    expect(reported).toEqual(Array.from({ length: calls }, () => METER.argument));
   });
 
   test('carries operations beyond a tick over to the next', () => {

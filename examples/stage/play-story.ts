@@ -11,7 +11,7 @@ interface Telling<OnStage> {
  * @param args what stands behind the name of the example on the command line
  * @throws UsageError for other words than the story takes, before anything is said
  */
-export async function tellStory<OnStage>(
+export async function playStory<OnStage>(
   story: Telling<OnStage>,
   stage: OnStage,
   args: readonly string[],

@@ -31,23 +31,27 @@ const CONFIG: AuthConfig = {
 };
 
 /** Rules about the credential request that a client receives, and about the answers that are accepted. */
-export const tellRules: readonly CredentialRule[] = [
+export const describeRules: readonly CredentialRule[] = [
   {
-    id: 'tell.public',
+    id: 'describe.public',
     title: 'A credential request to the client has the scheme, the name and the fields to answer, and no secret.',
     async check({ service, expect }) {
-      const told = service.describe({ ...CONFIG, mine: SECRET });
-      expect.same('the scheme', told.authScheme, CONFIG.authScheme);
-      expect.same('the name', told.credentialKey, 'calendar');
-      const { clientId, authUri, state, redirectUri, audience } = told.rawAuthCredential?.oauth2 ?? {};
+      const described = service.describe({ ...CONFIG, mine: SECRET });
+      expect.same('the scheme', described.authScheme, CONFIG.authScheme);
+      expect.same('the name', described.credentialKey, 'calendar');
+      const { clientId, authUri, state, redirectUri, audience } = described.rawAuthCredential?.oauth2 ?? {};
       const needed = ['me', 'https://login.example', 'state', 'https://app.example', 'all'];
       expect.same('what the client needs', [clientId, authUri, state, redirectUri, audience], needed);
-      expect.same('the page to consent on', told.exchangedAuthCredential?.oauth2?.authUri, 'https://login.example');
-      expect.true('no secret is told', !JSON.stringify(told).includes(SECRET));
+      expect.same(
+        'the page to consent on',
+        described.exchangedAuthCredential?.oauth2?.authUri,
+        'https://login.example',
+      );
+      expect.true('no secret is told', !JSON.stringify(described).includes(SECRET));
     },
   },
   {
-    id: 'tell.no-scheme',
+    id: 'describe.no-scheme',
     title: 'A credential request without a security scheme is a ConfigurationError without a secret.',
     async check({ service, expect }) {
       const describe = async (): Promise<unknown> => service.describe({ ...CONFIG, authScheme: SECRET });
@@ -56,7 +60,7 @@ export const tellRules: readonly CredentialRule[] = [
     },
   },
   {
-    id: 'tell.answer',
+    id: 'describe.answer',
     title:
       'The client answers with the config or the credential, in camel case or snake case; any other answer is a refusal.',
     async check({ service, expect }) {
