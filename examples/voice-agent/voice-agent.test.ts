@@ -40,8 +40,8 @@ test('the audio file of the question is sent, and the answer is saved as a WAV o
 test('interrupted audio is not played', async () => {
   const folder = createFolder();
   const [began] = spokenTurn('Yes');
-  const cutOff = { serverContent: { interrupted: true } };
-  const steps = [{ heard: /activityEnd/ }, began ?? {}, cutOff, ...spokenTurn('On Monday we are closed.')];
+  const interrupted = { serverContent: { interrupted: true } };
+  const steps = [{ heard: /activityEnd/ }, began ?? {}, interrupted, ...spokenTurn('On Monday we are closed.')];
   await playLiveOffline({ ...story, connections: [steps] }, { folder });
   expect(readWav(join(folder, 'answer.wav')).samples).toHaveLength(5 * 4800);
 });

@@ -24,7 +24,7 @@ export interface TalkOptions {
 }
 
 /** Time for which a client tries again, in milliseconds. `wrangler dev` takes seconds to start. */
-const PATIENCE_MS: Readonly<Record<BackEndName, number>> = {
+const TIMEOUT_MS: Readonly<Record<BackEndName, number>> = {
   sqlite: 20_000,
   postgres: 20_000,
   'durable-objects': 90_000,
@@ -127,8 +127,8 @@ export class Arena implements AsyncDisposable {
   /** Sends a message and asks until the client was told how it ended. Returns the last answer. */
   async #pursue(session: ClientSession, message: Message, options: TalkOptions): Promise<Answer | undefined> {
     const { manner, leaveAfter } = options;
-    const patienceMs = PATIENCE_MS[this.backEnd.name];
-    const giveUp = performance.now() + patienceMs;
+    const timeoutMs = TIMEOUT_MS[this.backEnd.name];
+    const giveUp = performance.now() + timeoutMs;
     let server = options.server ?? this.#pickServer();
     let answer: Answer | undefined;
     let invocationId: string | undefined;
@@ -151,7 +151,7 @@ export class Arena implements AsyncDisposable {
       await pause(ASK_AGAIN_MS);
       server = this.#pickServer();
     }
-    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${patienceMs} ms`);
+    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${timeoutMs} ms`);
     return answer;
   }
 

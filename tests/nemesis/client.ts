@@ -58,7 +58,7 @@ export interface Message {
 }
 
 /** Time that a client waits for an answer, in milliseconds. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** Sends a message and reads the stream that answers it. Never rejects. */
 export function send(url: string, session: ClientSession, message: Message): Promise<Answer> {
@@ -111,7 +111,7 @@ async function read(
   const answer = (end: AnswerEnd): Answer => ({ ...question, status, invocationId, frames, end });
   const leaving = new AbortController();
   if (leaveAfter === 0) setTimeout(() => leaving.abort(), 2);
-  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     const response = await fetch(url, { ...init, signal });
     ({ status } = response);
@@ -140,7 +140,7 @@ async function read(
   } catch (error) {
     if (leaving.signal.aborted) return answer({ kind: 'left' });
     if (signal.aborted)
-      return answer({ kind: 'error', code: 'NO_ANSWER', message: `nothing came for ${PATIENCE_MS} ms` });
+      return answer({ kind: 'error', code: 'NO_ANSWER', message: `nothing came for ${TIMEOUT_MS} ms` });
     // What is not an error of the connection is one of this program.
     if (!(error instanceof TypeError)) throw error;
     return answer({ kind: 'cut' });

@@ -3,7 +3,7 @@ import { finalText } from './attacked-agent.ts';
 import type { Answer, AnswerEnd, ClientSession, Frame } from './client.ts';
 
 /** Maximum duration of a call in milliseconds. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /**
  * Calls `/run_live` and says these messages, each when the model has answered the one before, and then hangs up. Never rejects. The answer is that of the
@@ -16,9 +16,9 @@ export function call(url: string, session: ClientSession, texts: readonly string
   const frames: Frame[] = [];
   const ended = Promise.withResolvers<AnswerEnd>();
   const late = setTimeout(() => {
-    ended.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${PATIENCE_MS} ms` });
+    ended.resolve({ kind: 'error', code: 'NO_ANSWER', message: `the call was not over for ${TIMEOUT_MS} ms` });
     socket.close();
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
   let said = 0;
   let token = '';
   let heard = '';

@@ -73,14 +73,14 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
     const { events, ran } = await runKilledAt(commit, false);
     expect(ran.length, `killed at ${commit}`).toBe(new Set(ran).size);
     const responses = events.flatMap(getFunctionResponses);
-    const cutOff = responses.filter(({ response }) => response?.['error'] === 'interrupted');
-    interrupted += cutOff.length;
+    const interruptedCalls = responses.filter(({ response }) => response?.['error'] === 'interrupted');
+    interrupted += interruptedCalls.length;
     // Each call has one answer: it ran to its end, or it is said that it did not.
     for (const each of all) {
       const [name = '', id] = each.split(' ');
       const answers = responses.filter((response) => response.id === id && response.name === name);
       expect(answers.length, `${each}, killed at ${commit}`).toBe(1);
-      if (!cutOff.some((response) => response.id === id)) expect(ran).toContain(each);
+      if (!interruptedCalls.some((response) => response.id === id)) expect(ran).toContain(each);
     }
   }
   expect(interrupted).toBeGreaterThan(3);
@@ -88,14 +88,14 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
 
 test('kill -9 after each commit of a run that is not resumable: the next message is answered', async () => {
   const { userId, sessionId } = KEY;
-  let cutOff = 0;
+  let interruptedCalls = 0;
   for (let commit = 1; commit <= 7; commit++) {
     const file = join(folder, `not-resumable-${commit}.db`);
     const ranFile = join(folder, `not-resumed-${commit}`);
     const fixture = startFixture('dying-process', [file, ranFile, String(commit), 'false', 'false']);
     expect(await fixture.ended).toEqual({ faults: '', code: null });
     const service = new SqliteSessionService({ path: file });
-    if ((await findLooseEnds(service, KEY)).length > 0) cutOff++;
+    if ((await findLooseEnds(service, KEY)).length > 0) interruptedCalls++;
     const newMessage = { parts: [{ text: 'next' }] };
     const events = await createResumableRunner(service, ranFile, false, false).run({
       userId,
@@ -107,7 +107,7 @@ test('kill -9 after each commit of a run that is not resumable: the next message
     expect(await findLooseEnds(service, KEY), `killed at ${commit}`).toEqual([]);
     service.close();
   }
-  expect(cutOff).toBeGreaterThan(3);
+  expect(interruptedCalls).toBeGreaterThan(3);
 }, 60_000);
 
 /** Runs, and confirms, in a process that kills itself after a commit (0: never); then resumes the run in this one, and confirms it here. */

@@ -56,9 +56,9 @@ test('an evicted object keeps its retry delay, because the waiting change has th
     // Nothing has failed yet: it is due five seconds after it was written.
     const writtenMs = sync.dueMs - 5000;
     platform.advance(60_000);
-    const anew = again(() => 0.5);
-    await anew.deliver();
-    expect(anew.dueMs - platform.now()).toBe(platform.now() - writtenMs);
+    const restarted = again(() => 0.5);
+    await restarted.deliver();
+    expect(restarted.dueMs - platform.now()).toBe(platform.now() - writtenMs);
   });
 });
 

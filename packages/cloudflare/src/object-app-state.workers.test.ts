@@ -22,10 +22,10 @@ test('undelivered app state is delivered at the alarm by an object without other
   const word = crypto.randomUUID();
   await runInDurableObject(objectOf(user), async (_instance, { id, storage }) => {
     const down = { getByName: () => ({ fetch: () => Promise.reject(new TypeError('down')) }) };
-    const cutOff = new protocolServer.UserObject({ id, storage }, { ...env, EVENTLOOM_APPS: down });
+    const isolated = new protocolServer.UserObject({ id, storage }, { ...env, EVENTLOOM_APPS: down });
     const newMessage = { role: 'user', parts: [{ text: `motto ${word}` }] };
     const body = JSON.stringify({ appName: 'app', userId: user, sessionId: 's', newMessage });
-    await (await cutOff.fetch(new Request('http://localhost/run', { method: 'POST', body }))).text();
+    await (await isolated.fetch(new Request('http://localhost/run', { method: 'POST', body }))).text();
     expect(await storage.getAlarm()).toBeLessThan(Date.now() + 10_000);
     await new protocolServer.UserObject({ id, storage }, env).alarm?.();
   });

@@ -4,7 +4,7 @@ import type { Event } from '@eventloom/core';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { objects } from './fixtures/test-objects.ts';
 import { work, WORK_STEPS, type WorkStep } from './fixtures/protocol-runners.ts';
-import { readOn, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
+import { readAfter, seenOf, sent, type Sent } from './fixtures/sent-frames.ts';
 import { ask, post } from './fixtures/user-client.ts';
 
 let user = '';
@@ -45,7 +45,7 @@ async function wakeByAlarm(haltAt?: WorkStep): Promise<void> {
   expect(await runDurableObjectAlarm(objectOf())).toBe(true);
 }
 
-const isOver = (): Promise<void> =>
+const runEnded = (): Promise<void> =>
   vi.waitUntil(async () => (await history()).at(-1)?.object === 'runner.end').then(() => undefined);
 
 /** The stored events that readers of a run get: not those that only record where its agent is. */
@@ -60,7 +60,7 @@ async function streamedHistory(): Promise<Event[]> {
 async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
   const stored = await streamedHistory();
   for (let at = 0; at <= seqs.length; at++) {
-    const rest = await readOn(run, seqs[at - 1] ?? 0);
+    const rest = await readAfter(run, seqs[at - 1] ?? 0);
     expect([...events.slice(0, at), ...rest.events].filter(isStored)).toEqual(stored);
     const numbers = [...seqs.slice(0, at), ...rest.seqs];
     expect(numbers).toEqual(Array.from(new Set(numbers)).sort((one, other) => one - other));
@@ -91,7 +91,7 @@ describe('a resumable run whose object dies', () => {
     await beginAndHalt(step);
     await abortAllDurableObjects();
     await wakeByAlarm();
-    await isOver();
+    await runEnded();
     const events = await history();
     expect(partsOf(events).flatMap(({ text }) => text ?? [])).toEqual(['work', 'so it is done']);
     const responses = partsOf(events).flatMap(({ functionResponse }) => functionResponse ?? []);
@@ -117,11 +117,11 @@ describe('a resumable run whose object dies', () => {
       const seen = step === 'ask' ? { seqs: [], events: [] } : await seenOf(run);
       await abortAllDurableObjects();
       await wakeByAlarm();
-      await isOver();
+      await runEnded();
       await expectRest(run, seen);
       await evictDurableObject(objectOf());
       await expectRest(run, seen);
-      const whole = await readOn(run, 0);
+      const whole = await readAfter(run, 0);
       await expectRest(run, whole);
       const end = await ask(run, { headers: { 'last-event-id': String(whole.seqs.at(-1)) } });
       expect([end.status, await end.text()]).toEqual([204, '']);
@@ -154,9 +154,9 @@ describe('a resumable run whose object dies', () => {
     const { seqs } = await seenOf(run);
     await abortAllDurableObjects();
     await wakeByAlarm();
-    await isOver();
-    expect(partsOf((await readOn(run, seqs.at(-1) ?? 0)).events).at(-1)).toEqual({ text: 'so it is done' });
-    expect((await readOn(run, 0)).events.every(isStored)).toBe(true);
+    await runEnded();
+    expect(partsOf((await readAfter(run, seqs.at(-1) ?? 0)).events).at(-1)).toEqual({ text: 'so it is done' });
+    expect((await readAfter(run, 0)).events.every(isStored)).toBe(true);
   });
 
   test('is closed at the alarm with onUnfinishedRuns close', async () => {
@@ -164,7 +164,7 @@ describe('a resumable run whose object dies', () => {
     work.onUnfinishedRuns = 'close';
     await abortAllDurableObjects();
     await wakeByAlarm();
-    await isOver();
+    await runEnded();
     expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
     expect(times('answer')).toBe(1);
   });
@@ -193,7 +193,7 @@ describe('a resumable run whose object dies', () => {
       }
       await abortAllDurableObjects();
       await wakeByAlarm();
-      await isOver();
+      await runEnded();
       const events = await history();
       expect(events.at(-2)).toMatchObject({
         errorCode: 'RUN_ABANDONED',
@@ -218,7 +218,7 @@ describe('a resumable run whose object dies', () => {
       await history().catch(() => undefined);
       await vi.waitUntil(() => times('answer') === attempt);
     }
-    await isOver();
+    await runEnded();
     expect((await history()).at(-2)).toMatchObject({ errorCode: 'RUN_ABANDONED' });
     expect(times('answer')).toBe(3);
   });

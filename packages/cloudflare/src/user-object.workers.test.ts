@@ -15,7 +15,7 @@ function tell(text: string, userId = user, sessionId = 's', path = '/run_sse'): 
 }
 
 /** Returns the response of an object after its eviction: it has its storage and none of its memory. */
-async function askAnew(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+async function askFresh(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
   await evictDurableObject(objectOf(user));
   const response = await ask(path, { headers });
   return { status: response.status, text: await response.text() };
@@ -34,10 +34,10 @@ test('a run can be followed to its end after an eviction: a stored event replace
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
   const stored = whole.slice(whole.indexOf('id: 1\n'));
   const [, , chunk = ''] = Array.from(whole.matchAll(/^id: (.+)$/gm), ([, id = '']) => id);
-  expect(await askAnew(run, { 'last-event-id': chunk })).toEqual({ status: 200, text: stored });
-  expect(await askAnew(run)).toEqual({ status: 200, text: stored });
-  expect(await askAnew(run, { 'last-event-id': '1' })).toEqual({ status: 204, text: '' });
-  expect((await askAnew(run, { 'last-event-id': '2' })).status).toBe(404);
+  expect(await askFresh(run, { 'last-event-id': chunk })).toEqual({ status: 200, text: stored });
+  expect(await askFresh(run)).toEqual({ status: 200, text: stored });
+  expect(await askFresh(run, { 'last-event-id': '1' })).toEqual({ status: 204, text: '' });
+  expect((await askFresh(run, { 'last-event-id': '2' })).status).toBe(404);
 });
 
 test("a protocol route with a user is answered by that user's object, and one without by the Worker", async () => {
@@ -46,7 +46,7 @@ test("a protocol route with a user is answered by that user's object, and one wi
   const answer = await ask(`/note?user=${user}`, { method: 'POST', body: 'hello' });
   expect(await answer.text()).toMatch(/^data: 1 .+\n\ndata: end\n\n$/);
   const run = `${sessionOf(user)}/runs/${idOf(answer)}`;
-  expect((await askAnew(run)).text).toContain('id: 1\n');
+  expect((await askFresh(run)).text).toContain('id: 1\n');
   expect((await ask('/note', { method: 'POST', body: 'hello' })).status).toBe(400);
   expect((await ask('/openapi.json').then((response) => response.text())).includes('"/note"')).toBe(true);
 });
@@ -142,7 +142,7 @@ test('runs of a deleted session are forgotten', async () => {
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
   await (await ask(sessionOf(user), { method: 'DELETE' })).text();
   await open(user);
-  expect((await askAnew(run)).status).toBe(404);
+  expect((await askFresh(run)).status).toBe(404);
 });
 
 test('artifacts are stored in the bucket if there is one', async () => {
@@ -177,7 +177,7 @@ test('an error message of 3 MB is truncated in the answer', async () => {
   expect(failure).toContain('as told!');
   expect(failure.length).toBeLessThan(100_000);
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
-  const { text } = await askAnew(run);
+  const { text } = await askFresh(run);
   const [event = '', again = ''] = text.split('\n\n');
   expect([event.length > 3_000_000, whole.startsWith(event), again.includes('as told!')]).toEqual([true, true, true]);
   expect(again.length).toBeLessThan(100_000);

@@ -134,14 +134,14 @@ test.each([
 });
 
 test('an agent node fails when its answer was cut short', async () => {
-  class CutOff extends BaseAgent {
+  class Interrupted extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const content = { role: 'model', parts: [{ text: 'half of' }] };
       yield context.createEvent({ content, errorCode: 'MAX_TOKENS', errorMessage: 'too long' });
     }
   }
   const agent = new StateGraph({ name: 'g' })
-    .addNode('writer', new CutOff({ name: 'cut_off' }))
+    .addNode('writer', new Interrupted({ name: 'cut_off' }))
     .addEdge(START, 'writer')
     .addEdge('writer', END)
     .compile();

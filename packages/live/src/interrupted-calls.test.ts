@@ -49,7 +49,7 @@ test.each([
   const agent = new SequentialAgent({ name: 'line', subAgents: [first.agent, second.agent] });
   const { stream, responses } = await setup(agent, runConfig);
   void first.model.connection(0).then(async (connection) => {
-    await connection.over;
+    await connection.ended;
     for (let turn = 0; turn < 100; turn++) await Promise.resolve();
     gate.open();
   });

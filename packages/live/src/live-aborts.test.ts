@@ -13,14 +13,14 @@ test('an abort ends the run with RunAbortedError, and its connection', async () 
   const connection = await model.connection(0);
   abort.abort();
   await expect(reading).rejects.toMatchObject({ code: 'RUN_ABORTED' });
-  await connection.over;
+  await connection.ended;
 });
 
 test('a reader that stops reading ends the run and its connection', async () => {
   const { model, queue, stream } = await liveScenario({ model: [[{ heard: 'content' }, 'a', 'b']] });
   queue.sendContent(user('hi'));
   for await (const event of stream) if (event.partial) break;
-  await model.connections[0]?.over;
+  await model.connections[0]?.ended;
 });
 
 test('an abort ends the run while it connects, and while a tool runs that does not listen', async () => {

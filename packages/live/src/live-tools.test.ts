@@ -269,7 +269,7 @@ test('a tool that ends the invocation ends the run, and its connection, without 
   for await (const _ of stream);
   expect((await stored()).map(summaryOf).slice(0, 2)).toEqual(['user: go', 'bot: stop()']);
   expect((await stored()).at(-1)?.errorCode).toBeUndefined();
-  await model.connections[0]?.over;
+  await model.connections[0]?.ended;
 });
 
 test('arguments that are nested too deep are answered to the model, and the run continues', async () => {

@@ -85,7 +85,7 @@ test('an ended invocation continues without a connection until its calls are don
   const slow = new FunctionTool({
     name: 'slow',
     description: '',
-    execute: async () => (await model.connection(0)).over.then(() => ({ done: true })),
+    execute: async () => (await model.connection(0)).ended.then(() => ({ done: true })),
   });
   const hangUp = new FunctionTool({
     name: 'hang_up',

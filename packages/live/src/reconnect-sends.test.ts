@@ -82,7 +82,7 @@ test.each([
       gate.open();
       await (
         await model.connection(0)
-      ).over;
+      ).ended;
     }
     if (event.turnComplete) queue.close();
   }

@@ -130,7 +130,7 @@ test('a connection whose time limit is announced is replaced when the model ends
   for await (const event of stream) {
     if (!event.turnComplete) continue;
     if (model.attempts === 2) queue.close();
-    else void model.connection(0).then(({ over }) => over.then(() => queue.sendContent(user('more'))));
+    else void model.connection(0).then(({ ended }) => ended.then(() => queue.sendContent(user('more'))));
   }
   expect((await stored()).map(textOf)).toEqual(['count', 'One two', 'end', 'more', 'Three', 'end']);
   model.assertConsumed();

@@ -47,9 +47,9 @@ describe('the answer is', () => {
   });
 
   test('an error with the partial answer if the answer was truncated', () => {
-    const cutOff = { errorCode: 'MAX_TOKENS', errorMessage: 'too long' };
-    expect(resultOf(said('half', cutOff))).toEqual({ error: 'too long', output: 'half' });
-    expect(resultOf(said('half', cutOff), said('whole'))).toBe('whole');
+    const truncated = { errorCode: 'MAX_TOKENS', errorMessage: 'too long' };
+    expect(resultOf(said('half', truncated))).toEqual({ error: 'too long', output: 'half' });
+    expect(resultOf(said('half', truncated), said('whole'))).toBe('whole');
   });
 
   test('an error if a long-running call has no result', () => {

@@ -69,10 +69,10 @@ describe('the answer of an AgentTool', () => {
   });
 
   test('is an error with the partial text if the model stopped in the middle', async () => {
-    const cutOff: ScriptedStep = {
+    const truncated: ScriptedStep = {
       response: { finishReason: 'MAX_TOKENS', content: { parts: [{ text: 'The dose is 5' }] } },
     };
-    const { run } = await scenario({ agent: caller(scripted('helper', [cutOff])) });
+    const { run } = await scenario({ agent: caller(scripted('helper', [truncated])) });
     expect(responsesOf(await run())).toEqual([{ error: 'the model stopped with MAX_TOKENS', output: 'The dose is 5' }]);
   });
 

@@ -94,7 +94,7 @@ export class LeaseKeeper {
     if (held.renewedMs >= this.#dueMs) this.#tick(held.lease.ttlMs, held.renewedMs);
   }
 
-  letGo(held: HeldLease): void {
+  release(held: HeldLease): void {
     this.#held.delete(held);
   }
 

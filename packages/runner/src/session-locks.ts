@@ -375,7 +375,7 @@ export class LockedSession implements HeldLease {
   async end(event: Event, session: Session, outcome: RunOutcome): Promise<void> {
     const { sessionService } = this.#locks.runner;
     await this.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event, outcome });
-    this.#letGo();
+    this.#release();
   }
 
   /**
@@ -385,7 +385,7 @@ export class LockedSession implements HeldLease {
    */
   unlock(run: UnlockedRun = 'ended', changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
     if (!this.#isLocked) return;
-    this.#letGo();
+    this.#release();
     if (this.isLost) return;
     const leaveOpen = LEAVE_OPEN[run];
     const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
@@ -416,10 +416,10 @@ export class LockedSession implements HeldLease {
     await this.unlock(wasOpen ? 'stopped' : 'ended', { forget });
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#isLocked = false;
     const { keeper, holders, loader } = this.#locks;
-    keeper.letGo(this);
+    keeper.release(this);
     if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
     if (this.loaded) loader.keep(this.#name, this.loaded);
   }

@@ -71,8 +71,8 @@ class EventPageSize {
   adapt(page: readonly Event[]): void {
     let weight = 0;
     for (const event of page) weight += weigh(event);
-    const fitting = Math.floor((page.length * MAX_WEIGHT) / weight);
-    this.#events = Math.max(1, Math.min(fitting, this.#events * 2, MAX_EVENTS));
+    const fittingCount = Math.floor((page.length * MAX_WEIGHT) / weight);
+    this.#events = Math.max(1, Math.min(fittingCount, this.#events * 2, MAX_EVENTS));
   }
 }
 

@@ -101,7 +101,7 @@ export const versionRules: readonly ArtifactRule[] = [
     },
   },
   {
-    id: 'delete.numbers-go-on',
+    id: 'delete.numbers-continue',
     title: 'Version numbers are never used again: the first save after a deletion gets the next number.',
     async check({ service, expect }) {
       let next = 0;

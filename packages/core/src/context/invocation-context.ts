@@ -44,7 +44,7 @@ interface Place extends AgentPlace {
   readonly executionId: string;
   readonly parentExecutionId: string | undefined;
   readonly abort: AbortGuard;
-  readonly isHeard: boolean;
+  readonly hasEvents: boolean;
   readonly parent: InvocationContext | undefined;
   readonly resumedFrom: RecordedExecution | undefined;
 }
@@ -142,7 +142,7 @@ export class InvocationContext {
   readonly #parent: InvocationContext | undefined;
   #isPaused: boolean;
   /** True once this execution has an event. */
-  #isHeard: boolean;
+  #hasEvents: boolean;
 
   private constructor(place: Place) {
     const { invocation, agent, abort } = place;
@@ -166,7 +166,7 @@ export class InvocationContext {
     this.resumedFrom = place.resumedFrom;
     this.#parent = place.parent;
     this.#isPaused = false;
-    this.#isHeard = place.isHeard;
+    this.#hasEvents = place.hasEvents;
   }
 
   /** Creates the context in which an invocation starts, before any agent runs. */
@@ -178,7 +178,7 @@ export class InvocationContext {
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
       abort: invocation.abort,
-      isHeard: true,
+      hasEvents: true,
       parent: undefined,
       resumedFrom: undefined,
     });
@@ -194,8 +194,8 @@ export class InvocationContext {
       progress: this.progress,
       agent,
       executionId: first ? this.executionId : (resumedFrom?.executionId ?? this.#newExecutionId()),
-      parentExecutionId: first ? this.parentExecutionId : this.#heardExecutionId,
-      isHeard: first || resumedFrom !== undefined,
+      parentExecutionId: first ? this.parentExecutionId : this.#visibleExecutionId,
+      hasEvents: first || resumedFrom !== undefined,
       parent: this,
       resumedFrom,
       branch,
@@ -213,7 +213,7 @@ export class InvocationContext {
    */
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
-    const parentExecutionId = this.#heardExecutionId;
+    const parentExecutionId = this.#visibleExecutionId;
     const resumedFrom = invocation.resumedFrom?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
@@ -222,7 +222,7 @@ export class InvocationContext {
       resumedFrom,
       executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
       parentExecutionId,
-      isHeard: true,
+      hasEvents: true,
       parent: this,
       branch,
       abort: abort ?? this.#abort,
@@ -233,8 +233,8 @@ export class InvocationContext {
    * The `parentExecutionId` of agents that are started from here. An execution without events, such as that of a workflow
    * agent, appears in no event. Its parent's id is used instead, so that the call tree in the events stays connected.
    */
-  get #heardExecutionId(): string {
-    return this.#isHeard ? this.executionId : (this.parentExecutionId ?? this.executionId);
+  get #visibleExecutionId(): string {
+    return this.#hasEvents ? this.executionId : (this.parentExecutionId ?? this.executionId);
   }
 
   /**
@@ -245,7 +245,7 @@ export class InvocationContext {
     const { resumedFrom: recorded } = this.invocation;
     const resumedFrom = this.#hasAgent
       ? recorded?.claim({
-          parentExecutionId: this.#heardExecutionId,
+          parentExecutionId: this.#visibleExecutionId,
           agentName: agent.name,
           branch,
           after: this.#position,
@@ -420,7 +420,7 @@ export class InvocationContext {
       tools: this.extraTools,
       instructions: this.extraInstructions,
       abort: this.#abort,
-      isHeard: this.#isHeard,
+      hasEvents: this.#hasEvents,
       parent: this.#parent,
       resumedFrom: this.resumedFrom,
       ...changes,
@@ -453,7 +453,7 @@ export class InvocationContext {
     const { content } = params;
     if (typeof content === 'string') checkEventFields('createEvent', params);
     const nowMs = platform.now();
-    this.#isHeard = true;
+    this.#hasEvents = true;
     const id = params.id ?? platform.newEventId(nowMs);
     const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);
     const timestamp = params.timestamp ?? nowMs / 1000;

@@ -72,7 +72,7 @@ test('a new connection without a handle gets the history, and then the result of
     const [, second] = await stopGemini();
     const words = 'Function slow, called earlier with {"a":1}, returned: {"result":"done"}';
     const functionResponse = { id: 'c1', name: 'slow', response: expect.objectContaining({ status: 'pending' }) };
-    const past = [
+    const earlier = [
       user('go'),
       { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'slow', args: { a: 1 } } }] },
       { role: 'user', parts: [{ functionResponse }] },
@@ -80,8 +80,8 @@ test('a new connection without a handle gets the history, and then the result of
     ];
     expect(second?.received).toEqual(
       said === 'clientContent'
-        ? [{ clientContent: { turns: past, turnComplete: false } }, turn(user(words))]
-        : [turn(...past), { realtimeInput: { text: words } }],
+        ? [{ clientContent: { turns: earlier, turnComplete: false } }, turn(user(words))]
+        : [turn(...earlier), { realtimeInput: { text: words } }],
     );
   }
 });

@@ -10,7 +10,7 @@ import type { GenAiClient } from '../client/genai-client.ts';
 import type { SocketEnding } from './client-socket.ts';
 import { CountedSends } from './counted-sends.ts';
 import { GeminiLiveConnection } from './gemini-live-connection.ts';
-import { announcesPast, liveDialectOf } from './live-dialect.ts';
+import { announcesContext, liveDialectOf } from './live-dialect.ts';
 import { LiveInbox } from './live-inbox.ts';
 import { toConnectionError } from './to-connection-error.ts';
 import { isTransparent, resumptionHandle, toLiveConfig } from './to-live-config.ts';
@@ -42,7 +42,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   if (abortSignal?.aborted) throw abortedBy(abortSignal, model);
   if (!live) throw new ConfigurationError(`model "${model}": its client has no live connections`);
   const dialect = liveDialectOf(model);
-  const hasPast = announcesPast(request, dialect);
+  const hasContext = announcesContext(request, dialect);
   const sends = isTransparent(request, vertexai) ? new CountedSends() : undefined;
   const hasHandle = resumptionHandle(request) !== undefined;
   const failed = Promise.withResolvers<never>();
@@ -100,7 +100,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
     const opening = connection.open(live, {
       model,
       config: toLiveConfig(request, vertexai),
-      setup: hasPast ? { historyConfig: { initialHistoryInClientContent: true } } : {},
+      setup: hasContext ? { historyConfig: { initialHistoryInClientContent: true } } : {},
     });
     const session = await Promise.race([opening, failed.promise]);
     return new GeminiLiveConnection({
@@ -110,7 +110,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
       vertexai,
       dialect,
       sends,
-      isPastAwaited: hasPast,
+      isPastAwaited: hasContext,
       platform,
       failure: () => failure,
       onStall: () => giveUp('the network takes nothing any more'),

@@ -97,9 +97,9 @@ export class GeminiLiveConnection implements BaseLlmConnection {
     if (history.length === 0) return;
     if (this.#params.dialect === 'turns')
       return this.#sendTurns(history, history.at(-1)?.role !== 'model' && !isWaiting);
-    const { past, said } = splitHistory(history);
+    const { context, said } = splitHistory(history);
     this.#isPastAwaited = false;
-    await Promise.all([past.length > 0 && this.#sendTurns(past, true), said && this.#sayParts(said)]);
+    await Promise.all([context.length > 0 && this.#sendTurns(context, true), said && this.#sayParts(said)]);
   }
 
   async #sendContent(content: Content): Promise<void> {
@@ -168,7 +168,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
 
   /** Sends now, so that sends keep their order, and then waits for room. */
   async #send(say: (session: LiveSession) => void): Promise<void> {
-    this.#throwIfOver();
+    this.#throwIfClosed();
     try {
       const { session } = this.#params;
       if (this.#isPastAwaited) {
@@ -195,15 +195,15 @@ export class GeminiLiveConnection implements BaseLlmConnection {
       if (buffered < least) progressAt = platform.now();
       else if (platform.now() - progressAt >= STALL_MS) onStall();
       least = Math.min(least, buffered);
-      this.#throwIfOver();
+      this.#throwIfClosed();
       const { promise, resolve } = Promise.withResolvers<void>();
       platform.schedule(DRAIN_CHECK_MS, resolve);
       await promise;
-      this.#throwIfOver();
+      this.#throwIfClosed();
     }
   }
 
-  #throwIfOver(): void {
+  #throwIfClosed(): void {
     if (this.#isClosed) throw new LiveConnectionError('the live connection is closed', { isRetryable: false });
     const failure = this.#params.failure();
     if (failure) throw failure;

@@ -19,7 +19,7 @@ export function liveDialectOf(model: string): LiveDialect {
  * answered.
  */
 export interface SplitHistory {
-  readonly past: readonly Content[];
+  readonly context: readonly Content[];
   readonly said: Content | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface SplitHistory {
 export function splitHistory(history: readonly Content[]): SplitHistory {
   const last = history.at(-1);
   const said = last && last.role !== 'model' && isSayable(last) ? last : undefined;
-  return { past: said ? history.slice(0, -1) : history, said };
+  return { context: said ? history.slice(0, -1) : history, said };
 }
 
 /** True for what can go the way of speech: text, audio and images. */
@@ -36,7 +36,7 @@ export function isSayable({ parts = [] }: Content): boolean {
 }
 
 /** True when the setup has to announce a past: the service then waits for it. A session that is resumed has its own. */
-export function announcesPast(request: LlmRequest, dialect: LiveDialect): boolean {
+export function announcesContext(request: LlmRequest, dialect: LiveDialect): boolean {
   if (dialect === 'turns' || resumptionHandle(request) !== undefined) return false;
-  return splitHistory(request.contents).past.length > 0;
+  return splitHistory(request.contents).context.length > 0;
 }

@@ -62,7 +62,7 @@ test('a client that stops reading gets only what fits the buffers, and is discon
   client.webSocket.pause();
   client.webSocket.send(hello('Hi'));
   const connection = await model.connection(0);
-  await connection.over;
+  await connection.ended;
   // Socket buffers of the system take a part of the 200 MB.
   expect(connection.stepsLeft).toBeGreaterThan(150);
   client.webSocket.resume();
@@ -165,7 +165,7 @@ test('a connection that is cut ends its run', async () => {
   await client.event();
   client.webSocket.terminate();
   const connection = await model.connection(0);
-  await connection.over;
+  await connection.ended;
   expect(connection.isClosed).toBe(true);
 });
 

@@ -29,10 +29,10 @@ export function rewritesHistory({ actions }: Event): boolean {
 /**
  * Returns the effective events in order: rewound events are removed, and summaries replace the events they cover. The result is the same
  * whether or not the covered events are in the list.
- * @param goingOn an invocation that is resumed: its events are kept, behind the summary that covers them
+ * @param resumedId an invocation that is resumed: its events are kept, behind the summary that covers them
  */
-export function effectiveEvents(events: readonly Event[], goingOn?: string): (Event | Summary)[] {
-  const { uncovered, summaries } = effectiveHistory(events, goingOn);
+export function effectiveEvents(events: readonly Event[], resumedId?: string): (Event | Summary)[] {
+  const { uncovered, summaries } = effectiveHistory(events, resumedId);
   const effective: (Event | Summary)[] = [];
   let next = 0;
   for (const position of uncovered) {
@@ -48,9 +48,9 @@ export function effectiveEvents(events: readonly Event[], goingOn?: string): (Ev
 
 /**
  * Computes the effective history: removes rewound events and summaries, then each summary whose range lies inside that of a later one.
- * @param goingOn an invocation that is resumed: its events count as not covered
+ * @param resumedId an invocation that is resumed: its events count as not covered
  */
-export function effectiveHistory(events: readonly Event[], goingOn?: string): EffectiveHistory {
+export function effectiveHistory(events: readonly Event[], resumedId?: string): EffectiveHistory {
   const kept = Array.from(newestEntries(events), ([position]) => position).reverse();
   const ranges: PlacedCompaction[] = [];
   for (const position of kept) {
@@ -66,7 +66,8 @@ export function effectiveHistory(events: readonly Event[], goingOn?: string): Ef
     const event = events[position] as Event;
     if (event.actions.compaction) continue;
     const isCovered =
-      event.invocationId !== goingOn && summaries.some((range) => position < range.position && isInRange(event, range));
+      event.invocationId !== resumedId &&
+      summaries.some((range) => position < range.position && isInRange(event, range));
     (isCovered ? covered : uncovered).push(position);
   }
   return { uncovered, summaries, covered };

@@ -10,7 +10,7 @@ import {
   calling,
   calls,
   contentsOf,
-  cutOff,
+  interruptedResponse,
   said,
 } from './fixtures/built-contents.ts';
 
@@ -185,7 +185,7 @@ test('a response without a call is dropped, and the parts beside it are kept', (
 
 test('a call without a response gets one that says it was interrupted', () => {
   const events = [calling('c1', 'c2'), answering('bot', { c1: 1 }), userEvent('next')];
-  const [{ parts: [interrupted] = [] }] = [cutOff('c2')];
+  const [{ parts: [interrupted] = [] }] = [interruptedResponse('c2')];
   expect(contentsOf(events)).toEqual([
     calls('c1', 'c2'),
     { role: 'user', parts: [...(answers({ c1: 1 }).parts ?? []), interrupted] },
@@ -194,10 +194,10 @@ test('a call without a response gets one that says it was interrupted', () => {
   const twice = [calling('c1'), userEvent('next'), calling('c1'), modelEvent('bot', 'Hm.'), userEvent('and?')];
   expect(contentsOf(twice)).toEqual([
     calls('c1'),
-    cutOff('c1'),
+    interruptedResponse('c1'),
     said('user', 'next'),
     calls('c1'),
-    cutOff('c1'),
+    interruptedResponse('c1'),
     said('model', 'Hm.'),
     said('user', 'and?'),
   ]);

@@ -2,7 +2,7 @@ import { createEvent, type Part } from '@eventloom/core';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ContentsBuilder } from './contents-builder.ts';
-import { answer, answering, call, calls, contentsOf, cutOff, said } from './fixtures/built-contents.ts';
+import { answer, answering, call, calls, contentsOf, interruptedResponse, said } from './fixtures/built-contents.ts';
 
 // Rule 1: rewinds.
 
@@ -90,7 +90,7 @@ test('thoughts beside an answer and an empty text with a signature are kept', ()
 
 test('a request of the runtime is removed and the call beside it is kept', () => {
   const events = [functionCallEvent('bot', [call('c1'), call('c2', 'adk_request_confirmation')])];
-  expect(contentsOf(events)).toEqual([calls('c1'), cutOff('c1')]);
+  expect(contentsOf(events)).toEqual([calls('c1'), interruptedResponse('c1')]);
 });
 
 // Rule 4: transcriptions.

@@ -184,7 +184,7 @@ export class ContentsBuilder {
   #spoken: Spoken | undefined;
   /** The contents that are summaries. */
   #summaries: Set<Content> | undefined;
-  #goingOn: string | undefined;
+  #resumedId: string | undefined;
 
   constructor(agentName: string, branch: string | undefined, options: ContentsOptions = {}) {
     this.#agentName = agentName;
@@ -197,19 +197,19 @@ export class ContentsBuilder {
    * Returns the contents of the events, which must begin with the events of the previous call. Models refuse a call without a response, so a
    * call that has none in the session gets one that says it is pending or was interrupted. If the newest event is a function response, it is
    * the last content, right after its call.
-   * @param goingOn the id of an invocation that is resumed: its events are kept, even if a summary covers them
+   * @param resumedId the id of an invocation that is resumed: its events are kept, even if a summary covers them
    */
-  build(events: readonly Event[], goingOn?: string): Content[] {
+  build(events: readonly Event[], resumedId?: string): Content[] {
     this.#calls = undefined;
     this.#events = events;
-    let isRewritten = this.#contents.length !== this.#length || this.#goingOn !== goingOn;
-    this.#goingOn = goingOn;
+    let isRewritten = this.#contents.length !== this.#length || this.#resumedId !== resumedId;
+    this.#resumedId = resumedId;
     for (let index = this.#seen; index < events.length && !isRewritten; index++) {
       const event = events[index] as Event;
       isRewritten = rewritesHistory(event);
       if (!isRewritten) this.#addEvent(event);
     }
-    if (isRewritten) this.#rebuild(effectiveEvents(events, goingOn));
+    if (isRewritten) this.#rebuild(effectiveEvents(events, resumedId));
     if (this.#unanswered) this.#placeResponses(this.#unanswered);
     this.#seen = events.length;
     this.#length = this.#contents.length;

@@ -308,7 +308,7 @@ test.each([
   ],
 ] as const)(
   'a run interrupted after a whole reply of %s is completed only if nothing is left to do',
-  async (_, toRoot, isOver, config = {}, part = { text: 'Done.' }) => {
+  async (_, toRoot, isCompleted, config = {}, part = { text: 'Done.' }) => {
     const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
     await sessionService.createSession(KEY);
     const runner = new Runner({ appName: 'app', agent: toRoot(scripted('bot', [], config)), sessionService });
@@ -320,9 +320,9 @@ test.each([
     await sessionService.appendEvent({ session, lease, event: reply });
     await sessionService.releaseLease(lease, { leaveOpen: true });
     const closing = await runner.closeRun({ ...REF, invocationId: 'e-1', reason: 'lost' });
-    expect(closing?.errorCode).toBe(isOver ? undefined : 'RUN_ABANDONED');
+    expect(closing?.errorCode).toBe(isCompleted ? undefined : 'RUN_ABANDONED');
     const { open, end } = (await sessionService.findRun({ ...KEY, id: 'e-1' })) ?? {};
-    const state = isOver ? { state: 'completed' } : { state: 'interrupted', code: 'RUN_ABANDONED' };
+    const state = isCompleted ? { state: 'completed' } : { state: 'interrupted', code: 'RUN_ABANDONED' };
     expect([open, end]).toEqual([undefined, { ...state, lastSeq: (await sessionService.getSession(KEY))?.lastSeq }]);
   },
 );

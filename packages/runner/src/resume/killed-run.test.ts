@@ -45,7 +45,7 @@ function setUp(idempotent: boolean, makeTree = flowTree) {
  * Returns the content of events, without ids and times, by execution; an execution is named by the agents that lead to
  * it.
  */
-function contentsById(events: readonly Event[]): Map<string, unknown[]> {
+function contentsByExecution(events: readonly Event[]): Map<string, unknown[]> {
   const authors = new Map<string, string>();
   for (const { executionId = '', parentExecutionId, author } of events) {
     if (!authors.has(executionId) || author !== 'user')
@@ -93,15 +93,15 @@ describe.each([false, true])('a run killed right after the commit: %s', (isAfter
       const [first] = await stored();
       if (!first) continue;
       const { invocationId } = first;
-      const cutOff = (await sessionService.listToolCalls({ ...KEY, invocationId })).filter(
+      const interrupted = (await sessionService.listToolCalls({ ...KEY, invocationId })).filter(
         ({ status, name }) => status === 'started' && name !== 'helper' && name !== 'measure',
       );
       const resumed = runnerOn(sessionService).run({ userId: 'u', sessionId: 's', invocationId });
       if (isAfter && at === whole.commits) await expect(resumed).rejects.toThrow(InvalidRequestError);
       else await resumed;
-      expect(contentsById(await stored()), `killed at ${at}`).toEqual(contentsById(whole.events));
+      expect(contentsByExecution(await stored()), `killed at ${at}`).toEqual(contentsByExecution(whole.events));
       expect(await findLooseEnds(sessionService, KEY), `killed at ${at}`).toEqual([]);
-      expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(cutOff.length);
+      expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(interrupted.length);
       const session = await sessionService.getSession(KEY);
       expect(session?.state).toMatchObject({ did_look: true, did_work: true, did_dig: true });
       expect(session?.state['right']).toEqual(tree === flowTree ? 'right' : { size: 3 });

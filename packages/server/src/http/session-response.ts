@@ -32,7 +32,7 @@ export interface SessionSource {
  */
 export async function sessionResponse(source: SessionSource, config: GetSessionConfig = {}): Promise<Response> {
   const { numRecentEvents = Infinity, afterTimestamp } = config;
-  const count = await fitting(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
+  const count = await countOfPage(source, { numRecentEvents: Math.min(numRecentEvents, FIRST_EVENTS) });
   const session = await source.read({ afterTimestamp, numRecentEvents: count });
   if (count === numRecentEvents || session.events.length < count || session.lastSeq === count) {
     return partsResponse(sessionParts(session));
@@ -79,7 +79,7 @@ async function* pagesOf(
 ): AsyncGenerator<string[], void, undefined> {
   let count = FIRST_EVENTS;
   for (let afterSeq = firstSeq; afterSeq < lastSeq;) {
-    count = await fitting(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
+    count = await countOfPage(source, { afterSeq, beforeSeq: Math.min(afterSeq + count, lastSeq) + 1 });
     const page = await source.readEvents({ afterTimestamp, afterSeq, beforeSeq: afterSeq + count + 1 });
     if (page.incarnation !== incarnation) throw new SessionNotFoundError('the session was deleted while it was read');
     const texts = page.events.map((event) => serializeEvent(event));
@@ -91,7 +91,7 @@ async function* pagesOf(
 }
 
 /** The number of events of a window that are read at once. */
-async function fitting(source: SessionSource, window: GetSessionConfig): Promise<number> {
+async function countOfPage(source: SessionSource, window: GetSessionConfig): Promise<number> {
   const { numRecentEvents, afterSeq = 0, beforeSeq = 0 } = window;
   const most = numRecentEvents ?? beforeSeq - afterSeq - 1;
   return Math.min(most, (await source.countWithin?.(window, PAGE_CHARS)) ?? most);

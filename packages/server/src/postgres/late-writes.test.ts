@@ -151,13 +151,13 @@ test('a resumed run is active again, and a late write of its earlier end is igno
   publication.notify();
   await expect.poll(row, SOON).toMatchObject({ state: 'ended' });
   const again = new SaidRun(invocationId, 2, 1);
-  const goingOn = publisher.publish(again);
-  await goingOn.announced;
+  const republished = publisher.publish(again);
+  await republished.announced;
   const alive = { state: 'running', is_over: false };
   expect(await row()).toEqual({ ...alive, last_position: 1 });
   await holding.deliver();
   expect(await row()).toEqual({ ...alive, last_position: 1 });
   again.say('two');
-  goingOn.notify();
+  republished.notify();
   await expect.poll(row, SOON).toEqual({ ...alive, last_position: 2 });
 });

@@ -110,7 +110,7 @@ export const eventPageRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'events.made-anew',
+    id: 'events.recreated',
     title: 'The next page of a session that was deleted and created again is SessionNotFoundError.',
     async check({ service, expect }) {
       for (const order of ORDERS) {

@@ -142,13 +142,13 @@ export const exportRules: readonly SessionRule[] = [
       'An export is SessionNotFoundError if the session is deleted before its events were read, even if it was created again.',
     async check(subject) {
       const { service, expect } = subject;
-      for (const isMadeAnew of [false, true]) {
+      for (const isRecreated of [false, true]) {
         await importEvents(subject, KEY, 2050);
         const records = service.exportSession(KEY);
         await records.next();
         await service.deleteSession(KEY);
-        if (isMadeAnew) await importEvents(subject, KEY, 2050);
-        await expect.rejects(`the rest (made anew: ${isMadeAnew})`, drain(records), SessionNotFoundError);
+        if (isRecreated) await importEvents(subject, KEY, 2050);
+        await expect.rejects(`the rest (made anew: ${isRecreated})`, drain(records), SessionNotFoundError);
         await service.deleteSession(KEY);
       }
     },

@@ -185,7 +185,7 @@ export const importRules: readonly SessionRule[] = [
     },
   },
   {
-    id: 'import.made-anew',
+    id: 'import.recreated',
     title:
       'An import under the key of a deleted session is a new session: its old leases and session objects stay invalid.',
     async check(subject) {

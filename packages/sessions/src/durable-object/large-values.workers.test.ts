@@ -61,14 +61,14 @@ test('the large values of a refused append are deleted', () =>
 test('large values written before a lost commit are deleted by the next instance', async () => {
   const reached = Promise.withResolvers<void>();
   await inObject(
-    async ({ service, stored, anew }) => {
+    async ({ service, stored, reopen }) => {
       const session = await service.createSession(KEY);
       void service.appendEvent({ session, event: event('never', LARGE) });
       await reached.promise;
       expect(service.hasLoose).toBe(true);
       await service.sweep();
       expect(await stored()).toBe(1);
-      const after = anew();
+      const after = reopen();
       expect(after.hasLoose).toBe(true);
       await after.sweep();
       expect([await stored(), after.hasLoose]).toEqual([0, false]);
@@ -140,14 +140,14 @@ test('a value is recorded as unreferenced, and an alarm set, before it is writte
 });
 
 test('values in a bucket that was unbound for a while are deleted once it is bound again', () =>
-  inObject(async ({ service, storage, stored, anew }) => {
+  inObject(async ({ service, storage, stored, reopen }) => {
     const session = await service.createSession(KEY);
     await service.appendEvent({ session, event: event('one', LARGE) });
     const without = new DurableObjectSessionService({ storage, maxRowBytes: 250 });
     await without.deleteSession(KEY);
     expect(without.hasLoose).toBe(false);
     await without.sweep();
-    const again = anew();
+    const again = reopen();
     expect([again.hasLoose, await stored()]).toEqual([true, 1]);
     await again.sweep();
     expect([again.hasLoose, await stored()]).toEqual([false, 0]);

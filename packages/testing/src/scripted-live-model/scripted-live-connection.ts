@@ -47,7 +47,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   #isRead = false;
   #isClosed = false;
   #failure: { readonly error: unknown } | undefined;
-  readonly #over = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
   #arrival = Promise.withResolvers<void>();
 
   constructor(params: ScriptedLiveConnectionParams) {
@@ -61,7 +61,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     this.#cuesLeft = steps.filter(isCue).length;
     const abort = () => this.#end(new RunAbortedError('the call was aborted', { cause: abortSignal?.reason }));
     abortSignal?.addEventListener('abort', abort, { once: true });
-    void this.#over.promise.then(() => abortSignal?.removeEventListener('abort', abort));
+    void this.#ended.promise.then(() => abortSignal?.removeEventListener('abort', abort));
   }
 
   /** All that was sent, in order: the history, and what the client said. Empty where it is not recorded. */
@@ -80,8 +80,8 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   }
 
   /** Settles when it is over: closed by the client, aborted, or ended by its script. */
-  get over(): Promise<void> {
-    return this.#over.promise;
+  get ended(): Promise<void> {
+    return this.#ended.promise;
   }
 
   /** The first of what was sent that is like this, as soon as there is one. */
@@ -121,21 +121,21 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
     if (this.#isRead) throw new LiveConnectionError('a connection is read once', { isRetryable: false });
     this.#isRead = true;
     for (const step of this.#steps) {
-      const responses = this.#isOver() ? undefined : await this.#play(step);
+      const responses = this.#isEnded() ? undefined : await this.#play(step);
       if (!responses) break;
       this.#played++;
       for (const response of responses) {
-        if (this.#isOver()) return;
+        if (this.#isEnded()) return;
         yield response;
       }
     }
-    await this.#over.promise;
-    this.#isOver();
+    await this.#ended.promise;
+    this.#isEnded();
   }
 
   close(): Promise<void> {
     this.#isClosed = true;
-    this.#over.resolve();
+    this.#ended.resolve();
     return Promise.resolve();
   }
 
@@ -150,15 +150,15 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
         return [];
       }
     }
-    if (step instanceof Gate) return this.#unlessOver(step.pass());
-    if (isCue(step)) return this.#unlessOver(this.#hear(step.heard));
+    if (step instanceof Gate) return this.#unlessEnded(step.pass());
+    if (isCue(step)) return this.#unlessEnded(this.#hear(step.heard));
     if (!('ends' in step)) return [step];
     this.#end(typeof step.ends === 'number' ? closedWith(step.ends) : step.ends);
     return [];
   }
 
-  async #unlessOver(waiting: Promise<void>): Promise<readonly never[] | undefined> {
-    await Promise.race([waiting, this.#over.promise]);
+  async #unlessEnded(waiting: Promise<void>): Promise<readonly never[] | undefined> {
+    await Promise.race([waiting, this.#ended.promise]);
     return this.#isClosed || this.#failure ? undefined : [];
   }
 
@@ -185,11 +185,11 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   #end(error: unknown): void {
     if (this.#isClosed) return;
     this.#failure ??= { error };
-    this.#over.resolve();
+    this.#ended.resolve();
   }
 
   /** True when the client closed it. @throws what ended it otherwise */
-  #isOver(): boolean {
+  #isEnded(): boolean {
     if (this.#isClosed) return true;
     if (this.#failure) throw this.#failure.error;
     return false;

@@ -108,7 +108,7 @@ test('after its last step a connection stays silent until the client closes it',
   await connection.close();
   await connection.close();
   expect(await reading).toEqual([]);
-  await connection.over;
+  await connection.ended;
   await expect(connection.sendActivityStart()).rejects.toThrow(LiveConnectionError);
 });
 

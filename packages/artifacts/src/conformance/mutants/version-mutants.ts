@@ -48,7 +48,7 @@ export const versionMutants: readonly Mutant[] = [
       names: (owner) => (owner.sessionId === undefined ? [] : [...seen]),
     };
   }),
-  brokenDriver('delete.numbers-go-on', 'counts anew', (first) => {
+  brokenDriver('delete.numbers-continue', 'counts anew', (first) => {
     let driver = first;
     return {
       save: (place, artifact) => driver.save(place, artifact),

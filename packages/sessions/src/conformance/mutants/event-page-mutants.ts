@@ -67,7 +67,7 @@ export const eventPageMutants: readonly Mutant[] = [
         throw error;
       }),
   })),
-  brokenFound('events.made-anew', 'takes a new session for the old one', (found) => ({
+  brokenFound('events.recreated', 'takes a new session for the old one', (found) => ({
     ...found,
     incarnation: 'same',
   })),

@@ -1,5 +1,5 @@
 import type { SessionImport, StateEntry } from '../../session-driver.ts';
-import { countsEpochsAnew } from './held-leases.ts';
+import { restartsEpochs } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const importMutants: readonly Mutant[] = [
@@ -136,8 +136,8 @@ export const importMutants: readonly Mutant[] = [
   brokenDriver('import.time-ahead', 'counts leases from the end of time', (driver) => ({
     claimLease: (claim) => driver.claimLease({ ...claim, ttlMs: 1e15 }),
   })),
-  countsEpochsAnew('import.made-anew'),
-  brokenDriver('import.made-anew', 'takes the import for the deleted session', (driver) => ({
+  restartsEpochs('import.recreated'),
+  brokenDriver('import.recreated', 'takes the import for the deleted session', (driver) => ({
     appendEvent(append) {
       const incarnation = driver.readBackground(append)?.incarnation ?? append.incarnation;
       return driver.appendEvent({ ...append, incarnation });

@@ -1,5 +1,5 @@
 import { type SessionLease, StaleWriterError } from '@eventloom/core';
-import { countsEpochsAnew, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
+import { restartsEpochs, doesNotRenew, heldLeases, withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const leaseMutants: readonly Mutant[] = [
@@ -99,7 +99,7 @@ export const leaseMutants: readonly Mutant[] = [
       return service.acquireLease(request);
     },
   })),
-  countsEpochsAnew('lease.dies-with-session'),
+  restartsEpochs('lease.dies-with-session'),
   brokenDriver('lease.one-session-only', 'has one lease for all sessions', (driver) => {
     let held: SessionLease | undefined;
     return {
