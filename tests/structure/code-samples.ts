@@ -1,3 +1,4 @@
+import { Visitor } from 'oxc-parser';
 import { exportedNames, parseModule } from './module-syntax.ts';
 import type { SourceFile } from './repository.ts';
 
@@ -40,12 +41,7 @@ export function samplesOfSource({ path, text }: SourceFile): CodeSample[] {
  * that the sample neither declares nor imports are imported below it.
  */
 export function toModule({ line, code }: CodeSample, importable: Imports): string {
-  const known = namesOf(code);
-  const words = new Set(code.match(/(?<![.\w$])[A-Za-z_$][\w$]*/g));
-  const imports = Array.from(words).flatMap((name) => {
-    const statement = importable.get(name);
-    return statement === undefined || known.has(name) ? [] : [statement];
-  });
+  const imports = Array.from(freeNames(code)).flatMap((name) => importable.get(name) ?? []);
   return `${'\n'.repeat(line - 1)}${code}\nexport {};\n${imports.join('\n')}\n`;
 }
 
@@ -56,6 +52,29 @@ export function importsOf(specifier: string, file: SourceFile): [string, string]
     const isType = kind === 'type' && !file.text.includes(`export declare`);
     return [[name, `import { ${isType ? 'type ' : ''}${name} } from '${specifier}';`]];
   });
+}
+
+/**
+ * The names that code uses and neither imports nor declares at its top. Names of members and of properties are left out, and so is what
+ * stands in comments and strings.
+ */
+export function freeNames(code: string): Set<string> {
+  const used = new Map<number, string>();
+  const members = new Set<number>();
+  const leaveOut = ({ computed, key }: { readonly computed: boolean; readonly key: { readonly start: number } }) => {
+    if (!computed) members.add(key.start);
+  };
+  new Visitor({
+    Identifier: ({ start, name }) => void used.set(start, name),
+    MemberExpression: ({ computed, property: key }) => leaveOut({ computed, key }),
+    Property: ({ computed, key, shorthand }) => leaveOut({ computed: computed || shorthand, key }),
+    PropertyDefinition: leaveOut,
+    MethodDefinition: leaveOut,
+    TSPropertySignature: leaveOut,
+    TSMethodSignature: leaveOut,
+  }).visit(parseModule({ path: 'sample.ts', text: code }).program);
+  const own = namesOf(code);
+  return new Set(Array.from(used).flatMap(([start, name]) => (members.has(start) || own.has(name) ? [] : [name])));
 }
 
 /** The names that a sample imports or declares at its top. */

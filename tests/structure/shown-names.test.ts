@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { SourceFile } from './repository.ts';
 import { findFaults, MAX_ROOT_NAMES, readPages, showNames } from './shown-names.ts';
 
-test('eventloom exports few names, each shown in a guide or an example', () => {
+test('eventloom exports few names, each shown in the code of a guide or an example', () => {
   const names = showNames(readPages(join(import.meta.dirname, '../..')));
   expect(names.length).toBeGreaterThan(100);
   expect(findFaults(names)).toEqual([]);
@@ -17,18 +17,21 @@ describe('a name of eventloom', () => {
   const show = (path: string, text: string) => showNames({ entry: entry('Runner'), pages: [{ path, text }] })[0]?.pages;
 
   test.each([
-    ['a guide with a code span', 'a.md', 'A `Runner` runs.'],
-    ['a guide with a call in a code span', 'a.md', 'Write `new Runner({ agent })`.'],
-    ['a guide with a member in a code span', 'a.md', 'Call `Runner.run`.'],
     ['a guide whose code imports it', 'a.md', "```ts\nimport { Runner } from 'eventloom';\n```\n"],
+    ['a guide whose code uses it', 'a.md', '```ts\nnew Runner({ agent });\n```\n'],
+    ['a guide whose code has it as a type', 'a.md', '```ts\nconst run = (runner: Runner) => runner;\n```\n'],
     ['an example that imports it', 'a.ts', "import { type Runner } from 'eventloom';"],
   ])('is shown by %s', (_title, path, text) => {
     expect(show(path, text)).toEqual([path]);
   });
 
   test.each([
-    ['a guide in prose', 'a.md', 'A Runner runs.'],
-    ['a guide in a command', 'a.md', '`Runner main.ts`'],
+    ['a guide in prose', 'a.md', 'A `Runner` runs.'],
+    ['a guide whose code imports it from elsewhere', 'a.md', "```ts\nimport { Runner } from './runner.ts';\n```\n"],
+    ['a guide whose code declares it', 'a.md', '```ts\nclass Runner {}\nnew Runner();\n```\n'],
+    ['a guide whose code has a member of that name', 'a.md', '```ts\na.Runner({ Runner: 1 });\n```\n'],
+    ['a guide whose code mentions it in a comment', 'a.md', "```ts\n// Runner\n'Runner';\n```\n"],
+    ['a guide in a shell command', 'a.md', '```sh\nRunner main.ts\n```\n'],
     ['an example that imports it from elsewhere', 'a.ts', "import { Runner } from './runner.ts';"],
   ])('is not shown by %s', (_title, path, text) => {
     expect(show(path, text)).toEqual([]);
@@ -36,8 +39,10 @@ describe('a name of eventloom', () => {
 
   test('that no page shows is reported', () => {
     expect(
-      findFaults(showNames({ entry: entry('Runner', 'State'), pages: [{ path: 'a.md', text: '`State`' }] })),
-    ).toEqual(['no guide and no example shows Runner: show it, or leave it to its own package']);
+      findFaults(
+        showNames({ entry: entry('Runner', 'State'), pages: [{ path: 'a.md', text: '```ts\nState;\n```\n' }] }),
+      ),
+    ).toEqual(['no code of a guide or an example shows Runner: show it, or leave it to its own package']);
   });
 
   test('beyond the limit is reported', () => {

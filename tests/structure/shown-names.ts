@@ -1,21 +1,19 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeNames } from './code-samples.ts';
 import { exportedNames, parseModule } from './module-syntax.ts';
 import { isTestFile, type SourceFile } from './repository.ts';
 
 /** Maximum number of names that `eventloom` exports. Nobody learns a package with more. */
 export const MAX_ROOT_NAMES = 150;
 
-/** A name that `eventloom` exports, and the pages that show it. */
+/** A name that `eventloom` exports, and the pages whose code shows it. */
 export interface ShownName {
   readonly name: string;
   readonly pages: readonly string[];
 }
 
 const CODE_BLOCK = /^```ts\n([\s\S]*?)^```$/gm;
-const CODE_SPAN = /`([^`\n]+)`/g;
-/** The name that a code span is about: `Runner`, `new Runner({ … })`, `State.get`, `live()`. A span of several words is a command. */
-const SPAN_NAME = /^(?:new |await )?([A-Za-z_]\w*)(?:$|[(.<])/;
 
 /** The entry file of `eventloom`, and the pages that may show its names. */
 export interface Pages {
@@ -34,11 +32,11 @@ export function readPages(root: string): Pages {
   return { entry: read('packages/eventloom/src/index.ts'), pages: pages.map(read) };
 }
 
-/** Each export of the entry file with the guides and examples that show it, in the order of the file. */
+/** Each export of the entry file with the guides and examples whose code shows it, in the order of the file. */
 export function showNames({ entry, pages }: Pages): ShownName[] {
   const shown = pages.map(({ path, text }) => ({
     path,
-    names: path.endsWith('.md') ? namesInGuide({ path, text }) : importedFromRoot({ path, text }),
+    names: path.endsWith('.md') ? namesInCode({ path, text }) : importedFromRoot({ path, text }),
   }));
   return exportedNames(entry).flatMap(({ name }) =>
     name === undefined ? [] : [{ name, pages: shown.filter(({ names }) => names.has(name)).map(({ path }) => path) }],
@@ -49,20 +47,17 @@ export function showNames({ entry, pages }: Pages): ShownName[] {
 export function findFaults(names: readonly ShownName[]): string[] {
   const unshown = names
     .filter(({ pages }) => pages.length === 0)
-    .map(({ name }) => `no guide and no example shows ${name}: show it, or leave it to its own package`);
+    .map(({ name }) => `no code of a guide or an example shows ${name}: show it, or leave it to its own package`);
   if (names.length <= MAX_ROOT_NAMES) return unshown;
   return [...unshown, `eventloom exports ${names.length} names, more than ${MAX_ROOT_NAMES}`];
 }
 
-/** A guide shows what its code imports from `eventloom`, and what a code span names. */
-function namesInGuide({ path, text }: SourceFile): Set<string> {
+/** The names that the code of a page imports from `eventloom`, or uses without importing them from elsewhere. */
+function namesInCode({ path, text }: SourceFile): Set<string> {
   const names = new Set<string>();
   for (const [, code = ''] of text.matchAll(CODE_BLOCK)) {
     for (const name of importedFromRoot({ path: `${path}.ts`, text: code })) names.add(name);
-  }
-  for (const [, span = ''] of text.replace(CODE_BLOCK, '').matchAll(CODE_SPAN)) {
-    const name = SPAN_NAME.exec(span)?.[1];
-    if (name !== undefined) names.add(name);
+    for (const name of freeNames(code)) names.add(name);
   }
   return names;
 }

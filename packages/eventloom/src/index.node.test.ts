@@ -36,9 +36,3 @@ test('re-exports each value from its own package', () => {
 test('Runner extends the Runner of @eventloom/runner with live runs', () => {
   expect(eventloom.Runner.prototype).toBeInstanceOf(runner.Runner);
 });
-
-test('exports both names of values that have another name in the ADK', () => {
-  expect(eventloom.EXIT_LOOP).toBe(eventloom.exitLoop);
-  expect(eventloom.Agent).toBe(eventloom.LlmAgent);
-  expect(eventloom.Context).toBe(eventloom.CallbackContext);
-});

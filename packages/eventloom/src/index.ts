@@ -1,26 +1,19 @@
-// The names that most programs need, by task: at most 150, each shown on a page that docs/reference/eventloom.md lists. What is needed
+// The names that most programs need, by task: at most 150, each shown in the code of a page that docs/reference/eventloom.md lists. What is needed
 // less often is exported by the package that it belongs to.
 
 // Agents
 export { BaseAgent, InvocationContext } from '@eventloom/core';
 export type { InstructionProvider, LlmAgentConfig } from '@eventloom/llm-agent';
-export { Agent, BuiltInPlanner, LlmAgent, PlanReActPlanner } from '@eventloom/llm-agent';
-export { AgentTool, EXIT_LOOP, exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+export { BuiltInPlanner, LlmAgent, PlanReActPlanner } from '@eventloom/llm-agent';
+export { AgentTool, exitLoop, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 
 // Graphs
 export type { AnyNodes, Channels } from '@eventloom/graph';
 export { append, channel, END, node, replace, START, stateAfter, StateGraph, StepLimitError } from '@eventloom/graph';
 
 // Tools
-export type {
-  AuthConfig,
-  AuthCredential,
-  RunAsyncToolRequest,
-  ToolConfirmation,
-  ToolProcessLlmRequest,
-} from '@eventloom/core';
+export type { AuthConfig, AuthCredential, RunAsyncToolRequest, ToolProcessLlmRequest } from '@eventloom/core';
 export {
-  BaseCodeExecutor,
   BaseTool,
   BaseToolset,
   REQUEST_CONFIRMATION,
@@ -35,7 +28,7 @@ export { FinalToolResult, FunctionTool, LOAD_MEMORY, LongRunningFunctionTool, PR
 
 // Callbacks and plugins
 export type { Instrumentation, SingleAgentCallback, SingleAgentErrorCallback } from '@eventloom/core';
-export { BasePlugin, CallbackContext, Context, ReadonlyContext, State, ToolContext } from '@eventloom/core';
+export { BasePlugin, CallbackContext, ReadonlyContext, State, ToolContext } from '@eventloom/core';
 export type {
   SingleAfterModelCallback,
   SingleAfterToolCallback,
@@ -46,20 +39,10 @@ export type {
 } from '@eventloom/llm-agent';
 
 // Content and events
-export type {
-  Blob,
-  Content,
-  Event,
-  EventActions,
-  FunctionCall,
-  FunctionResponse,
-  NodeEvent,
-  Part,
-} from '@eventloom/core';
+export type { Content, Event, EventActions, FunctionCall, FunctionResponse, NodeEvent, Part } from '@eventloom/core';
 export {
   contentText,
   createEvent,
-  createEventActions,
   encodeBase64,
   EventTag,
   fromStrictAdk,
@@ -69,14 +52,12 @@ export {
   groupByExecution,
   hasTag,
   hideTransfers,
-  isDoneResponse,
   isFinalResponse,
   ObjectType,
   objectTypeOf,
   parseEvent,
   serializeEvent,
   stringifyContent,
-  toExecutionView,
   toStrictAdk,
 } from '@eventloom/core';
 
@@ -96,7 +77,7 @@ export { BaseEventsSummarizer, LlmEventSummarizer } from '@eventloom/llm-agent';
 export type { RunAsyncParams, RunnerConfig } from '@eventloom/runner';
 
 // Voice and video
-export { errorAdvice, live, LiveRequestQueue } from '@eventloom/live';
+export { errorAdvice, LiveRequestQueue } from '@eventloom/live';
 
 // Sessions and other services
 export type { Session, SessionKey } from '@eventloom/core';
