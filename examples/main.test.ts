@@ -66,7 +66,7 @@ test.each([
   [['voice-agent', 'nothing.wav'], 'nothing.wav cannot be read: '],
   [['human-approval', 'maybe'], '"maybe": behind the name can stand nothing, or approve, or reject'],
 ])(
-  '%j is told what there is instead',
+  '%j is refused with the list of existing names',
   async (args, message) => {
     expect(await createProgram().refuse(...args)).toMatchObject({ stderr: expect.stringContaining(message) });
   },

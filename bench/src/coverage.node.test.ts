@@ -17,7 +17,7 @@ async function countEntered(): Promise<
   });
 }
 
-test('a turn over POST /run_sse enters no more files and functions than its limit', async () => {
+test('a turn over POST /run_sse enters no more files and functions than the limits allow', async () => {
   const entered = await countEntered();
   expect(entered).toMatchObject([
     { turn: 'text turn', isWithin: true },

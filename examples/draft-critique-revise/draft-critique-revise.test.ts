@@ -51,7 +51,7 @@ test('the critic sends a draft back, and the editor is asked about the next one'
   });
 });
 
-test('approved by a later process, the draft is published and not written again', async () => {
+test('the draft is published and not written again when a later process approves it', async () => {
   const { said, asked } = await playParts([], ['approve']);
   expect(said.at(-1)).toBe('newsroom: PUBLISHED: Our library opens on Monday.');
   expect(asked).toBe(2);
@@ -67,7 +67,7 @@ test("the editor's wishes go to the writer, and the editor is asked again", asyn
 });
 
 test.each([[['maybe']], [['approve', 'Mention the cake.']], [['revise', 'Mention', 'the', 'cake.']]])(
-  '%j is told which words there are, and the question stays',
+  '%j is refused with the allowed words, and the question stays open',
   async (args) => {
     const sessionService = new InMemorySessionService();
     const { stage } = await playOffline(story, { sessionService });

@@ -26,18 +26,18 @@ async function playParts(replies: typeof story.replies, ...parts: readonly strin
   return played ?? expect.unreachable();
 }
 
-test('a large refund waits for approval, and nothing is paid before', async () => {
+test('a large refund waits for approval before anything is paid', async () => {
   const { events, state } = await playParts(story.replies, []);
   expect(openQuestions(events)).toMatchObject([{ args: { originalFunctionCall: { name: 'refund' } } }]);
   expect(state).toEqual({});
 });
 
-test('approved by a later process, it is paid', async () => {
+test('a refund that a later process approves is paid', async () => {
   const { events, state } = await playParts(story.replies, [], ['approve']);
   expect([openQuestions(events), state]).toEqual([[], { refunded: { customer: 'Ann', euros: 120 } }]);
 });
 
-test('rejected by a later process, it is not paid', async () => {
+test('a refund that a later process rejects is not paid', async () => {
   const { events, state } = await playParts(story.replies, [], ['reject']);
   expect([openQuestions(events), state]).toEqual([[], {}]);
   expect(events.at(-1)?.content?.parts).toEqual([{ text: 'I did not pay anything back.' }]);
@@ -49,14 +49,17 @@ test('an answer without a request is refused', async () => {
   ).toHaveLength(2);
 });
 
-test.each([[['aprove']], [['approve', 'please']]])('%j is no answer, and the question stays', async (args) => {
-  const sessionService = new InMemorySessionService();
-  const { stage } = await playOffline(story, { sessionService });
-  const playing = playOffline(story, { args, sessionService });
-  await expect(playing).rejects.toThrow(UsageError);
-  await expect(playing).rejects.toThrow('nothing, or approve, or reject');
-  expect(openQuestions((await stage.session())?.events ?? [])).toHaveLength(1);
-});
+test.each([[['aprove']], [['approve', 'please']]])(
+  '%j is not accepted as an answer, and the question stays open',
+  async (args) => {
+    const sessionService = new InMemorySessionService();
+    const { stage } = await playOffline(story, { sessionService });
+    const playing = playOffline(story, { args, sessionService });
+    await expect(playing).rejects.toThrow(UsageError);
+    await expect(playing).rejects.toThrow('nothing, or approve, or reject');
+    expect(openQuestions((await stage.session())?.events ?? [])).toHaveLength(1);
+  },
+);
 
 test('a small refund is paid immediately', async () => {
   const call = { calls: [{ name: 'refund', args: { customer: 'Ben', euros: 50 } }] };

@@ -10,7 +10,7 @@ import { rootAgent } from './agent.ts';
 import { copy, lastWords, undo } from './sessions.ts';
 import { story } from './story.ts';
 
-test('user state is known in another session, and session state is not', async () => {
+test('another session of the user has the user state, but not the session state', async () => {
   const { stage, model } = await playOffline(story);
   const [, , elsewhere] = model.requestsOf('waiter');
   expect(elsewhere?.config.systemInstruction).toContain('The user likes: mushrooms. Last talked about: .');

@@ -18,7 +18,7 @@ test('Google Search is asked in a request of its own', async () => {
   expect(JSON.stringify(model.requestsOf('trip_desk').map(({ config }) => config.tools))).not.toContain('googleSearch');
 });
 
-test('a call that failed is repaired', async () => {
+test('the model corrects a call that failed', async () => {
   const { stage } = await playOffline(story);
   const responses = stage.events.flatMap(getFunctionResponses).filter(({ name }) => name === 'book_hotel');
   expect(responses.map(({ response }) => response)).toMatchObject([

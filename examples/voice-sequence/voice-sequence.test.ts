@@ -13,7 +13,7 @@ function createFolder(): string {
   return folder;
 }
 
-test('the second agent continues on the same queue after the first, and knows its notes', async () => {
+test('the second agent continues on the queue of the first, and reads its notes', async () => {
   const { stage, connections } = await playLiveOffline(story, { folder: createFolder() });
   const calls = stage.events.flatMap((event) => getFunctionCalls(event).map(({ name }) => `${event.author}: ${name}`));
   expect(calls).toEqual(['intake: note_fault', 'intake: task_completed', 'planner: task_completed']);

@@ -60,7 +60,7 @@ test('every value that @google/adk exports can be imported', () => {
   expect(theirs.filter(({ kind, name }) => kind === 'value' && !(name in values))).toEqual([]);
 });
 
-test('every value that the installed @google/adk has at run time is read off its declarations', async () => {
+test('the list of names includes every value that the installed @google/adk exports at run time', async () => {
   const installed: object = await import('@google/adk');
   const known = new Set(theirs.filter(({ kind }) => kind === 'value').map(({ name }) => name));
   expect(Object.keys(installed).filter((name) => !known.has(name))).toEqual([]);
@@ -78,7 +78,7 @@ describe('a name that is not offered', () => {
     ['called', () => (Toolset as never as () => void)()],
     ['extended', () => class extends Toolset {}],
     ['read', () => (Toolset as never as { name: string }).name],
-  ])('throws what to write when it is %s', (_title, use) => {
+  ])('throws an error that says what to write when it is %s', (_title, use) => {
     expect(use).toThrow(refusal);
   });
 

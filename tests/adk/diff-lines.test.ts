@@ -6,6 +6,6 @@ test.each([
   ['abc', 'axc', ['- b', '+ x']],
   ['abc', 'ac', ['- b']],
   ['', 'a', ['+ a']],
-])('diffLines tells %j from %j', (before, after, changes) => {
+])('diffLines of %j and %j lists the changed lines', (before, after, changes) => {
   expect(diffLines(before.split(''), after.split(''))).toEqual(changes);
 });

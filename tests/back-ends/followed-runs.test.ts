@@ -119,7 +119,7 @@ async function readFirst(server: EventloomServer): Promise<{ readonly frames: Fr
 
 describe.each(Object.keys(storages))('a follower after a restart, in %s,', (storageName) => {
   test.each(Object.keys(agents))(
-    'gets from any frame on the whole events that the first reader got, under the same numbers: %s',
+    'gets the whole events that the first reader got after any frame, with the same numbers: %s',
     async (name) => {
       const storage = (await storages[storageName]?.()) ?? expect.unreachable();
       try {

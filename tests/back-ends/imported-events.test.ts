@@ -101,7 +101,7 @@ async function tryEach(service: BaseSessionService, copies: BaseSessionService):
   return taken;
 }
 
-test('every back end refuses an imported event, or reads, continues and exports it without a fault', async () => {
+test('every back end either refuses an imported event or reads, continues and exports it without an error', async () => {
   const platform = fixedPlatform();
   const memory = new InMemorySessionService({ platform });
   const taken = await tryEach(memory, new InMemorySessionService({ platform }));

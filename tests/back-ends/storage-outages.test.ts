@@ -124,7 +124,7 @@ describe('a run on PostgreSQL', () => {
     ['is stopped for two seconds', () => (proxy.stop(), later(2000, () => proxy.resume()))],
     ['is frozen for two seconds', () => (postgres.freeze(), later(2000, () => postgres.thaw()))],
     ['cannot be reached for two seconds', () => (proxy.freeze(), later(2000, () => proxy.resume()))],
-  ])('goes on when the server %s', async (_, disturb) => {
+  ])('continues when the server %s', async (_, disturb) => {
     const run = new DisturbedRun(service(), disturb);
     const events = await run.start();
     expect(events.map(({ content }) => content?.parts?.[0]?.text)).toContain('all done');
@@ -132,7 +132,7 @@ describe('a run on PostgreSQL', () => {
     await run.expectWhole();
   });
 
-  test('whose begin was stored but not acknowledged does not wait for its own lease', async () => {
+  test('whose start was stored but not acknowledged does not wait for its own lease', async () => {
     const run = new DisturbedRun(service(), () => undefined);
     const lost = proxy.loseAnswerTo('"text":"go"');
     const beganMs = performance.now();

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('Durable Objects under wrangler dev', { timeout: 180_000 }, () => {
   test.each(testedScenarios('durable-objects'))(
-    '%s: every run ends, nothing happens twice, and clients are told what is so',
+    '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {
       await using backEnd = await startWorkerBackEnd(mkdtempSync(join(folder, `${name}-`)), USERS);
       expect(await playScenario(scenario, backEnd, rounds)).toEqual([]);

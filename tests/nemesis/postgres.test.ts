@@ -22,7 +22,7 @@ afterAll(async () => {
 
 describe('servers on one PostgreSQL', { timeout: 120_000 }, () => {
   test.each(testedScenarios('postgres'))(
-    '%s: every run ends, nothing happens twice, and clients are told what is so',
+    '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {
       await using backEnd = await createPostgresBackEnd(program, mkdtempSync(join(folder, `${name}-`)), postgres);
       expect(await playScenario(scenario, backEnd, rounds)).toEqual([]);

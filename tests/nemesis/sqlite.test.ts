@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('servers on one file of SQLite', { timeout: 120_000 }, () => {
   test.each(testedScenarios('sqlite'))(
-    '%s: every run ends, nothing happens twice, and clients are told what is so',
+    '%s: every run ends, nothing happens twice, and clients get the stored outcome',
     async (name, scenario, rounds) => {
       await using backEnd = sqliteBackEnd(program, mkdtempSync(join(folder, `${name}-`)));
       expect(await playScenario(scenario, backEnd, rounds)).toEqual([]);

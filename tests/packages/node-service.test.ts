@@ -116,7 +116,7 @@ describe('an empty project on Node that installs every package from its tarball'
     expect(await ask('node', 'service.ts')).toBe('It is clear.\n');
   });
 
-  describe('bundled, starts and answers a turn', () => {
+  describe('starts and answers a turn when it is bundled', () => {
     const shared: BuildOptions = { entryPoints: [entry], bundle: true, platform: 'node', logLevel: 'error' };
 
     test('with a model of its own, by esbuild as ESM', async () => {

@@ -30,7 +30,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     expect(kibibytes * 1.024).toBeLessThanOrEqual(most);
   });
 
-  test('answers under wrangler dev; killed in mid-run and restarted, it has the message and accepts the next run', async () => {
+  test('answers under wrangler dev; after a kill during a run it has the message and accepts the next run', async () => {
     const session = '/apps/app/users/ann/sessions/s';
     const say = (text: string): object => {
       const newMessage = { role: 'user', parts: [{ text }] };

@@ -82,7 +82,7 @@ function doneBy({
   });
 }
 
-test('kill -9 after each commit of a graph: another process completes it with the same result and repeats no completed node', async () => {
+test('another process completes a graph that was killed after any commit, with the same result and no repeated node', async () => {
   const whole = await runKilledAt(0);
   expect(whole.commits).toBeGreaterThan(30);
   expect(whole.ran.toSorted()).toEqual(['agree', 'leaf 1', 'leaf 2', 'note', 'pay', 'round 0', 'round 1']);

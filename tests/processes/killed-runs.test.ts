@@ -48,7 +48,7 @@ function contentsOf(events: readonly Event[]): unknown[] {
   });
 }
 
-test('kill -9 after each commit of a run with idempotent tools: resumed, it has the history of an undisturbed run', async () => {
+test('a run with idempotent tools that is killed after any commit and resumed has the history of an uninterrupted run', async () => {
   const whole = await runKilledAt(0, true);
   expect(InvalidRequestError.isInstance(whole.refused)).toBe(true);
   expect(whole.commits).toBeGreaterThan(30);
@@ -66,7 +66,7 @@ test('kill -9 after each commit of a run with idempotent tools: resumed, it has 
   }
 }, 120_000);
 
-test('kill -9 after each commit of a run with tools that are not idempotent: none runs twice, and an interrupted one is reported', async () => {
+test('a run with tools that are not idempotent runs none twice after a kill at any commit, and reports the interrupted one', async () => {
   const { commits, ran: all } = await runKilledAt(0, false);
   let interrupted = 0;
   for (let commit = 1; commit <= commits; commit++) {
@@ -86,7 +86,7 @@ test('kill -9 after each commit of a run with tools that are not idempotent: non
   expect(interrupted).toBeGreaterThan(3);
 }, 120_000);
 
-test('kill -9 after each commit of a run that is not resumable: the next message is answered', async () => {
+test('the next message is answered after a run that is not resumable was killed at any commit', async () => {
   const { userId, sessionId } = KEY;
   let interruptedCalls = 0;
   for (let commit = 1; commit <= 7; commit++) {
@@ -150,7 +150,7 @@ function contentsByBranch(events: readonly Event[]): Record<string, string[]> {
   return byBranch;
 }
 
-test('kill -9 after each commit of a run with parallel agents, an AgentTool and a confirmation: resumed, it has the same result', async () => {
+test('a run with parallel agents, an AgentTool and a confirmation has the same result after a kill at any commit', async () => {
   const whole = await askKilledAt(0);
   expect(whole.commits).toBeGreaterThan(25);
   expect(whole.ran.toSorted()).toEqual(['dig', 'look', 'pay']);

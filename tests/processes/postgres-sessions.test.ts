@@ -65,7 +65,7 @@ test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged even
   expect(stored).toBe(events);
 }, 120_000);
 
-test('two processes with turns in the same 50 sessions lose, repeat and interleave nothing', async () => {
+test('two processes with turns in the same 50 sessions lose, repeat and interleave no events', async () => {
   const [sessions, turns] = [50, 300];
   for (let number = 0; number < sessions; number++) {
     await service.createSession({ appName: 'app', userId: `user ${number % 3}`, sessionId: `session ${number}` });

@@ -74,12 +74,12 @@ const CALL = ['functionCall', 'functionResponse'];
 const WHOLE = [...CALL, ...CALL, 'all done'];
 const errorsOf = (events: readonly Event[]) => events.flatMap(({ errorCode }) => errorCode ?? []);
 
-describe('a server that is killed in mid-run and started again', () => {
+describe('a server that is killed during a run and started again', () => {
   test.each([
     ['in a tool', 'tool', 'work', ['prepare', 'work', 'work', 'streams']],
     ['in a stream', 'stream', 'streams', ['prepare', 'work', 'streams', 'streams']],
     ['between two commits', 'commit', 'commits', ['prepare', 'work', 'commits', 'streams']],
-  ])('%s: goes on with it without being asked, and it can be followed from its begin', async (_, halt, until, all) => {
+  ])('%s: resumes it by itself, and it can be followed from its first event', async (_, halt, until, all) => {
     const first = await startServer(halt);
     const { path } = await first.begin('go');
     await untilRan(until);
@@ -118,7 +118,7 @@ describe('a server that is killed in mid-run and started again', () => {
     expect(ran()).toEqual(['prepare', 'work']);
   });
 
-  test('leaves a run that waits for an answer, which resumes it', async () => {
+  test('does not resume a run that waits for an answer; the answer resumes it', async () => {
     const first = await startServer('no');
     const { path, response } = await first.begin('wait');
     await response.text();
@@ -133,7 +133,7 @@ describe('a server that is killed in mid-run and started again', () => {
   });
 });
 
-test('a server that is stopped in mid-run leaves the run, and the next one continues it immediately', async () => {
+test('a server that is stopped during a run leaves the run open, and the next one continues it immediately', async () => {
   const first = await startServer('tool');
   const { path } = await first.begin('go');
   await untilRan('work');

@@ -13,7 +13,7 @@ describe('this repository', () => {
     expect(undeclaredImports(readWorkspaces())).toEqual([]);
   }, 30_000);
 
-  test('has each file in one workspace', () => {
+  test('has every file in one workspace only', () => {
     const paths = readWorkspaces().flatMap(({ files }) => files.map(({ path }) => path));
     expect(paths.length).toBe(new Set(paths).size);
   });

@@ -23,7 +23,7 @@ describe('the errors of this repository', () => {
     expect(sharedErrorCodes(classes)).toEqual([]);
   });
 
-  test('are all that is thrown', () => {
+  test('are the only errors that are thrown', () => {
     expect(bareErrors(files)).toEqual([]);
   });
 });
@@ -40,29 +40,29 @@ describe('the error contract', () => {
     expect(errorContractBreaches(errorClasses([base, parent, child]))).toEqual([]);
   });
 
-  test('wants a code', () => {
+  test('requires a code', () => {
     expect(breaches('class GoneError extends EventloomError {}')).toEqual(['GoneError has no static code of its own']);
   });
 
-  test('wants a code that can be read in the source', () => {
+  test('requires a code that is a literal in the source', () => {
     const text = 'class GoneError extends EventloomError { static code = makeCode(); }';
     expect(breaches(text)).toEqual(['GoneError has no static code of its own']);
   });
 
-  test('wants a code in upper snake case', () => {
+  test('requires a code in upper snake case', () => {
     expect(breaches("class GoneError extends EventloomError { static code = 'gone'; }")).toEqual([
       'GoneError has code gone, not in upper snake case',
     ]);
   });
 
-  test('wants the base class and its isInstance', () => {
+  test('requires the base class and its isInstance', () => {
     expect(breaches("class GoneError extends Error { static code = 'GONE'; }")).toEqual([
       'GoneError does not descend from EventloomError',
       'GoneError has no static isInstance',
     ]);
   });
 
-  test('wants every class that extends an error in an errors.ts', () => {
+  test('requires every class that extends an error to be in an errors.ts', () => {
     const stray = file(
       "class GoneError extends EventloomError { static code = 'GONE'; }",
       'packages/sample/src/gone.ts',
@@ -85,7 +85,7 @@ describe('a plain Error', () => {
     expect(bareErrors([{ path: 'packages/a/src/a.test.ts', text: "throw new Error('no');" }])).toEqual([]);
   });
 
-  test('is not what an error with a code is', () => {
+  test('does not include errors with a code', () => {
     expect(bareErrors([{ path: 'packages/a/src/a.ts', text: "throw new GoneError('no');" }])).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ describe('the files of this repository', () => {
     expect(fileNamesNotInKebabCase(all)).toEqual([]);
   });
 
-  test('are named after what they hold', () => {
+  test('do not use generic names', () => {
     expect(fileNamesThatSayNothing(all)).toEqual([]);
   });
 });
@@ -47,7 +47,7 @@ describe('a file name', () => {
     expect(fileNamesThatSayNothing(files(path))).toEqual([path]);
   });
 
-  test('that only contains such letters passes', () => {
+  test('that contains such a word as part of another word passes', () => {
     expect(fileNamesThatSayNothing(files('src/commonality.ts', 'src/utility-bill.ts'))).toEqual([]);
   });
 });

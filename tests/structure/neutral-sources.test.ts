@@ -71,7 +71,7 @@ describe('a node global', () => {
     'class A { process() {} }',
     'interface A { process(): void }',
     'for (const process of steps) process(step);',
-  ])('is not what a property or a variable of that name is: %s', (text) => {
+  ])('does not include a property or a variable of that name: %s', (text) => {
     expect(nodeGlobalUses([file(text)])).toEqual([]);
   });
 });

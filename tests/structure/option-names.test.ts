@@ -206,7 +206,7 @@ async function reportOfWorker(options: object): Promise<never> {
   throw toError(reported);
 }
 
-describe('a misspelt option is refused with the one that is meant', () => {
+describe('a misspelt option is refused with the correct name', () => {
   test.each(Object.keys(CASES))('%s', async (name) => {
     const [misspelt, meant, make] = CASES[name] ?? expect.unreachable();
     const making = async (): Promise<unknown> => make({ [misspelt]: 1 } as never);

@@ -89,11 +89,11 @@ describe('the rules', () => {
     expect(forbiddenEdges(graph, allowedEdges)).toEqual(['runner → sessions', 'core → tools']);
   });
 
-  test('name the packages of a cycle and not those that lead into it', () => {
+  test('name the packages of a cycle and not their dependents', () => {
     expect(packagesInCycles(graphOf({ a: ['b'], b: ['c'], c: ['b'] }))).toEqual(['b', 'c']);
   });
 
-  test('know the package of a specifier', () => {
+  test('find the package of a specifier', () => {
     expect(['@eventloom/core/wire', 'hono/streaming', 'zod'].map(packageOf)).toEqual([
       '@eventloom/core',
       'hono',

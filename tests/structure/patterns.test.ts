@@ -38,7 +38,7 @@ describe('the patterns of this repository', { timeout: 60_000 }, () => {
     expect(superLinearPatterns(sources, ALLOWED)).toEqual([]);
   });
 
-  test('include all that are allowed', () => {
+  test('include all patterns with an allowance', () => {
     expect(unusedAllowances(sources, ALLOWED)).toEqual([]);
   });
 });
@@ -91,7 +91,7 @@ test('an allowance is for its file and its pattern, and is reported when it allo
   expect(superLinearPatterns(files, [{ path: a.path, reason: '' }])).toEqual([]);
 });
 
-test('a reason names the kind of growth', () => {
+test('the reason for a report names the kind of growth', () => {
   expect(patternsOf(file('/^(a+)+$/; /a+$/')).map(superLinearPart)).toEqual([
     expect.stringMatching(/^exponential/),
     expect.stringMatching(/^polynomial/),

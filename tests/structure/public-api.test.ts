@@ -29,7 +29,7 @@ describe('the public API', () => {
     expect(publicApi([sample('export const a = 1;')])).not.toBe(publicApi([sample('export const a = 1, b = 2;')]));
   });
 
-  test('says that an entry is missing', () => {
+  test('reports a missing entry', () => {
     expect(publicApi([{ ...sample(''), files: [] }])).toContain('missing');
   });
 });
@@ -41,7 +41,7 @@ describe('a star export', () => {
     ]);
   });
 
-  test('is not what a namespace export with a name is', () => {
+  test('does not include a named namespace export', () => {
     expect(starExports([{ path: 'packages/a/src/index.ts', text: "export * as a from './a.ts';" }])).toEqual([]);
   });
 });

@@ -22,13 +22,13 @@ describe('a quote', () => {
     expect(withCurrentQuotes(guide('const a = 1;\n'), () => 'const a = 1;\n')).toBe(guide('const a = 1;\n'));
   });
 
-  test('that is behind its file is brought up to date, dollar signs included', () => {
+  test('that differs from its file is updated, including dollar signs', () => {
     const read = (path: string): string => `const $1 = '$&';\n// ${path}\n`;
     expect(withCurrentQuotes(guide('const a = 1;\n'), read)).toBe(guide("const $1 = '$&';\n// a.ts\n"));
     expect(withCurrentQuotes(guide(''), read)).toBe(guide("const $1 = '$&';\n// a.ts\n"));
   });
 
-  test('of each of several files is that file', () => {
+  test('of one of several files is replaced by that file', () => {
     const both = guide('') + guide('').replace('a.ts', 'b.ts');
     expect(withCurrentQuotes(both, (path) => `${path}\n`)).toBe(
       guide('a.ts\n') + guide('b.ts\n').replace('quote: a.ts', 'quote: b.ts'),
@@ -39,19 +39,19 @@ describe('a quote', () => {
     ['one', 'const one = 1;\n'],
     ['two', 'export const two = [\n  2,\n\n  2,\n];\n'],
     ['three', 'class three {\n  run() {}\n}\n'],
-  ])('of the declaration %s is that alone', (name, expected) => {
+  ])('of the declaration %s contains only that declaration', (name, expected) => {
     const file =
       'const one = 1;\nexport const two = [\n  2,\n\n  2,\n];\n\nclass three {\n  run() {}\n}\nconst oneMore = 1;\n';
     const quote = (code: string): string => guide(code).replace('a.ts', `a.ts#${name}`);
     expect(withCurrentQuotes(quote(''), () => file)).toBe(quote(expected));
   });
 
-  test('of a declaration that is not there is reported', () => {
+  test('of a missing declaration is reported', () => {
     const quote = guide('').replace('a.ts', 'a.ts#two');
     expect(() => withCurrentQuotes(quote, () => 'const twofold = 1;\n')).toThrow('a.ts declares no two');
   });
 
-  test('whose mark stands before no block of code is reported', () => {
+  test('whose marker is not followed by a block of code is reported', () => {
     expect(() => withCurrentQuotes('<!-- quote: a.ts -->\n\n```ts\n```\n', () => '')).toThrow('1 of 1');
   });
 });

@@ -45,7 +45,7 @@ test('the names of a large entry are grouped by task', () => {
   expect(ungroupedNames(all)).toEqual([]);
 });
 
-test('no two public names are alike for different things, except for the names of another library', () => {
+test('each public name has one meaning, except for names of another library', () => {
   const own = all.filter(({ specifier }) => specifier !== '@eventloom/adk');
   expect(ambiguousNames(own)).toEqual([]);
 });
@@ -119,7 +119,7 @@ describe('a reference', () => {
     expect(ungroupedNames([{ specifier: 's', names: namesOf(`// Letters\n${index}`, '') }])).toEqual([]);
   });
 
-  test('says of a renamed export what it is', () => {
+  test('names the original of a renamed export', () => {
     const workspace = sample("export { a as b } from './a.ts';", '/** Says a. */\nexport const a = 1;');
     const page = referencePage('sample', readEntries(workspace, [workspace]));
     expect(page).toContain('- `b`: the same as `const a = 1` Says a.');

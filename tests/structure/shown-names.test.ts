@@ -45,7 +45,7 @@ describe('a name of eventloom', () => {
     ).toEqual(['no code of a guide or an example shows Runner: show it, or leave it to its own package']);
   });
 
-  test('beyond the limit is reported', () => {
+  test('over the limit is reported', () => {
     const many = Array.from({ length: MAX_ROOT_NAMES + 1 }, (_, at) => ({ name: `n${at}`, pages: ['a.md'] }));
     expect(findFaults(many)).toEqual([`eventloom exports ${MAX_ROOT_NAMES + 1} names, more than ${MAX_ROOT_NAMES}`]);
     expect(findFaults(many.slice(1))).toEqual([]);

@@ -48,7 +48,7 @@ describe('the lint', () => {
     expect(found).toEqual(['a.ts', 'b.ts']);
   });
 
-  test('finds a cycle through a file that only exports again', async () => {
+  test('finds a cycle through a file that only re-exports', async () => {
     const found = await filesInCycles({
       'a.ts': "import { c } from './b.ts';\nexport const a = (): unknown => c;\n",
       'b.ts': "export { c } from './c.ts';\n",
@@ -67,7 +67,7 @@ describe('the lint', () => {
 });
 
 describe('this repository', () => {
-  test('turns the rule off nowhere, by its name or with all others', async () => {
+  test('never turns the rule off, neither by name nor with a general comment', async () => {
     const config = await readFile(path.join(root, '.oxlintrc.json'), 'utf8');
     expect(config.match(/"import\/no-cycle".*/g)).toEqual(['"import/no-cycle": "error",']);
     const disabling = /(?:ox|es)lint-disable(?:-next-line|-line)?[ \t]*(?:\*\/|--|$|[^\n]*no-cycle)/m;

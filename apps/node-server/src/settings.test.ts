@@ -86,7 +86,7 @@ describe('settings', () => {
     ['15m', 900_000],
     ['24h', 86_400_000],
     ['7d', 604_800_000],
-  ])('say how long a question can be answered: %s', (text, requestTtlMs) => {
+  ])('set the time in which a question can be answered: %s', (text, requestTtlMs) => {
     expect(settingsOf(['--request-ttl', text])).toMatchObject({ requestTtlMs });
   });
 

@@ -45,7 +45,7 @@ test('the reply arrives in chunks and then whole', async () => {
   });
 });
 
-test('a connection lost in mid-reply is opened again, and the model is called once', async () => {
+test('a connection lost during a reply is opened again, and the model is called once', async () => {
   const model = new ScriptedModel([{ chunks: ['One ', 'two ', 'three.'] }]);
   server = await serveChat({ model, port: 0 });
   let cut = false;

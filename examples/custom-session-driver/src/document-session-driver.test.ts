@@ -23,7 +23,7 @@ describe('sessions are copied from memory to documents and back without loss', (
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run, 30_000);
 });
 
-test('two processes on one store write one after the other and lose nothing', async () => {
+test('two processes that share a store write in turn and lose no event', async () => {
   const store = new InMemoryDocumentStore();
   const one = new DriverSessionService(new DocumentSessionDriver(store));
   const other = new DriverSessionService(new DocumentSessionDriver(store));

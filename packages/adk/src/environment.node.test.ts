@@ -27,7 +27,7 @@ describe('findVariable', () => {
     expect(findVariable('GEMINI_API_KEY', {}, folderWith(text))).toBe('file');
   });
 
-  test('takes an empty variable of the process for absent', () => {
+  test('treats an empty variable of the process as absent', () => {
     expect(findVariable('GEMINI_API_KEY', { GEMINI_API_KEY: '' }, folderWith('GEMINI_API_KEY=file'))).toBe('file');
   });
 

@@ -44,7 +44,7 @@ describe('SecurityPlugin', () => {
   test.each([
     [true, ['erase']],
     [false, []],
-  ])('runs a call that needs confirmation after the answer %s: %j', async (confirmed, expected) => {
+  ])('for a call that needs confirmation, the answer %s gives %j', async (confirmed, expected) => {
     const calls: string[] = [];
     const runner = runnerWith('CONFIRM', calls);
     const asked = (await answer(runner, [{ text: 'Erase.' }])).flatMap(getAskUserConfirmationFunctionCalls);

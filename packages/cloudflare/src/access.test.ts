@@ -88,7 +88,7 @@ test.each<[string, string, RequestInit, number, string]>([
   ['with another method', `${SESSIONS}/s`, { method: 'PUT' }, 405, 'METHOD_NOT_ALLOWED'],
   ['with a slash at its end', `${SESSIONS}/s/`, {}, 404, 'ROUTE_NOT_FOUND'],
   ['of a run with a slash', '/run/', runOf('app', 'ann'), 404, 'ROUTE_NOT_FOUND'],
-])('no object is asked for a request %s', async (_what, path, init, status, code) => {
+])('no object receives a request %s', async (_what, path, init, status, code) => {
   const { ask, users } = createWorker({ allowUnauthenticated: true });
   expect(await ask(path, init)).toMatchObject({ status, code });
   expect(users).toEqual([]);

@@ -20,7 +20,7 @@ test.each([
   { ...EXCHANGE, pending: [{ ...PENDING, seq: '1' }] },
   { ...EXCHANGE, pending: [{ ...PENDING, writtenMs: 0.5 }] },
   { ...EXCHANGE, pending: [{ ...PENDING, key: 1 }] },
-])('%j is no exchange', (value) => {
+])('%j is not an exchange', (value) => {
   expect(isAppStateExchange(value)).toBe(false);
 });
 
@@ -31,6 +31,6 @@ test.each([
   { ...ANSWER, changes: [{ key: 'a', value: 1 }] },
   { ...ANSWER, version: '2' },
   { ...ANSWER, hasMore: undefined },
-])('%j is no answer', (value) => {
+])('%j is not an answer', (value) => {
   expect(isAppStateAnswer(value)).toBe(false);
 });

@@ -89,7 +89,7 @@ test('a token among the WebSocket protocols opens a live run in the object of it
   expect(await (await ask(query, {})).end()).toMatchObject({ errorCode: 'UNAUTHENTICATED', code: 1008 });
 });
 
-test('without authenticate a deployed Worker refuses live runs and reaches no object', async () => {
+test('a deployed Worker without authenticate refuses live runs before it calls an object', async () => {
   const { handler } = createCloudflareServer<CloudflareBindings>({
     appNames: ['voice'],
     live: liveEndpoint(),

@@ -17,7 +17,7 @@ beforeEach(() => {
   waiting.gate = Promise.withResolvers<void>();
 });
 
-test('undelivered app state is delivered at the alarm by an object without other memory of it', async () => {
+test('undelivered app state is delivered at the alarm, even if the object was evicted', async () => {
   await open(user);
   const word = crypto.randomUUID();
   await runInDurableObject(objectOf(user), async (_instance, { id, storage }) => {

@@ -87,7 +87,7 @@ test('a run continues when its client leaves', async () => {
   expect(await followed.text()).toContain('id: 1\ndata: ');
 });
 
-test('after a halt in mid-run the committed events and the outcome can be read', async () => {
+test('after a halt during a run the committed events and the outcome can be read', async () => {
   await open(user);
   const response = await tell('pause');
   const reader = response.body?.getReader();

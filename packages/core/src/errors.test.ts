@@ -40,7 +40,7 @@ describe.each(CLASSES)('%s', (name, SomeError) => {
   });
 });
 
-test('no two errors share a code, and codes are upper snake case', () => {
+test('each error has its own code, in upper snake case', () => {
   const codes = CLASSES.map(([, SomeError]) => SomeError.code);
   expect(CLASSES.length).toBeGreaterThan(15);
   expect(new Set(codes).size).toBe(codes.length);

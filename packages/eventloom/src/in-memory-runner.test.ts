@@ -37,7 +37,7 @@ describe('an in-memory runner', () => {
     expect(events[1]?.actions).toMatchObject({ stateDelta: { saved: 'x' }, artifactDelta: { 'a.txt': 0 } });
   });
 
-  test('uses its own memory service unless one is given', async () => {
+  test('creates a memory service unless one is given', async () => {
     const memoryService = new InMemoryMemoryService();
     for (const config of [{}, { memoryService }]) {
       const model = new ScriptedModel(['noted', { calls: [{ name: 'load_memory', args: { query: 'owl' } }] }, 'done']);

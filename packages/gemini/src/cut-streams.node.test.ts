@@ -39,7 +39,7 @@ const STREAMS: readonly (readonly [string, readonly object[]])[] = [
 ];
 
 test.each(STREAMS)(
-  'the stream %s, cut after any byte, is whole, or an error without calls',
+  'the stream %s, truncated after any byte, gives the whole reply or an error without calls',
   async (_name, frames) => {
     const bytes = new TextEncoder().encode(
       frames.map((frame) => `data: ${JSON.stringify(frame, shortened)}\r\n\r\n`).join(''),

@@ -52,7 +52,7 @@ test('a lost connection of a given client is a ModelError UNAVAILABLE', async ()
   expect(await errorOf({ client })).toMatchObject({ errorCode: 'NOT_FOUND', status: 404, retryable: false });
 });
 
-test('a refused key is named by the variable that it comes from', async () => {
+test('the error for a refused key names the variable that the key comes from', async () => {
   await server.enqueue(errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: 'API key not valid.' }));
   const { message } = await errorOf({ apiKeyName: 'MY_KEY' });
   expect(message).toMatch(/^model ".*": API key not valid; check the key in MY_KEY \(https:/);

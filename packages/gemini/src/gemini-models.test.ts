@@ -30,13 +30,13 @@ test('geminiModels throws for a missing key when a name is resolved', () => {
   expect(() => models('gemini-2.5-flash')).toThrow(ConfigurationError);
 });
 
-test('geminiModels says what to write when it gets a string, and does not repeat it', () => {
+test('geminiModels explains what to write when it gets a string, without quoting the string', () => {
   expect(() => geminiModels('AIzaSyD-SECRET' as never)).toThrow(
     /^geminiModels: expected an object of options, got a string; write geminiModels\(\{ apiKey: process\.env\.GEMINI_API_KEY \}\)$/,
   );
 });
 
-test('geminiModels names the model for which the key is empty', () => {
+test('geminiModels names the model whose key is empty', () => {
   expect(() => geminiModels({ apiKey: '' })('gemini-2.5-flash')).toThrow(
     /^model "gemini-2\.5-flash": apiKey is an empty string; set GEMINI_API_KEY before you start the program$/,
   );

@@ -80,7 +80,7 @@ test.each([
   await asked;
 });
 
-test('a delay above maxDelayMs is not waited for and is in the error', async () => {
+test('a delay above maxDelayMs fails the call at once and is reported in the error', async () => {
   await server.enqueue(errorReply({ code: 429, status: 'RESOURCE_EXHAUSTED', retryDelay: '3600s' }));
   await expect(responsesTo(gemini())).rejects.toMatchObject({
     errorCode: 'RESOURCE_EXHAUSTED',

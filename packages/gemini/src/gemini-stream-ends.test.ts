@@ -35,7 +35,7 @@ test('an empty stream is a response with an error code', async () => {
   });
 });
 
-test('a stream that ends without a finish reason has the code NO_FINISH_REASON after text, and after a call INCOMPLETE_CALL and no call', async () => {
+test('a stream that ends without a finish reason has the code NO_FINISH_REASON after text, and INCOMPLETE_CALL without the call after a call', async () => {
   await server.enqueue(
     sseReply([wireResponse({ text: 'The sky', finishReason: null })]),
     sseReply([wireResponse({ text: 'I look.', calls: [{ name: 'f' }], finishReason: null })]),
@@ -49,7 +49,7 @@ test('a stream that ends without a finish reason has the code NO_FINISH_REASON a
   expect(whole?.content?.parts).toEqual([{ text: 'I look.' }]);
 });
 
-test('a stream that is cut throws after its chunks, and is not retried', async () => {
+test('a stream that is interrupted throws after its chunks, and is not retried', async () => {
   await server.enqueue(sseReply(wireChunks(['The', ' sky', ' is']).slice(0, 2), { end: 'cut' }));
   const { chunks, whole, error } = await streamed(gemini({ platform: fixedPlatform() }));
   expect(textsOf(chunks)).toEqual(['The', ' sky']);
@@ -80,7 +80,7 @@ test('a frame that is not JSON throws after the chunks before it', async () => {
   expect(error).toMatchObject({ code: 'MODEL', errorCode: 'DATA_LOSS', retryable: false });
 });
 
-test("an error in mid-stream is thrown with the service's message", async () => {
+test("an error during a stream is thrown with the service's message", async () => {
   const overloaded = errorBody({ code: 503, status: 'UNAVAILABLE', message: 'The model is overloaded.' });
   await server.enqueue(sseReply([wireResponse({ text: 'The', finishReason: null }), overloaded]));
   const { chunks, error } = await streamed(gemini({ platform: fixedPlatform() }));

@@ -59,19 +59,19 @@ test('Gemini reuses connections', async () => {
   expect(new Set((await server.requests()).map(({ connection }) => connection)).size).toBeLessThanOrEqual(2);
 });
 
-test('Gemini says what to write when it gets the name of a model alone', () => {
+test('Gemini explains what to write when it gets only the name of a model', () => {
   expect(() => new Gemini('gemini-pro-latest' as never)).toThrow(
     "Gemini: expected an object of options, got a string; write new Gemini({ model: 'gemini-pro-latest', apiKey: process.env.GEMINI_API_KEY })",
   );
 });
 
-test('Gemini does not repeat a string that may be a key', () => {
+test('Gemini does not quote a string that may be a key', () => {
   expect(() => new Gemini('AIzaSyD-SECRET' as never)).toThrow(
     /^Gemini: expected an object of options, got a string; write new Gemini\(\{ model: 'gemini-flash-latest', apiKey: process\.env\.GEMINI_API_KEY \}\)$/,
   );
 });
 
-test('Gemini tells an empty key from a missing one', () => {
+test('Gemini reports an empty key and a missing key differently', () => {
   expect(() => new Gemini({ model: 'gemini-pro-latest', apiKey: '' })).toThrow(
     /^model "gemini-pro-latest": apiKey is an empty string; set GEMINI_API_KEY before you start the program$/,
   );

@@ -114,7 +114,7 @@ test.each([
     },
   ],
   ['router', { fails: false, reducer: (_: unknown, update: number) => update }],
-])('what a %s throws is the failure of the node, by its name', async (_, { fails, reducer }) => {
+])('an error thrown by a %s fails the node with an error that names it', async (_, { fails, reducer }) => {
   const agent = new StateGraph({ name: 'g', channels: { sum: channel(z.number(), { reducer }) } })
     .addNode('add', (_input: string, context) => context.update({ sum: 1 }), { writes: ['sum'] })
     .addEdge(START, 'add')
@@ -133,7 +133,7 @@ test.each([
   });
 });
 
-test('an agent node fails when its answer was cut short', async () => {
+test('an agent node fails when its answer was truncated', async () => {
   class Interrupted extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const content = { role: 'model', parts: [{ text: 'half of' }] };

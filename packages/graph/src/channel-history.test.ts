@@ -8,7 +8,7 @@ import { waiting } from './fixtures/waiting-run.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
 test.each([undefined, 'items'])(
-  'a history grows linearly with the run whatever the channels hold, with the stateKey %s',
+  'a history grows linearly with the run whatever the values of the channels, with the stateKey %s',
   async (stateKey) => {
     const item = (round: number) => ({ round, text: 'some words about it' });
     const sizeOf = async (rounds: number) => {
@@ -42,7 +42,7 @@ test.each([undefined, 'items'])(
   },
 );
 
-test("a history contains writes and removals of others under a channel's stateKey", async () => {
+test("a history contains writes and removals by other agents under a channel's stateKey", async () => {
   const write = new FunctionTool({
     name: 'write',
     description: '',

@@ -5,7 +5,7 @@ import { channel, END, START, StateGraph } from './index.ts';
 import { outputOf } from './fixtures/read-output.ts';
 import { scenario } from '../../runner/src/fixtures/scenario.ts';
 
-test.each([undefined, 'shared'])('null is a value like any other, under the stateKey %s', async (stateKey) => {
+test.each([undefined, 'shared'])('null is stored as a value, under the stateKey %s', async (stateKey) => {
   const seen: unknown[] = [];
   const maybe = channel(z.string().nullable(), {
     default: 'old',
@@ -77,28 +77,31 @@ test('a default does not replace the value that the session holds', async () => 
   expect(outputOf(await (await scenario({ agent, state: { 'user:count': 7 }, resumable: true })).run())).toBe(7);
 });
 
-test.each([undefined, 'shared'])('what a node reads it cannot change, under the stateKey %s', async (stateKey) => {
-  const list = channel(z.array(z.string()), { default: ['a'], ...(stateKey === undefined ? {} : { stateKey }) });
-  let thrown: unknown;
-  const agent = new StateGraph({ name: 'g', channels: { list } })
-    .addNode('bad', (_: unknown, context) => {
-      try {
-        context.state.list.push('b');
-      } catch (error) {
-        thrown = error;
-      }
-    })
-    .addNode('read', (_: unknown, context) => context.state.list)
-    .addEdge(START, ['bad', 'read'])
-    .addEdge('bad', END)
-    .addEdge('read', END)
-    .compile();
-  const { run, session } = await scenario({ agent, resumable: true });
-  expect(outputOf(await run())).toEqual({ bad: null, read: ['a'] });
-  expect(thrown).toBeInstanceOf(TypeError);
-  // Nor is the session's own state made unchangeable.
-  expect(Object.isFrozen((await session()).state['shared'] ?? [])).toBe(false);
-});
+test.each([undefined, 'shared'])(
+  'a node cannot modify the values that it reads, under the stateKey %s',
+  async (stateKey) => {
+    const list = channel(z.array(z.string()), { default: ['a'], ...(stateKey === undefined ? {} : { stateKey }) });
+    let thrown: unknown;
+    const agent = new StateGraph({ name: 'g', channels: { list } })
+      .addNode('bad', (_: unknown, context) => {
+        try {
+          context.state.list.push('b');
+        } catch (error) {
+          thrown = error;
+        }
+      })
+      .addNode('read', (_: unknown, context) => context.state.list)
+      .addEdge(START, ['bad', 'read'])
+      .addEdge('bad', END)
+      .addEdge('read', END)
+      .compile();
+    const { run, session } = await scenario({ agent, resumable: true });
+    expect(outputOf(await run())).toEqual({ bad: null, read: ['a'] });
+    expect(thrown).toBeInstanceOf(TypeError);
+    // Nor is the session's own state made unchangeable.
+    expect(Object.isFrozen((await session()).state['shared'] ?? [])).toBe(false);
+  },
+);
 
 test('a node reads the state at the beginning of the step when it runs again with an answer', async () => {
   class Writer extends BaseAgent {

@@ -129,7 +129,7 @@ test('a list that changes otherwise is stored whole', async () => {
   expect(held).toEqual([[1, 2], [2, 1, 3], [2], [], [7]]);
 });
 
-test('with a reducer, a schema that changes what it made itself is an error at the first write, which names channel and node', async () => {
+test('with a reducer, a schema that changes its own output throws at the first write an error that names channel and node', async () => {
   const shout = z.array(z.string().transform((text) => `${text}!`));
   const agent = new StateGraph({ name: 'g', channels: { all: channel(shout, { reducer: append, default: [] }) } })
     .addNode('say', (_: unknown, context) => context.update({ all: ['x'] }), { writes: ['all'] })
@@ -141,7 +141,7 @@ test('with a reducer, a schema that changes what it made itself is an error at t
   );
 });
 
-test('a schema transforms a write once without a reducer, and the reduced value with one', async () => {
+test('a schema transforms a write once; with a reducer, it transforms the reduced value', async () => {
   const channels = {
     last: channel(z.string().transform((text) => `${text}!`)),
     all: channel(z.array(z.object({ text: z.string().trim(), size: z.number().default(1) })), {

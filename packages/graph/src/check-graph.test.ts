@@ -204,7 +204,7 @@ test.each<[string, () => unknown, RegExp]>([
     /node "n".*"draft".*channel "c"/,
   ],
   ['an option of a graph that there is not', () => new StateGraph({ name: 'g', state: {} } as never), /"state"/],
-])('%s is a configuration error that names what is at fault', (_, make, message) => {
+])('%s is a configuration error that names the faulty part', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
 });

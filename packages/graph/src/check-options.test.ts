@@ -55,7 +55,7 @@ test.each<[string, () => unknown, RegExp]>([
     graphWith({ c: channel({ type: 'object', required: ['n'] }, { default: {} }) }),
     /default of channel "c" does not fit: value: Instance does not have required property "n"/,
   ],
-])('%s is a configuration error that names what is at fault', (_, make, message) => {
+])('%s is a configuration error that names the faulty option', (_, make, message) => {
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(message);
 });

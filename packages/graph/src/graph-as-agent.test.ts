@@ -58,7 +58,7 @@ test('a graph rejects an input that does not match its schema', async () => {
   await expect(run('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not fit/);
 });
 
-test('a model can transfer to a graph, and a graph node to an agent', async () => {
+test('a model can transfer to a graph, and a graph node can transfer to an agent', async () => {
   const helper = scripted('helper', ['helped']);
   const graph = new StateGraph({ name: 'flow', subAgents: [helper] })
     .addNode('decide', (_: string, context) => {

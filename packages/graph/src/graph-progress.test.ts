@@ -17,7 +17,7 @@ const { plan } = new StateGraph({ name: 'g' })
   .addConditionalEdges('early', () => 'on', { on: 'late', end: END })
   .compile();
 
-test('of waiting joins that lead to each other, the one that got an output first runs', () => {
+test('if waiting joins lead to each other, the join that got an output first runs', () => {
   const progress = new GraphProgress(plan);
   const complete = (...next: readonly (readonly string[])[]): void => {
     for (const [index, targets] of next.entries())

@@ -81,7 +81,7 @@ test.each<[string, () => unknown, RegExp]>([
   ['gives no route at all', () => [], /must give the name of a route/],
   ['gives what is no name', () => [5], /must give the name of a route/],
   ['returns an unknown route', () => 'off', /has no route "off"; its routes are: on/],
-])('a router that %s is an error that names where it is', async (_, router, fault) => {
+])('a router that %s throws an error that names its node', async (_, router, fault) => {
   for (const from of [START, 'work'] as const) {
     const graph = new StateGraph({ name: 'g' }).addNode('work', () => 1);
     if (from === 'work') graph.addEdge(START, 'work');
@@ -93,7 +93,7 @@ test.each<[string, () => unknown, RegExp]>([
   }
 });
 
-test('a compiled graph does not change with its builder', async () => {
+test('a compiled graph does not change when its builder changes', async () => {
   const graph = new StateGraph({ name: 'g' })
     .addNode('one', () => 1)
     .addNode('two', () => 2)

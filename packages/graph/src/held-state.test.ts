@@ -41,7 +41,7 @@ test('a value that others write during the run is checked before a node reads it
   expect(answerOf(await run(tone, { tone: 'dry' }, 'warm'))).toBe('warm');
 });
 
-test('a channel may be empty', async () => {
+test('a channel may have no value', async () => {
   expect(answerOf(await run(tone, {}))).toBe('nothing');
 });
 

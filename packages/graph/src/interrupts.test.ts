@@ -90,7 +90,7 @@ test('a node asks several questions by key, together and one after the other', a
   expect(outputOf(await answer([z?.id, { result: 3 }]))).toEqual({ a: [1, 2, 3], b: 'b' });
 });
 
-test('a node that catches the interrupt waits for the answer nevertheless', async () => {
+test('a node that catches the interrupt still waits for the answer', async () => {
   const { ask, answer } = await setUp(
     fanOut({ a: (_, context) => context.requestInput().catch(() => 'nobody'), b: () => 'b' }),
   );
@@ -130,7 +130,7 @@ test('a node in a loop asks again in each round', async () => {
   expect(outputOf(events)).toBe('stop');
 });
 
-test('requestInput throws in a run that is not resumable and tells what to do', async () => {
+test('requestInput throws in a run that is not resumable an error that says what to do', async () => {
   const { ask } = await setUp(fanOut({ a: (_, context) => context.requestInput(), b: () => 'b' }), false);
   await expect(ask()).rejects.toThrow(/node "a".*resumable: true/);
 });

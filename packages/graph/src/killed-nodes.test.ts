@@ -73,7 +73,7 @@ test('a finished function that waits for its turn is not repeated, and writes it
 test.each([
   [false, { error: 'interrupted' }, 1],
   [true, 'done', 2],
-])('a tool that was cut off, idempotent: %s, gives %j', async (idempotent, output, times) => {
+])('a tool that was interrupted, idempotent: %s, gives %j', async (idempotent, output, times) => {
   const sessionService = new InMemorySessionService();
   await sessionService.createSession(KEY);
   const gate = new Gate();

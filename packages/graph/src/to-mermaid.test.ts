@@ -19,10 +19,10 @@ test.each([
   ['  - item', '  #45; item'],
   ['---', '#45;--'],
   ['* item', '#42; item'],
-])('the route "%s" is text, and no list', (route, label) => {
+])('the route "%s" is drawn as text, not as a list', (route, label) => {
   expect(labelOf(route)).toBe(label);
 });
 
-test.each(['go-on', 'v1.2', 'is it 1. or 2.'])('the route "%s" is written as it is', (route) => {
+test.each(['go-on', 'v1.2', 'is it 1. or 2.'])('the route "%s" is written unchanged', (route) => {
   expect(labelOf(route)).toBe(route);
 });

@@ -23,7 +23,7 @@ test('a reader that stops reading ends the run and its connection', async () => 
   await model.connections[0]?.ended;
 });
 
-test('an abort ends the run while it connects, and while a tool runs that does not listen', async () => {
+test('an abort ends the run while it connects, and while a tool that ignores the abort runs', async () => {
   const gate = new Gate();
   const connecting = await liveScenario({ model: [{ gate }] });
   const first = readTurns(connecting.stream, connecting.queue);

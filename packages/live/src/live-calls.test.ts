@@ -154,7 +154,7 @@ test('a non-blocking call with an input stream stays open until the model stops 
   ]);
 });
 
-test('tool responses sent by the queue state their own willContinue', async () => {
+test('tool responses sent through the queue keep their own willContinue', async () => {
   const order = new LongRunningFunctionTool({
     name: 'order',
     description: '',

@@ -78,7 +78,7 @@ test('a tool that ends the invocation and the calls beside it get responses whil
   expect(second.attempts).toBe(0);
 });
 
-test('a tool with an input stream does not prolong an ended invocation', async () => {
+test('a tool with an input stream does not keep an ended invocation open', async () => {
   const listen = new FunctionTool({
     name: 'listen',
     description: '',

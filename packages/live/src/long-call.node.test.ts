@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 test.each([false, true])(
-  'a call of two hours keeps no memory beyond requests on their way (service reports consumed sends: %s)',
+  'a call of two hours keeps no memory except requests in flight (service reports consumed sends: %s)',
   async (tellsConsumed) => {
     const steps = Array.from({ length: SECONDS }, (_, second): ScriptedLiveStep[] => [
       // Input to a connection that is about to end may be lost if the service does not report consumed input.

@@ -66,7 +66,7 @@ test('requests that are sent without a connection are kept in order', async () =
 
 test.each([
   ['with a handle it is sent to the next one', RESUMED, [{ content: user('hi') }]],
-  ['without one it is told with the history, and not again', {}, [{ history: [user('hi')] }]],
+  ['without one it is sent with the history only', {}, [{ history: [user('hi')] }]],
 ])('a message whose connection was lost before the send is stored once: %s', async (_, runConfig, expected) => {
   const gate = new Gate();
   const { model, queue, stream, stored } = await reconnecting(

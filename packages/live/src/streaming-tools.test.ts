@@ -74,7 +74,7 @@ test.each<[string, ToolOptions<undefined>['execute'], string]>([
     },
     '{"result":"a cat"}',
   ],
-])('what %s is sent to the model as the result', async (_, execute, expected) => {
+])('the value that %s is sent to the model as the result', async (_, execute, expected) => {
   const { sent } = await play(watch(execute), [call(), { heard: /a cat/ }, END]);
   expect(sent?.[0]).toEqual({ status: UNDER_WAY });
   expect(sent?.at(-1)).toBe(`Function watch, called earlier with {}, returned: ${expected}`);

@@ -27,7 +27,7 @@ test('requests that were not consumed are sent again in order, whichever connect
   expect(readAll(requests)).toEqual([blob('B'), blob('C')]);
 });
 
-test('at most four million characters are kept, and the count of consumed sends stays right', () => {
+test('at most four million characters are kept, and the count of consumed sends stays correct', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   for (let count = 0; count < 10; count++) requests.add(blob(`${count}${second}`));
@@ -39,7 +39,7 @@ test('at most four million characters are kept, and the count of consumed sends 
   expect(readAll(requests)).toHaveLength(3);
 });
 
-test('text and activity ends are kept when audio is dropped, and the count of consumed sends stays right', () => {
+test('text and activity ends are kept when audio is dropped, and the count of consumed sends stays correct', () => {
   const requests = new UnconsumedRequests();
   const second = 'A'.repeat(1024 * 1024);
   const written: LiveRequest = { content: { role: 'user', parts: [{ text: 'hi' }] } };
@@ -82,7 +82,7 @@ test('an activity end after its transcription is not sent again with a history',
   expect(readAll(requests)).toEqual([]);
 });
 
-test('a failed send moves the later ones one place forward', () => {
+test('a failed send moves later sends one position forward', () => {
   const requests = new UnconsumedRequests();
   const unmade = blob('B');
   for (const request of [blob('A'), unmade, blob('C'), blob('D')]) requests.add(request);

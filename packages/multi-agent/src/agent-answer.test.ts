@@ -61,7 +61,7 @@ describe('the answer is', () => {
   });
 });
 
-test('artifacts are added to the actions, the later version last; chunks, state and signals are not', () => {
+test('artifacts are added to the actions, and later versions win; chunks, state and signals are not added', () => {
   const actions = createEventActions({ stateDelta: { own: 1 } });
   const answer = new AgentAnswer('helper', actions);
   answer.add(said('a', { actions: { stateDelta: { x: 1 }, artifactDelta: { f: 0, g: 0 }, escalate: true } }));

@@ -38,7 +38,7 @@ test.each<[Partial<TransferRules>, string[]]>([
   [{ toParent: false }, ['peer']],
   [{ toPeers: false }, ['top']],
   [{ toParent: false, toPeers: false }, []],
-])('the rules %j leave %j', (rules, expected) => {
+])('with the rules %j the targets are %j', (rules, expected) => {
   const agent = speaker('agent', [], rules);
   speaker('top', [agent, speaker('peer')]);
   expect(names(agent)).toEqual(expected);

@@ -34,7 +34,7 @@ test('keeps a call together with its late response', async () => {
   expect(await filtered({ numInvocationsToKeep: 1 }, late)).toEqual(late.slice(1));
 });
 
-test('removes whole steps of removeAmount, so that requests begin the same in between', async () => {
+test('removes removeAmount invocations at a time, so that requests between two removals have the same prefix', async () => {
   const contents = Array.from({ length: 7 }, (_, index) => [user(`${index}`), model('m')]).flat();
   const first = async (count: number): Promise<string> => {
     const kept = await filtered({ numInvocationsToKeep: 2, removeAmount: 2 }, contents.slice(0, 2 * count));
@@ -43,7 +43,7 @@ test('removes whole steps of removeAmount, so that requests begin the same in be
   expect(await Promise.all([3, 4, 5, 6, 7].map(first))).toEqual(['0', '2', '2', '4', '4']);
 });
 
-test('a filter gets what was kept, and its result is sent', async () => {
+test('a filter gets the remaining contents, and its result is sent', async () => {
   const seen: number[] = [];
   const customFilter = async (contents: Content[]): Promise<Content[]> => {
     seen.push(contents.length);

@@ -44,7 +44,7 @@ function dataOf(run: Run | undefined, type: string): Record<string, unknown> | u
   return run?.entries.find(({ entry_type: entryType }) => entryType === type)?.data;
 }
 
-test('writes one document a run with all that happened', async () => {
+test('writes one document per run with all its steps', async () => {
   const [run, second] = await documents({}, 2);
   expect(run).toMatchObject({
     session_id: 's',
@@ -78,7 +78,7 @@ test('writes one document a run with all that happened', async () => {
   expect(dataOf(run, 'tool_response')).toMatchObject({ result: { status: 'ok' } });
 });
 
-test('leaves the bytes of media and temporary state out', async () => {
+test('leaves out the bytes of media and temporary state', async () => {
   const [run] = await documents();
   expect(dataOf(run, 'user_message')).toMatchObject({
     content: { parts: [{ text: 'hi' }, { inline_data: { mime_type: 'image/png', _data_omitted: true } }] },
@@ -88,7 +88,7 @@ test('leaves the bytes of media and temporary state out', async () => {
   expect(JSON.stringify(dataOf(run, 'session_state_snapshot'))).not.toContain('hidden');
 });
 
-test('leaves out what is not asked for', async () => {
+test('leaves out the parts that the options turn off', async () => {
   const [run] = await documents({ includeSessionState: false, includeSystemInstruction: false });
   expect(dataOf(run, 'session_state_snapshot')).toBeUndefined();
   expect(dataOf(run, 'llm_request')?.['config']).toEqual({ system_instruction_length: expect.any(Number) });

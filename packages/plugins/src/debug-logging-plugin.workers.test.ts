@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { appendToFile } from '#append-file';
 
-test('a Worker has no files, and is told what to write', async () => {
+test('the constructor on Workers, which have no files, throws and says what to write', async () => {
   await expect(appendToFile('adk_debug.yaml', '')).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message:

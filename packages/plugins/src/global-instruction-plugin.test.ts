@@ -10,7 +10,7 @@ test.each([
     'a function',
     async ({ state }: { state: { get(key: string): unknown } }) => `Answer in ${String(state.get('language'))}.`,
   ],
-] as const)('%s stands in front of the instruction of the agent', async (_, instruction) => {
+] as const)('%s is placed before the instruction of the agent', async (_, instruction) => {
   const { run, model } = await play({
     plugins: [new GlobalInstructionPlugin(instruction)],
     model: ['Salut.'],
@@ -42,7 +42,7 @@ test('no instruction changes nothing', async () => {
   expect(model.requests[0]?.request.config.systemInstruction).toBe('You are an agent. Your internal name is "bot".');
 });
 
-test('something that is no text and no function is refused', () => {
+test('a value that is neither a text nor a function is refused', () => {
   const make = () => new GlobalInstructionPlugin(5 as never);
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(

@@ -78,6 +78,6 @@ test('logs to the console, under its own name', async () => {
   }
 });
 
-test('a log that is no function is refused', () => {
+test('a log that is not a function is refused', () => {
   expect(() => new LoggingPlugin({ log: console as never })).toThrow(ConfigurationError);
 });

@@ -8,7 +8,7 @@ const malformed: ScriptedStep = {
   response: { finishReason: 'MALFORMED_FUNCTION_CALL', errorMessage: 'no closing bracket' },
 };
 
-test('the model is told that its reply failed, and answers again', async () => {
+test('the model gets the failure of its reply, and answers again', async () => {
   const { run, model } = await play({ plugins: [new ReflectAndRetryModelPlugin()], model: [malformed, 'Here it is.'] });
   const events = await run();
   expect(events.flatMap(getFunctionCalls)).toMatchObject([
@@ -46,7 +46,7 @@ test('the last failed reply is passed on if the plugin may not throw', async () 
   expect((await run()).at(-1)).toMatchObject({ errorCode: 'MALFORMED_FUNCTION_CALL' });
 });
 
-test('a model that calls the reserved function is told not to', async () => {
+test('a model that calls the reserved function gets an error response', async () => {
   const { run, model } = await play({
     plugins: [new ReflectAndRetryModelPlugin()],
     model: [{ calls: [{ name: 'adk_handle_model_error' }] }, 'Sorry.'],

@@ -29,7 +29,7 @@ async function responses(plugin: ReflectAndRetryToolPlugin, tool: FunctionTool, 
   return (await run()).flatMap(getFunctionResponses).map(({ response }) => response);
 }
 
-test('tells the model the error and its arguments, up to maxRetries times, and then fails the run', async () => {
+test('sends the model the error and its arguments up to maxRetries times, and then fails the run', async () => {
   const plugin = new ReflectAndRetryToolPlugin({ maxRetries: 1 });
   const { run, model } = await play({
     plugins: [plugin],
@@ -50,12 +50,12 @@ test('tells the model the error and its arguments, up to maxRetries times, and t
   expect(reflection?.['reflection_guidance']).toContain('"by": 0');
 });
 
-test('a success ends the count', async () => {
+test('a success resets the count', async () => {
   const reflection = await responses(new ReflectAndRetryToolPlugin({ maxRetries: 1 }), divide(true, false, true), 3);
   expect(reflection).toMatchObject([{ retry_count: 1 }, { result: 1 }, { retry_count: 1 }]);
 });
 
-test('tells the model to give up if it may not throw', async () => {
+test('asks the model to stop trying if the plugin may not throw', async () => {
   const plugin = new ReflectAndRetryToolPlugin({ maxRetries: 1, throwExceptionIfRetryExceeded: false });
   const [, last] = await responses(plugin, divide(true, true), 2);
   expect(last?.['reflection_guidance']).toMatch(

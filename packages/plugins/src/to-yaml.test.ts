@@ -9,7 +9,7 @@ test.each([
   [{ 'key: with colon': 1, true: 2, '': 3, '- dash': 4, '123': 5, nested: { 'a b': { c: [] } } }],
   [{ looks: ['true', 'null', '1', '~', '- a', 'a: b', '2026-01-01', ' padded '] }],
   [[{ a: [{ b: 1 }, { c: 2 }] }, []]],
-])('%j is read by a YAML parser as it was', (value) => {
+])('%j is unchanged after a YAML parser reads it', (value) => {
   expect(parse(toYaml(value))).toEqual(value);
 });
 

@@ -128,13 +128,13 @@ test.each<[string, Change, RegExp]>([
   expect(paid).toEqual([]);
 });
 
-test('another key does not verify', async () => {
+test('a stamp does not verify with another key', async () => {
   const { answered, paid } = await transfer(undefined, { secretKey: 'another-secret-key' }, {});
   await expect(answered).rejects.toThrow('does not match its integrity stamp');
   expect(paid).toEqual([]);
 });
 
-test('an old key verifies beside a new one', async () => {
+test('stamps of an old key verify if it is listed after the new one', async () => {
   const { answered, paid } = await transfer(undefined, { secretKey: [new Uint8Array(32).fill(7), SECRET] }, {});
   await answered;
   expect(paid).toHaveLength(1);

@@ -28,7 +28,7 @@ async function ask(steps: readonly ScriptedStep[], options: QuickJsCodeExecutorO
   return { events, results, model };
 }
 
-test.each(['javascript', 'js'])('a block of %s is run and its output is what the model goes on from', async (name) => {
+test.each(['javascript', 'js'])('a block of %s is run, and the model gets its output', async (name) => {
   const code = 'const sum = files["n.csv"].split("\\n").map(Number).reduce((a, b) => a + b);\nconsole.log({ sum });';
   const { events, model } = await ask([`I count.\n\`\`\`${name}\n${code}\n\`\`\``, 'It is 6.']);
   expect(events.map(({ tags }) => tags)).toEqual([

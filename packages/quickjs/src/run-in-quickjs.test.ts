@@ -56,7 +56,7 @@ test('code may throw any value', async () => {
   expect((await run('throw new Proxy({}, { get() { throw 1 } })')).outcome).toBe('OUTCOME_FAILED');
 });
 
-test('code that awaits a promise nobody settles fails', async () => {
+test('code that awaits a promise that never settles fails', async () => {
   expect((await run('await new Promise(() => {})')).outcome).toBe('OUTCOME_FAILED');
 });
 
@@ -175,7 +175,7 @@ test.each([
   ['setTimeout(() => 1)', 'setTimeout'],
   ['WebAssembly.compile', 'WebAssembly'],
   ['std.loadFile("/etc/passwd")', 'std'],
-])('the code has no access to: %s', async (code, missing) => {
+])('the code cannot use %s', async (code, missing) => {
   const { outcome, stderr } = await run(code);
   expect(outcome).toBe('OUTCOME_FAILED');
   expect(stderr).toContain(missing);

@@ -111,7 +111,7 @@ test('the abort signal of a tool fires when the run is aborted', async () => {
   await stopped.promise;
 });
 
-test('a model that stops because another run took the session has not failed', async () => {
+test('a model call that stops because another run took the session is not reported as failed', async () => {
   const gate = new Gate();
   let asked = false;
   const agent = new LlmAgent({
@@ -130,7 +130,7 @@ test('a model that stops because another run took the session has not failed', a
   expect(await texts()).toEqual(['hi', 'RUN_ABANDONED', 'hi', 'second']);
 });
 
-test('a hanging tool does not delay the end of a run that lost its session, and has not failed', async () => {
+test('a hanging tool does not delay the end of a run that lost its session, and is not reported as failed', async () => {
   const started = Promise.withResolvers<void>();
   let asked = false;
   const hangs = new FunctionTool({

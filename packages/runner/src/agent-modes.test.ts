@@ -31,7 +31,7 @@ test('a task without a schema has a summary as its result', async () => {
   expect((await run()).at(-1)?.output).toEqual({ result: 'All done.' });
 });
 
-test('a schema that is no object is wrapped in the argument result', async () => {
+test('a schema that is not an object is wrapped in the argument result', async () => {
   const { run } = await scenario({
     model: [finish({ result: 3 })],
     agent: { mode: 'task', outputSchema: { type: 'number' } },
@@ -49,7 +49,7 @@ test('a result that does not match the schema goes back to the model', async () 
   expect(events.at(-1)?.output).toEqual({ city: 'Rome' });
 });
 
-test('a task agent that asks gets the next message, and after finish_task its parent does', async () => {
+test('a task agent that asks a question gets the next message, and its parent gets the one after finish_task', async () => {
   const booker = scripted('booker', ['Which city?', finish({ result: 'booked' })], { mode: 'task' });
   const lead = scripted('lead', [transferTo('booker'), 'What else?'], { subAgents: [booker] });
   const { run } = await scenario({ agent: lead });

@@ -60,7 +60,7 @@ describe('the arguments', () => {
   test.each([
     ['of the schema', { inputSchema: z.object({ city: z.string() }) }, { town: 'Rome' }],
     ['one text', {}, { request: 5 }],
-  ])('that are not %s are told to the model, and the agent is not called', async (_, config, args) => {
+  ])('that are not %s are answered with an error, and the agent is not called', async (_, config, args) => {
     const helper = scripted('helper', [], config);
     const { run } = await scenario({ agent: caller(helper, {}, args) });
     expect(responsesOf(await run())).toEqual([

@@ -30,7 +30,7 @@ describe('streamInner', () => {
   test.each<[string, ScriptedStep[], string]>([
     ['was cut off', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
     ['broke', [{ chunks: ['The dose ', 'is 5'], error: new TypeError('cut') }], 'MODEL_ERROR'],
-  ])('passes on what went wrong when the answer %s, and what there was of it', async (_, steps, errorCode) => {
+  ])('reports the error and the partial answer when the answer %s', async (_, steps, errorCode) => {
     const { run } = await scenario({ agent: caller(scripted('helper', steps), { streamInner: true }) });
     const events = await run('hi', { runConfig: { streamingMode: 'sse' } });
     const inner = events.filter((event) => event.author === 'helper');

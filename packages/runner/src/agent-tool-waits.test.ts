@@ -205,7 +205,7 @@ test('gives its model an error in a run that is not resumable, and answers its c
 });
 
 test.each([false, true])(
-  'asks its person once, whenever its process is killed before, and readers of the run are told (streamInner %s)',
+  'requests its answer once, wherever its process was killed before, and readers of the run get the request (streamInner %s)',
   async (streamInner) => {
     const pay = new FunctionTool({
       name: 'pay',

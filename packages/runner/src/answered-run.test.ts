@@ -36,7 +36,7 @@ test('an answer whose run keeps changing is refused, and the session is unlocked
 });
 
 test.each([12, 13, 14, 15])(
-  'an answer resumes the run that asked, %s rounds after its last answer, even if another run has a call with the same id',
+  'an answer resumes the run that requested it, %s rounds after its last answer, even if another run has a call with the same id',
   async (rounds) => {
     const sessionService = new InMemorySessionService();
     await sessionService.createSession({ appName: 'app', ...IDS });

@@ -32,7 +32,7 @@ test('matching many answers reads each event once', async () => {
   expect(looks()).toBeLessThan(5 * events.length);
 });
 
-test('answers to calls with one id match call after call per branch, without replaced calls', async () => {
+test('answers to calls with the same id match one call after the other on each branch, without replaced calls', async () => {
   const call = (id: string, branch: string, invocationId = 'e-1'): Event => ({
     ...functionCallEvent('a', [{ id: 'c', name: 'ask' }], { longRunningToolIds: ['c'] }),
     id,

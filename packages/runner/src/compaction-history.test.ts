@@ -143,7 +143,7 @@ function waiting(words: ReadonlySet<string>): string[] {
 }
 
 test.each(Array.from({ length: 60 }, (_, seed) => seed))(
-  'random histories lose and repeat nothing, calls keep their responses, and cold and warm processes agree (%i)',
+  'after random compactions no event is lost or repeated, calls keep their responses, and cold and warm processes agree (%i)',
   async (seed) => {
     const { upTo, say, ask, events, runners, model, hasOverlap } = await setUp(seed);
     let answers = 0;

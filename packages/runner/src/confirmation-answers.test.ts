@@ -147,7 +147,7 @@ test('in a run that is not resumable, an AgentTool requests nothing and its mode
   expect(ran).toEqual([]);
 });
 
-test('after a transfer the answer goes to the agent that asked', async () => {
+test('after a transfer the answer goes to the agent that requested it', async () => {
   const { runner, ran } = await setUp([]);
   const model = new ScriptedModel([{ calls: [call(1)] }, 'Paid by the helper.']);
   const helper = new LlmAgent({ name: 'helper', model, tools: (runner.agent as LlmAgent).tools });

@@ -22,7 +22,7 @@ test('a window may overlap invocations that were summarized before', async () =>
   expect(sent()).toEqual(['(u1 a1 u2 a2)', '(u2 a2 u3 a3 u4 a4)', 'u5']);
 });
 
-test('a summary covered by a later one is left out of its input unless it has more', async () => {
+test('a summary that a later one covers is left out of its input unless it covers more', async () => {
   const { turns, sent, summarizer } = await setUp({ compactionInterval: 1, overlapSize: 1 });
   await turns(4);
   expect(summarizer.texts).toEqual(['u1 a1', 'u1 a1 u2 a2', 'u2 a2 u3 a3', 'u3 a3 u4 a4']);
@@ -110,6 +110,6 @@ test.each([
   [{ compactionInterval: 1, overlapSize: -1 }, /overlapSize/],
   [{ compactionInterval: 1, overlap: 1 }, /has no option "overlap"; did you mean "overlapSize"/],
   [{ compactionInterval: 1, summarizer: {} }, /summarizer/],
-])('what cannot work is refused: %j', async (config, message) => {
+])('an invalid config is refused: %j', async (config, message) => {
   await expect(setUp(config as Options)).rejects.toThrow(message);
 });

@@ -73,7 +73,7 @@ test.each([
     'covers one window after the other',
     (at: (turn: number) => number) => [foreign(0, at(50)), foreign(at(60), at(280))],
   ],
-])('what a compaction of another program leaves that %s is seen', async (_, make) => {
+])('an event left by a compaction of another program that %s is visible', async (_, make) => {
   const { append, cold, turns, stored } = await setUp(null);
   await turns(300);
   const events = await stored();

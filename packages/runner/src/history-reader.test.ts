@@ -116,7 +116,7 @@ test.each([
   ],
   ['behind itself', (event: Event) => ({ ...event.actions.history, keptFrom: 1e9 })],
   ['to summaries that are not there', (event: Event) => ({ ...event.actions.history, summaries: ['none'] })],
-])('a pointer %s is not followed', async (_, wrong) => {
+])('a pointer %s is ignored', async (_, wrong) => {
   const { turns, sessionService, cold } = await setUp();
   await turns(200);
   const records: SessionRecord[] = [];

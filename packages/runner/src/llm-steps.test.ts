@@ -193,7 +193,7 @@ test('a finish reason other than STOP is an error code beside the content', asyn
   ]);
 });
 
-test('a refused reply is an event with its error, and the run completes', async () => {
+test('a reply that the service blocked is an event with its error, and the run completes', async () => {
   const { run } = await scenario({ model: [{ response: { errorCode: 'SAFETY', errorMessage: 'no' } }] });
   expect(await run()).toMatchObject([{ errorCode: 'SAFETY', errorMessage: 'no' }]);
 });

@@ -137,7 +137,7 @@ test('an error of a model that is not a ModelError has the code MODEL_ERROR', as
   expect(events[1]).toMatchObject({ errorCode: 'MODEL_ERROR', content: { parts: [{ text: 'a' }] } });
 });
 
-test('a broken reply has one error event', async () => {
+test('an interrupted reply has one error event', async () => {
   const { run, stored } = await streaming([{ chunks: ['a'], error: new TypeError('broken') }]);
   await expect(run()).rejects.toThrow();
   expect((await stored()).map((event) => event.errorCode)).toEqual([undefined, 'MODEL_ERROR']);
@@ -222,7 +222,7 @@ test('a call has the same id in its chunk and in the whole reply, and getFunctio
 });
 
 test.each(['sse', 'none'] as const)(
-  'a reply that the model cut short is an error event with its text, with streamingMode %s',
+  'a reply that the model truncated is an error event with its text, with streamingMode %s',
   async (streamingMode) => {
     for (const finishReason of ['SAFETY', 'MAX_TOKENS']) {
       const { run } = await scenario({ model: [{ chunks: ['The', ' sky'], response: { finishReason } }] });
@@ -238,7 +238,7 @@ test.each(['sse', 'none'] as const)(
   },
 );
 
-test('of a reply that ends inside a call no call runs, and the client and the model learn that', async () => {
+test('no call of a reply that ends inside a call runs, and the client and the model get the error', async () => {
   const ran: unknown[] = [];
   const tool = new FunctionTool({ name: 'f', description: '', execute: () => ran.push(1) });
   const calls: Part[] = [

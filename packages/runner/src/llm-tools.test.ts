@@ -29,7 +29,7 @@ test.each([
     () => ({ at: new Map() }),
     { error: 'tool f returned a value that is not JSON: the result at at is a Map, not a plain object' },
   ],
-])('a tool that %s answers the model, and the run goes on', async (_, execute: () => unknown, response) => {
+])('a tool that %s gives the model a response, and the run continues', async (_, execute: () => unknown, response) => {
   const { model, run } = await scenario({
     model: [{ calls: [call('f')] }, 'I see.'],
     agent: { tools: [new FunctionTool({ name: 'f', description: '', execute })] },
@@ -81,7 +81,7 @@ test.each([
     { type: 'OBJECT', properties: { n: { type: 'INTEGER' } } },
     'n: Instance type "string" is invalid. Expected "integer".',
   ],
-])('arguments that %s refuses cost one step, and the model can correct them', async (_, parameters, issue) => {
+])('the model can correct arguments that %s refuses with one more step', async (_, parameters, issue) => {
   const tool = new FunctionTool({ name: 'f', description: '', parameters, execute: (args) => args });
   const { model, run } = await scenario({
     model: [{ calls: [call('f', { n: 'x' }, 'c1')] }, { calls: [call('f', { n: 2 }, 'c2')] }, 'ok'],

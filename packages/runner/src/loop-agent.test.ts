@@ -60,7 +60,7 @@ describe('LoopAgent', () => {
   test.each([
     ['it finishes its turn', false, 2],
     ['its model is not asked again with skipSummarization', true, 1],
-  ])('ends when a tool of one’s own escalates: %s', async (_, skipSummarization, modelCalls) => {
+  ])('ends when a custom tool escalates: %s', async (_, skipSummarization, modelCalls) => {
     const judge = new FunctionTool({
       name: 'judge',
       description: '',
@@ -77,7 +77,7 @@ describe('LoopAgent', () => {
     expect(model.calls).toBe(modelCalls);
   });
 
-  test('is not needed to escalate: without a loop the model continues', async () => {
+  test('an escalation outside a loop has no effect: the model continues', async () => {
     const judge = new FunctionTool({
       name: 'judge',
       description: '',
@@ -130,7 +130,7 @@ describe('LoopAgent', () => {
           },
         }),
     ],
-  ])('without an end, of agents that %s, lets the rest of the process go on, and can be aborted', async (_, create) => {
+  ])('an endless loop of agents that %s does not block the process, and can be aborted', async (_, create) => {
     const controller = new AbortController();
     let begun = 0;
     const begin = (): void => {
@@ -148,7 +148,7 @@ describe('LoopAgent', () => {
     expect(await textsOf(new LoopAgent({ name: 'loop' }))).toEqual([]);
   });
 
-  test('is stopped by endInvocation in mid-round', async () => {
+  test('is stopped by endInvocation during a round', async () => {
     const ender = new CustomAgent('ender', async function* (context) {
       context.endInvocation();
     });

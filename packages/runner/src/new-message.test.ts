@@ -92,7 +92,7 @@ test('a function response gets the name of its call', async () => {
 
 const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', response: {} }]);
 
-test('a long-running call may be answered again; other calls only by their tool', async () => {
+test('a client may answer a long-running call again, and no other call', async () => {
   expect((await match(answering('c1'), [calling('c1', ['c1']), answered])).message.parts).toHaveLength(1);
   await expect(match(answering('c1'), [calling('c1'), answered])).rejects.toThrow(
     'newMessage: the call "c1" has its answer already',
@@ -102,7 +102,7 @@ test('a long-running call may be answered again; other calls only by their tool'
   );
 });
 
-test('of two calls with one id the later one is answered', async () => {
+test('a response answers the later of two calls with the same id', async () => {
   const events = [calling('c1', ['c1']), answered, calling('c1', ['c1'])];
   expect((await match(answering('c1'), events)).message.parts).toHaveLength(1);
 });

@@ -181,7 +181,7 @@ test('endInvocation in one branch ends the run after its event and aborts the ot
   await expectFree(runner);
 });
 
-test('siblings are aborted when one fails, even if nobody reads the next event', async () => {
+test('siblings are aborted when one fails, even if no reader asks for the next event', async () => {
   const stopped = Promise.withResolvers<void>();
   const held = new Gate();
   const working = new CustomAgent('working', async function* (context) {

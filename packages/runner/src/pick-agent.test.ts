@@ -93,14 +93,14 @@ describe('a long history', () => {
     return { events: proxy, looks: () => looks };
   }
 
-  test('is read back to the last speaker', () => {
+  test('is read backwards up to the last agent that spoke', () => {
     const history = Array.from({ length: 1000 }, () => by('open'));
     const { events, looks } = watched([...history, by('user'), by('deep'), by('worker')]);
     expect(pick(events)).toBe('deep');
     expect(looks()).toBe(2);
   });
 
-  test('without a suitable speaker is read once', () => {
+  test('without a suitable agent is read once', () => {
     const derived = new Map<unknown, unknown>();
     const { events, looks } = watched(Array.from({ length: 1000 }, () => by('worker')));
     expect(pick(events, derived)).toBe('top');
@@ -136,7 +136,7 @@ describe('function responses go to', () => {
     expect(agentOfCalls(tree(), [callOf('retired')])).toMatchObject({ agent: { name: 'top' } });
   });
 
-  test('one agent per message', () => {
+  test('exactly one agent per message', () => {
     expect(() => agentOfCalls(tree(), [callOf('worker'), callOf('open')])).toThrow(InvalidMessageError);
     expect(() => agentOfCalls(tree(), [callOf('open'), callOf('open', 'x')])).toThrow(InvalidMessageError);
   });
@@ -171,7 +171,7 @@ test('a response to a call of an agent in a sequence goes to that agent only', a
   expect(events.map((event) => event.author)).toEqual(['worker']);
 });
 
-test('an agent below the root that failed continues with the next message', async () => {
+test('a sub-agent that failed gets the next message', async () => {
   const helper = agentOf('helper', {}, [new TypeError('no network'), 'again']);
   const { run } = await scenario({ agent: agentOf('top', { subAgents: [helper] }, [transferTo('helper')]) });
   await expect(run()).rejects.toThrow('no network');

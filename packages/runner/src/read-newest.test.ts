@@ -60,7 +60,7 @@ test('a rewind that was itself rewound hides nothing', async () => {
   expect(service.read).toBe(32);
 });
 
-test('a search through all events is asked about each event a bounded number of times', async () => {
+test('a search through all events checks each event a bounded number of times', async () => {
   const service = new InMemorySessionService();
   const session = await service.createSession(KEY);
   for (let turn = 1; turn <= 9000; turn++) await service.appendEvent({ session, event: said(`e-${turn}`) });

@@ -30,7 +30,7 @@ test('a rewind commits once before it changes artifacts, and marks its completio
 });
 
 test.each(EACH_CALL)(
-  'when call %i (%s) of a rewind fails, nothing has changed or the next turn completes it',
+  'when call %i (%s) of a rewind fails, nothing has changed or the next turn completes the rewind',
   async (n) => {
     const { rewind, calls, view, turn, agent, stored } = await setUp();
     const events = (await stored()).events.length;
@@ -53,37 +53,40 @@ test.each(EACH_CALL)(
   },
 );
 
-test.each(EACH_CALL)('when the process ends before call %i (%s), the next turn or rewind completes it', async (n) => {
-  for (const next of ['turn', 'rewind', 'window']) {
-    const { rewind, calls, view, turn, other, agent, stored, second, isPending } = await setUp();
-    calls.listener = (_, call) => {
-      if (call >= n) throw new RangeError('the process is gone');
-    };
-    await rewind().catch(() => undefined);
-    // Its lease runs out, or is taken.
-    if (next === 'turn') {
-      const stream = other.runAsync({ ...IDS, newMessage: GO, runConfig: { onBusy: 'interrupt' } });
-      agent.act = undefined;
-      for await (const _ of stream);
-      expect(agent.seen).toEqual(n <= COMMIT ? AFTER.contents : BEFORE.contents);
-    } else if (next === 'window') {
-      agent.act = undefined;
-      const runConfig = { onBusy: 'interrupt', getSessionConfig: { numRecentEvents: 0 } } as const;
-      await other.run({ ...IDS, newMessage: GO, runConfig });
-      expect(agent.seen).toEqual(n <= COMMIT ? AFTER.contents : BEFORE.contents);
-    } else {
-      await other.rewindAsync({ ...IDS, rewindBeforeInvocationId: second, onBusy: 'interrupt' });
+test.each(EACH_CALL)(
+  'when the process ends before call %i (%s), the next turn or rewind completes the interrupted rewind',
+  async (n) => {
+    for (const next of ['turn', 'rewind', 'window']) {
+      const { rewind, calls, view, turn, other, agent, stored, second, isPending } = await setUp();
+      calls.listener = (_, call) => {
+        if (call >= n) throw new RangeError('the process is gone');
+      };
+      await rewind().catch(() => undefined);
+      // Its lease runs out, or is taken.
+      if (next === 'turn') {
+        const stream = other.runAsync({ ...IDS, newMessage: GO, runConfig: { onBusy: 'interrupt' } });
+        agent.act = undefined;
+        for await (const _ of stream);
+        expect(agent.seen).toEqual(n <= COMMIT ? AFTER.contents : BEFORE.contents);
+      } else if (next === 'window') {
+        agent.act = undefined;
+        const runConfig = { onBusy: 'interrupt', getSessionConfig: { numRecentEvents: 0 } } as const;
+        await other.run({ ...IDS, newMessage: GO, runConfig });
+        expect(agent.seen).toEqual(n <= COMMIT ? AFTER.contents : BEFORE.contents);
+      } else {
+        await other.rewindAsync({ ...IDS, rewindBeforeInvocationId: second, onBusy: 'interrupt' });
+      }
+      const isRewound = n > COMMIT || next === 'rewind';
+      expect(await view()).toEqual(isRewound ? BEFORE : AFTER);
+      expect(await isPending()).toBe(false);
+      // Nothing of it is done again.
+      await turn({ a: 'a3', extra: 'again' });
+      await turn();
+      expect((await view()).contents).toMatchObject({ a: 'a3', extra: 'again' });
+      expect((await stored()).state[ARTIFACTS_TO_RESTORE]).toBeUndefined();
     }
-    const isRewound = n > COMMIT || next === 'rewind';
-    expect(await view()).toEqual(isRewound ? BEFORE : AFTER);
-    expect(await isPending()).toBe(false);
-    // Nothing of it is done again.
-    await turn({ a: 'a3', extra: 'again' });
-    await turn();
-    expect((await view()).contents).toMatchObject({ a: 'a3', extra: 'again' });
-    expect((await stored()).state[ARTIFACTS_TO_RESTORE]).toBeUndefined();
-  }
-});
+  },
+);
 
 test.each(EACH_CALL)('an abort during call %i (%s) changes nothing or completes the rewind', async (n) => {
   const { rewind, calls, view, stored } = await setUp();

@@ -100,7 +100,7 @@ test('a rewind keeps user and app state, which other sessions share', async () =
   expect((await stored()).state).toEqual({ 'user:name': 'Eve', 'app:motto': 'go' });
 });
 
-test('a rewind to before a rewind undoes both', async () => {
+test('a rewind to a point before an earlier rewind undoes both', async () => {
   const { runner, turn, stored } = await setUp();
   await turn(write({ n: 1 }));
   const second = await turn(write({ n: 2 }));
@@ -128,7 +128,7 @@ test('a rewind restores older artifact versions and deletes artifacts that did n
   expect(await artifactService.listArtifactKeys(KEY)).toEqual(['report', 'user:photo']);
 });
 
-test('a rewind that is impossible is refused and changes nothing', async () => {
+test('an impossible rewind is refused and changes nothing', async () => {
   const { runner, turn, stored, artifactService, agent, sessionService, platform } = await setUp();
   await turn(save('report', 'draft'));
   await artifactService.deleteArtifact({ ...KEY, filename: 'report' });

@@ -131,7 +131,7 @@ test('an event whose append has begun is stored despite the abort', async () => 
   expect(await texts()).toEqual(['hi', 'one', 'RUN_ABORTED']);
 });
 
-test('plugins are notified of an abort like of an error', async () => {
+test('plugins are notified of an abort in the same way as of an error', async () => {
   const reported: unknown[] = [];
   class Telling extends BasePlugin {
     override onRunErrorCallback({ error }: { error: Error }): void {

@@ -86,7 +86,7 @@ describe('the runConfig of a runner', () => {
     expect((await stored())[0]?.customMetadata).toEqual({ a: { b: 1 } });
   });
 
-  test('with completionEvent applies to a run that never gets its session', async () => {
+  test('with completionEvent applies to a run that is refused before it gets its session', async () => {
     const { runner, start, run } = await scenario({ model: ['one', 'two'], runConfig: { completionEvent: true } });
     expect((await run()).map(isRunnerCompletion)).toEqual([false, true]);
     expect((await run('hi', { runConfig: { completionEvent: false } })).map(isRunnerCompletion)).toEqual([false]);
@@ -116,7 +116,7 @@ describe('the runConfig of a runner', () => {
     expect((error as Error).message).toContain(message);
   });
 
-  test('may ask for anything the runner has a service for', async () => {
+  test('may use every option whose service the runner has', async () => {
     const artifactService = new InMemoryArtifactService();
     await scenario({ artifactService, runConfig: { saveInputBlobsAsArtifacts: true, saveLiveBlob: true } });
   });
@@ -151,7 +151,7 @@ describe('a resumed run', () => {
     expect(await resumedCalls({ maxLlmCalls: 4 }, {}, { maxLlmCalls: 7 })).toBe(4);
   });
 
-  test('uses the defaults for other options, and its own before all', async () => {
+  test('uses the defaults for other options, and its own options before all others', async () => {
     expect(await resumedCalls({}, {}, { maxLlmCalls: 6 })).toBe(6);
     expect(await resumedCalls({ maxLlmCalls: 4 }, {}, {}, { runConfig: { maxLlmCalls: 5 } })).toBe(5);
   });
@@ -168,7 +168,7 @@ describe('bounds', () => {
     [{ maxLlmCalls: 50 }, undefined, { maxLlmCalls: 20, maxParallelToolCalls: 4 }],
     [{ maxLlmCalls: 5 }, { maxParallelToolCalls: 2 }, { maxLlmCalls: 5, maxParallelToolCalls: 2 }],
     [{ maxLlmCalls: 5 }, { maxLlmCalls: -1 }, { maxLlmCalls: 20, maxParallelToolCalls: 4 }],
-  ])('go over the defaults %j and the config %j', async (defaults, given, expected) => {
+  ])('take precedence over the defaults %j and the config %j', async (defaults, given, expected) => {
     expect(await seenConfig(defaults, given, { maxLlmCalls: 20, maxParallelToolCalls: 4 })).toEqual(expected);
   });
 

@@ -9,7 +9,7 @@ import { KEY, scenario, textOf } from './fixtures/scenario.ts';
 
 // Stamps.
 
-test("requestId and customMetadata are on every event including the user's and chunks, and the event's own keys win", async () => {
+test("every event has requestId and customMetadata, including the user's and chunks, and the event's own keys win", async () => {
   const { run, stored } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'o', { partial: true });
@@ -36,7 +36,7 @@ test('an error event has them too', async () => {
   expect((await stored()).map((event) => event.requestId)).toEqual(['r1', 'r1']);
 });
 
-test('without them events have neither', async () => {
+test('events have neither field if the run has none', async () => {
   const { run } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');

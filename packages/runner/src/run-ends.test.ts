@@ -197,7 +197,7 @@ describe('a run whose outcome cannot be stored', () => {
     );
   });
 
-  test('is closed after three processes ended before it did', async () => {
+  test('is closed after three processes ended during it', async () => {
     const { run, summaries, open, sessionService } = await left(true);
     const [run_] = await open();
     const { invocationId = '' } = run_ ?? {};
@@ -228,7 +228,7 @@ describe('a run whose outcome cannot be stored', () => {
   });
 });
 
-test('is not touched by a resume, an answer or a close that names another run', async () => {
+test('is not changed by a resume, an answer or a close that names another run', async () => {
   const { start, gate, abort, open, runner, sessionService } = await setUp({ resumable: true });
   const running = runToError(start('hi', { abortSignal: abort.signal }));
   await gate.reached;

@@ -146,7 +146,7 @@ test('an agent whose event cannot be stored may await aborted work in its finall
   expect(events).toMatchObject([{ errorCode: 'STATE_VALUE' }]);
 });
 
-test('work beside a failed run is aborted', async () => {
+test('concurrent work of a failed run is aborted', async () => {
   let signal: AbortSignal | undefined;
   const { start } = await scenario({
     async *agent(context) {

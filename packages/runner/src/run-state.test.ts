@@ -91,7 +91,7 @@ test.each([
   ['an empty key behind a prefix', 'user:', 1, StateKeyError],
   ['a date', 'when', new Date(), StateValueError],
   ['undefined', 'nothing', undefined, StateValueError],
-])('a tool that sets %s is told so at once', async (_, key, value, error) => {
+])('set throws at once for %s', async (_, key, value, error) => {
   let thrown: unknown;
   const { run, state } = await scenario({
     model: [{ calls: [call('f')] }, 'done'],

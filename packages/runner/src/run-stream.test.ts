@@ -44,7 +44,7 @@ test('a stream of a later run counts from its own message, including events that
   expect((await sessionService.findRun({ ...KEY, id: stream.invocationId }))?.firstSeq).toBe(first + 1);
 });
 
-test('an event forwarded from a run as a tool has the number of the record with which it was yielded', async () => {
+test('an event forwarded from an AgentTool has the number of its record', async () => {
   const look = new FunctionTool({ name: 'look', description: '', execute: () => 'seen' });
   const helper = scripted('helper', [{ calls: [{ name: 'look' }] }, { chunks: ['Mi', 'ne.'] }], { tools: [look] });
   const { start, stored } = await scenario({ agent: caller(helper, { streamInner: true }) });

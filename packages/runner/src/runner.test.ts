@@ -114,7 +114,7 @@ test('a run has the order session, message, agent, each event, end, unlock', asy
   ]);
 });
 
-test('a message that needs no look at the session is stored by beginRun', async () => {
+test('a message that does not depend on the session is stored by beginRun', async () => {
   const log: string[] = [];
   const { runner } = await scenario({
     async *agent() {
@@ -255,7 +255,7 @@ test('closing the runner closes its agent and plugins', async () => {
   expect(closed).toEqual(['one', 'two']);
 });
 
-test('close continues after a failure and throws the first one at the end', async () => {
+test('close continues after a failure and throws the first failure at the end', async () => {
   const closed: string[] = [];
   const close = (name: string, fails = false) => {
     closed.push(name);

@@ -26,7 +26,7 @@ describe('SequentialAgent', () => {
     expect(model.requests[1]?.request.config.systemInstruction).toMatch(/^Write out sketch\./);
   });
 
-  test("continues after a sub-agent's transfer when the target has ended", async () => {
+  test("continues once the target of a sub-agent's transfer has ended", async () => {
     const asker = scripted('asker', [transferTo('helper')], { subAgents: [scripted('helper', ['helped'])] });
     const root = new SequentialAgent({ name: 'steps', subAgents: [asker, sayer('next')] });
     expect(await textsOf(root)).toEqual([undefined, undefined, 'helped', 'next']);
@@ -72,7 +72,7 @@ describe('SequentialAgent', () => {
   test.each([
     ['in a sequence', (agent: BaseAgent) => new SequentialAgent({ name: 'steps', subAgents: [agent] })],
     ['at the top', (agent: BaseAgent) => agent],
-  ])('leaves it to an agent %s that catches one failure and fails with another', async (_, place) => {
+  ])('attributes it to an agent %s that catches one failure and fails with another', async (_, place) => {
     const broken = new CustomAgent('broken', async function* () {
       throw new TypeError('caught');
     });

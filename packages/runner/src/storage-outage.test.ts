@@ -64,7 +64,7 @@ describe('a short storage outage', () => {
   test.each<[string, Fault]>([
     ['refuses each call once', 'refused'],
     ['loses the answer to each call once', 'lost'],
-  ])('and %s changes nothing but the time that a run takes', async (_, fault) => {
+  ])('and %s only delays a run', async (_, fault) => {
     const usual = await setUp({ agent: lead([]), resumable: true });
     const whole = await usual.run('hi');
     const ran: string[] = [];
@@ -305,7 +305,7 @@ test('a StorageError thrown by a tool fails the run and is not sent to a model',
 describe('a shutdown during a storage outage', () => {
   const shuttingDown = new ShuttingDownError('the server is shutting down');
 
-  test('is not given as the reason that a message was refused whose storage answered nothing', async () => {
+  test('is not reported as the reason for refusing a message if the storage did not answer', async () => {
     const { start, outages, stored } = await setUp({ model: ['never'], resumable: true });
     const abort = new AbortController();
     outages.fault = (name) => {

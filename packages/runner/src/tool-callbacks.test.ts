@@ -44,7 +44,7 @@ test('afterToolCallback may replace the response', async () => {
 });
 
 test.each([42, 'text', null, undefined, [1, 2], { a: 1 }])(
-  'an afterToolCallback and a plugin get %j as the tool returned it',
+  'an afterToolCallback and a plugin get %j unchanged from the tool',
   async (returned) => {
     const seen: unknown[] = [];
     class Watch extends BasePlugin {

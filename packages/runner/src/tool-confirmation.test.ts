@@ -213,7 +213,7 @@ test('two calls with one id are confirmed separately', async () => {
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('a refused answer does not change a waiting resumable run, nor make it look unfinished', async () => {
+test('a refused answer does not change a waiting resumable run or mark it as unfinished', async () => {
   const { send, ran, runner } = await setUp([{ calls: [call(1)] }, 'Done.'], {}, { resumable: true });
   const [id] = asked(await send({ text: 'pay 1' }));
   await expect(send(answer(id, { confirmed: 'yes' }))).rejects.toThrow(InvalidMessageError);
@@ -238,7 +238,7 @@ test.each([
   [true, true],
   [false, true],
 ])(
-  'a tool that asked itself runs again with confirmed %j, and the model reads its result last (resumable: %j)',
+  'a tool that requested the confirmation itself runs again with confirmed %j, and its result is last in the model request (resumable: %j)',
   async (confirmed, resumable) => {
     const { run, model } = await setUp([{ calls: [call(1)] }, 'I asked.', 'Well.'], booking, { resumable });
     const events = await run('book');
@@ -256,7 +256,7 @@ test.each([
   },
 );
 
-test('a tool that asks itself with skipSummarization ends the turn without a word of the model', async () => {
+test('a tool that requests a confirmation itself with skipSummarization ends the turn without a model call', async () => {
   const { run, model } = await setUp([{ calls: [call(1)] }], {
     requireConfirmation: false,
     execute: (_args, context: ToolContext) => {
@@ -269,7 +269,7 @@ test('a tool that asks itself with skipSummarization ends the turn without a wor
   model.assertConsumed();
 });
 
-test('a rejected call with requireConfirmation does not run, also if its rule no longer asks', async () => {
+test('a rejected call with requireConfirmation does not run, even if it no longer requires confirmation', async () => {
   let isAsking = true;
   const { send, ran } = await setUp([{ calls: [call(1)] }, 'I see.'], { requireConfirmation: () => isAsking });
   const [id] = asked(await send({ text: 'pay' }));

@@ -20,7 +20,7 @@ test('the client gets the auth config without its secrets', async () => {
   expect(JSON.stringify(events) + (await stored())).not.toContain(SECRET);
 });
 
-test('the next call of the user finds the credential without a request', async () => {
+test('the next call for the user finds the credential without a request', async () => {
   const { send, got } = await setUp([{ calls: [CALL] }, 'Done.', { calls: [{ ...CALL, id: 'c2' }] }, 'Done.']);
   await send(answer(await send({ text: 'go' }), TOKEN));
   expect(askedOf(await send({ text: 'again' }))).toEqual([]);
@@ -100,7 +100,7 @@ test.each([
   ['no key', { ...AUTH, credentialKey: '' }, 'credentialKey: is empty'],
   ['no scheme', { credentialKey: 'k' }, 'authConfig.authScheme: must be'],
   ['a scheme that is not JSON', { ...AUTH, authScheme: { type: new Map() } }, 'authConfig.authScheme: must be'],
-])('a config with %s is told to the tool', async (_, config, fault) => {
+])('requestCredential throws in the tool for a config with %s', async (_, config, fault) => {
   const { send } = await setUp(
     undefined,
     {},

@@ -32,7 +32,7 @@ test.each([
   expect(thrown).toMatchObject({ code: 'INVALID_EVENT', message: expect.stringContaining(fault) });
 });
 
-test('a tool that emits more than is read fails', async () => {
+test('a tool that emits more events than the limit for unread events fails', async () => {
   const { run } = await streaming((_args, context) => {
     for (let n = 0; n < 2000; n++) void context.emit(n);
   });

@@ -37,7 +37,7 @@ test('transfers continue until maxLlmCalls is reached', async () => {
 test.each([
   ['at the top', pingPong],
   ['in a sequence', () => new SequentialAgent({ name: 'steps', subAgents: [pingPong()] })],
-])('agents without a model that hand over to each other %s fail the run when that has no end', async (_, create) => {
+])('agents without a model that transfer to each other %s without end fail the run', async (_, create) => {
   const { run, stored } = await scenario({ agent: create() });
   await expect(run('hi', { runConfig: { maxLlmCalls: 80 } })).rejects.toBeInstanceOf(HandOverLimitError);
   const events = await stored();

@@ -40,7 +40,7 @@ test.each<[string, Partial<LlmAgentConfig>, string[] | undefined]>([
   ['its parent', { disallowTransferToParent: true }, ['peer']],
   ['its peers', { disallowTransferToPeers: true }, ['top']],
   ['either', { disallowTransferToParent: true, disallowTransferToPeers: true }, undefined],
-])('an agent that may not hand over to %s is not told of it', async (_, config, expected) => {
+])('the instruction does not list %s as a target if the agent may not transfer there', async (_, config, expected) => {
   const model = new ScriptedModel(['done']);
   const agent = new LlmAgent({ name: 'agent', model, ...config });
   const { run } = await scenario({
@@ -119,7 +119,7 @@ test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
   ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'agents beside it'],
   ['a peer, which only its parent may not be', { disallowTransferToParent: true }, 'peer', undefined],
   ['one below it', { disallowTransferToParent: true, disallowTransferToPeers: true }, 'below', undefined],
-])('a custom tool that transfers to %s keeps to the rules of its agent', async (_, config, to, refusal) => {
+])('a custom tool that transfers to %s is bound by the transfer rules of its agent', async (_, config, to, refusal) => {
   const tool = new FunctionTool({
     name: 'go',
     description: '',

@@ -54,7 +54,7 @@ function textOf(event: Event | undefined): string | undefined {
   return event?.content?.parts?.[0]?.text?.split(' ').at(-1);
 }
 
-test('a run does not read again what this process knows', async () => {
+test('a run does not read events again that this process has cached', async () => {
   const { run, sessionService } = await setUp();
   for (const text of ['a', 'b', 'c', 'd', 'e']) await run(text);
   // A session's first run keeps nothing, so its events are read once.
@@ -83,7 +83,7 @@ async function textsSeen(runner: Runner): Promise<(string | undefined)[]> {
   return event?.content?.parts?.[0]?.text?.split(' ') ?? [];
 }
 
-test('a session that was deleted and created again is read anew', async () => {
+test('a session that was deleted and created again is read completely', async () => {
   const { run, runner, sessionService } = await setUp();
   await run('a');
   await run('b');
@@ -94,7 +94,7 @@ test('a session that was deleted and created again is read anew', async () => {
   expect(session?.events).toHaveLength(2);
 });
 
-test('a new session with as many events as the deleted one is read anew', async () => {
+test('a new session with as many events as the deleted one is read completely', async () => {
   const { run, runner, sessionService } = await setUp();
   await run('a');
   await run('b');
@@ -105,7 +105,7 @@ test('a new session with as many events as the deleted one is read anew', async 
   expect(await textsSeen(runner)).toEqual(['new1', 'new2', 'new3', 'new4', 'z']);
 });
 
-test('a session restored from a copy with fewer events is read anew', async () => {
+test('a session restored from a copy with fewer events is read completely', async () => {
   class Restored extends CountingService {
     isRestored = false;
     readonly configs: (GetSessionRequest['config'] | undefined)[] = [];
@@ -132,7 +132,7 @@ test('a session restored from a copy with fewer events is read anew', async () =
   expect(sessionService.configs).toEqual([{ afterSeq: 4 }, { numRecentEvents: 100 }]);
 });
 
-test('a run that lost its session leaves no wrong cache entry', async () => {
+test('a run that lost its session leaves no outdated cache entry', async () => {
   const { run, runner, restart } = await setUp();
   await run('a');
   await run('b');
@@ -181,7 +181,7 @@ test('users with sessions of one id have separate caches', async () => {
   expect(await textsSeen(runner)).toEqual(['a', 'a', 'b', 'b', 'z']);
 });
 
-test('every run reads state anew', async () => {
+test('every run reads the current state', async () => {
   class Remembering extends BaseAgent {
     protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event, void, void> {
       yield modelEvent('bot', JSON.stringify(session.state), {

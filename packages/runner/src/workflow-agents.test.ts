@@ -13,14 +13,14 @@ describe('the options of workflow agents', () => {
     ['SequentialAgent', (config: BaseAgentConfig) => new SequentialAgent(config)],
     ['LoopAgent', (config: BaseAgentConfig) => new LoopAgent(config)],
     ['ParallelAgent', (config: BaseAgentConfig) => new ParallelAgent(config)],
-  ])('%s refuses one that it does not have', (_, create) => {
+  ])('%s refuses an unknown option', (_, create) => {
     expect(() => create({ name: 'w', subAgent: [] } as BaseAgentConfig)).toThrow(
       'agent "w": has no option "subAgent"; did you mean "subAgents"?',
     );
   });
 });
 
-test('custom agents may stand between them, and missing event fields are filled in', async () => {
+test('custom agents may be nested between them, and missing event fields are filled in', async () => {
   const bare = new CustomAgent('bare', async function* () {
     yield createEvent({ content: { role: 'model', parts: [{ text: 'bare' }] } });
   });

@@ -45,12 +45,12 @@ describe('a server with authenticate', () => {
     '/openapi.json',
     '/apps/app/users/ann/sessions',
     '/apps/app/users/ann/sessions/s/runs/e-1',
-  ])('answers nobody unknown at %s', async (path) => {
+  ])('refuses an unauthenticated request at %s', async (path) => {
     const { server } = createApp({ authenticate });
     expect(await send(server, path)).toMatchObject({ status: 401, code: 'UNAUTHENTICATED' });
   });
 
-  test.each(['/health', '/livez', '/readyz'])('answers everybody at %s', async (path) => {
+  test.each(['/health', '/livez', '/readyz'])('answers every request at %s', async (path) => {
     expect((await send(createApp({ authenticate }).server, path)).status).toBe(200);
   });
 
@@ -68,7 +68,7 @@ describe('a server with authenticate', () => {
     ['GET', '/s/artifacts/a.txt/versions/0'],
     ['GET', '/s/runs/e-1'],
     ['DELETE', '/s/runs/e-1'],
-  ])('confines them to their own: %s …/sessions%s', async (method, path) => {
+  ])('refuses requests for another user: %s …/sessions%s', async (method, path) => {
     const { server, sessions } = createApp({ authenticate });
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const body = method === 'PATCH' ? '{"stateDelta":{}}' : null;
@@ -78,7 +78,7 @@ describe('a server with authenticate', () => {
     expect(encoded.status).toBe(403);
   });
 
-  test.each(['/run', '/run_sse'])('confines the runs they start to their own: %s', async (path) => {
+  test.each(['/run', '/run_sse'])('refuses runs for another user: %s', async (path) => {
     const { server, sessions } = createApp({ authenticate });
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const foreign = await send(server, path, { method: 'POST', body: run('ann'), ...as('bob') });
@@ -86,7 +86,7 @@ describe('a server with authenticate', () => {
     expect((await send(server, path, { method: 'POST', body: run('ann'), ...as('ann') })).status).toBe(200);
   });
 
-  test("does not let a user read another user's run through an own path", async () => {
+  test("does not let a user read another user's run under their own path", async () => {
     const { server, sessions } = createApp({ authenticate });
     for (const userId of ['ann', 'bob']) await sessions.createSession({ appName: 'app', userId, sessionId: 's' });
     const { headers } = await send(server, '/run', { method: 'POST', body: run('ann'), ...as('ann') });
@@ -103,7 +103,7 @@ describe('a server with authenticate', () => {
     ['PATCH', '/apps/app/users/ann/sessions/s', { stateDelta: { 'app:a': 1 } }],
     ['POST', '/run', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],
     ['POST', '/run_sse', { ...(JSON.parse(run('ann')) as object), stateDelta: { 'app:a': 1 } }],
-  ])('lets them write what others see only when the hook says so: %s %s %j', async (method, path, body) => {
+  ])('lets a user write app state only if the hook allows it: %s %s %j', async (method, path, body) => {
     for (const mayWriteAppState of [undefined, true]) {
       const { server, sessions } = createApp({ authenticate: () => ({ userId: 'ann', mayWriteAppState }) });
       await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
@@ -113,7 +113,7 @@ describe('a server with authenticate', () => {
     }
   });
 
-  test('lets users write their own state', async () => {
+  test('lets users write their user state', async () => {
     const { server } = createApp({ authenticate });
     const body = '{"state":{"user:a":1,"b":2}}';
     const answer = await send(server, '/apps/app/users/ann/sessions', { method: 'POST', body, ...as('ann') });
@@ -142,14 +142,14 @@ describe('a server with authenticate', () => {
 
 describe('a server without authenticate', () => {
   test.each(['localhost', 'localhost:8000', '127.0.0.1:8000', '127.0.0.2', '[::1]:8000', 'app.localhost'])(
-    'answers under the host name %s',
+    'answers a request for the host name %s',
     async (host) => {
       expect((await send(createApp().server, '/list-apps', { host })).status).toBe(200);
     },
   );
 
   test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', '192.168.0.7', '10.0.0.1:8000'])(
-    'does not answer under the host name %s',
+    'refuses a request for the host name %s',
     async (host) => {
       expect(await send(createApp().server, '/list-apps', { host })).toMatchObject({ status: 403, code: 'FORBIDDEN' });
     },
@@ -194,7 +194,7 @@ describe('a server without authenticate', () => {
 describe('origins', () => {
   const origins = ['https://app.example'];
 
-  test('that are listed may send requests and read the invocation id', async () => {
+  test('in the list may send requests and read the invocation id', async () => {
     const { server, sessions } = createApp({ origins });
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const headers = { origin: 'https://app.example' };
@@ -205,19 +205,19 @@ describe('origins', () => {
     expect(exposed).toEqual(['Eventloom-Invocation-Id', 'Eventloom-Next-Cursor', 'Retry-After']);
   });
 
-  test('that are listed get preflight answers', async () => {
+  test('in the list get preflight answers', async () => {
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'PATCH' };
     const answer = await send(createApp({ origins }).server, '/run', { method: 'OPTIONS', headers });
     expect([answer.status, answer.headers.get('access-control-allow-methods')]).toEqual([204, 'GET,POST,PATCH,DELETE']);
   });
 
-  test('that are listed can read errors', async () => {
+  test('in the list can read errors', async () => {
     const headers = { origin: 'https://app.example' };
     const answer = await send(createApp({ origins }).server, '/apps/nope/users/u/sessions/s', { headers });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([404, 'https://app.example']);
   });
 
-  test('that are not listed are refused', async () => {
+  test('not in the list are refused', async () => {
     const headers = { origin: 'https://evil.example' };
     expect((await send(createApp({ origins }).server, '/list-apps', { headers })).status).toBe(403);
   });

@@ -42,14 +42,14 @@ describe('DriverSessionService', () => {
     ['createSession', (...args: unknown[]) => new InMemorySessionService().createSession(...(args as [never]))],
     ['getSession', async (...args: unknown[]) => new InMemorySessionService().getSession(...(args as [never]))],
     ['deleteSession', (...args: unknown[]) => new InMemorySessionService().deleteSession(...(args as [never]))],
-  ])('%s refuses arguments that are given one by one, and says what to write', async (method, call) => {
+  ])('%s refuses positional arguments, and says what to write', async (method, call) => {
     await expect(call('app', 'ada', 's1')).rejects.toThrow(InvalidRequestError);
     await expect(call('app', 'ada', 's1')).rejects.toThrow(
       `${method}: expected one object, got a string; write ${method}({ appName, userId, sessionId })`,
     );
   });
 
-  test('appendEvent refuses a session and an event that are given one by one', async () => {
+  test('appendEvent refuses a session and an event as positional arguments', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ appName: 'app', userId: 'ada' });
     expect(() => service.appendEvent(session as never)).toThrow('write appendEvent({ session, event })');

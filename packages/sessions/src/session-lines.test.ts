@@ -112,7 +112,7 @@ describe('parseSessionLines', () => {
 describe('an exported session', () => {
   const key = { appName: 'app', userId: 'user', sessionId: 'session' };
 
-  test('that was truncated anywhere is refused, and nothing is stored', async () => {
+  test('that is truncated in any place is refused, and nothing is stored', async () => {
     const service = new InMemorySessionService();
     const session = await service.createSession({ ...key, state: { 'app:name': 'é' } });
     await service.appendEvent({ session, event: createEvent({ author: 'é' }) });

@@ -2,7 +2,7 @@ import { RunAbortedError } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { Gate } from './gate.ts';
 
-test('pass waits until open is called, and reached resolves when somebody waits', async () => {
+test('pass waits until open is called, and reached resolves when a caller waits', async () => {
   const gate = new Gate();
   const order: string[] = [];
   const passing = gate.pass().then(() => order.push('passed'));

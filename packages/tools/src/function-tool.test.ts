@@ -123,7 +123,7 @@ test('runs a generator to its end without a listener and returns its joined chun
   expect(await tool.runAsync({ args: {}, toolContext: toolContext() })).toBe('ab');
 });
 
-test('requests a confirmation and runs after it', async () => {
+test('requests a confirmation and runs once it is given', async () => {
   const tool = new FunctionTool({ name: 'f', description: '', requireConfirmation: true, execute: () => 'run' });
   const context = toolContext();
   const waiting = { error: 'This tool call requires confirmation, please approve or reject.' };
@@ -254,14 +254,14 @@ test('isFunctionTool is true for function tools of another loaded copy of this p
     expect(isFunctionTool(value)).toBe(false);
 });
 
-test('is long-running; a FunctionTool is only with isLongRunning', () => {
+test('is long-running; a FunctionTool is long-running only with isLongRunning', () => {
   const options = { name: 'approve', description: 'Asks for approval.', execute: () => undefined };
   expect(new LongRunningFunctionTool(options).isLongRunning).toBe(true);
   expect(new FunctionTool(options).isLongRunning).toBe(false);
   expect(new FunctionTool({ ...options, isLongRunning: true }).isLongRunning).toBe(true);
 });
 
-test('adds to its description that the model must not call it again for the same thing', () => {
+test('adds to its description that the model must not call it again for the same task', () => {
   const tool = new LongRunningFunctionTool({
     name: 'approve',
     description: 'Asks for approval.',

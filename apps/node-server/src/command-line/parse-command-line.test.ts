@@ -34,7 +34,7 @@ describe('the command line', () => {
     [['is', '-5', 'below', '3?'], 'is -5 below 3?'],
     [['--', '-- is a comment'], '-- is a comment'],
     [['what', 'is', '--', '--json?'], 'what is --json?'],
-  ])('takes %j for a question', (words, question) => {
+  ])('reads %j as a question', (words, question) => {
     expect(parseCommandLine(['ask', ...words])).toMatchObject({ question, json: false });
   });
 

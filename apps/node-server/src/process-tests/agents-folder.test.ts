@@ -91,7 +91,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
   test.each([
     ['throws in a timer', `throw new Error('nobody caught this');`],
     ['leaves a rejected promise', `void Promise.reject(new Error('nobody caught this'));`],
-  ])('ends with 1 when an agent %s, after a line about it and the run in flight', async (_what, fault) => {
+  ])('exits with 1 when an agent %s, after a log line about it and the run in flight', async (_what, fault) => {
     using folder = temporaryFolder();
     // The model replies in a turn of the event loop behind the error.
     const reply = `await new Promise((resolve) => setTimeout(() => { setImmediate(() => setImmediate(resolve)); ${fault} })); yield`;

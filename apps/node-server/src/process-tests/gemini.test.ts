@@ -42,7 +42,7 @@ test('with a key the demo agent calls Gemini and its tools', { timeout: 30_000 }
 });
 
 test(
-  'a server with a key streams what Gemini says, and a failure is an event that keeps the key',
+  "a server with a key streams Gemini's reply, and a failure is an event without the key",
   { timeout: 30_000 },
   async () => {
     const refused = errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: `bad key ${KEY}` });

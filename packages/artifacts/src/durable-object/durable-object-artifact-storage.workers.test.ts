@@ -127,7 +127,7 @@ test('deleting a name removes all pieces of all its versions only', () =>
     expect(await service.saveArtifact({ ...KEY, artifact: BYTES })).toBe(1200);
   }));
 
-test('a save that fails midway stores nothing and uses no version number', () =>
+test('a save that fails between two rows stores nothing and uses no version number', () =>
   inObject(newObject(), async (service, storage) => {
     await service.saveArtifact({ ...KEY, artifact: BYTES });
     const before = countPieces(storage);

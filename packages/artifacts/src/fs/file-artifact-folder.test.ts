@@ -141,7 +141,7 @@ test('the constructor throws without a folder', () => {
   expect(() => new FileArtifactService({ rootDir: '' })).toThrow(ConfigurationError);
 });
 
-test('a save to a folder that cannot be written is a StorageError with the reason', async () => {
+test('a save to a folder that cannot be written throws StorageError with the reason', async () => {
   const rootDir = join(folder, 'below a file');
   writeFileSync(rootDir, '');
   const service = new FileArtifactService({ rootDir });
@@ -150,7 +150,7 @@ test('a save to a folder that cannot be written is a StorageError with the reaso
   expect(error).toMatchObject({ cause: { code: 'ENOTDIR' } });
 });
 
-test('a save is a StorageError where the file system creates no folder', async () => {
+test('a save throws StorageError if the file system cannot create the folder', async () => {
   writeFileSync(join(folder, 'file'), '');
   for (const rootDir of ['/proc/eventloom/artifacts', join(folder, 'file', 'artifacts')]) {
     const saved = new FileArtifactService({ rootDir }).saveArtifact({ ...KEY, artifact: BYTES });

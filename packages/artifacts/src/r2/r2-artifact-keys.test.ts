@@ -25,7 +25,7 @@ const NAMES = [
 ];
 const LONG = ['n'.repeat(256), '€'.repeat(85), `${'€'.repeat(84)}n`, '..', '~', 'a b', 'n'.repeat(64), 'n'.repeat(65)];
 
-test('each name has its own folder, from which it is read back', async () => {
+test('each name has its own key prefix, from which the name can be read back', async () => {
   const owner = await ownerKeys('', OWNER);
   const folders = NAMES.map((name) => artifactKeys(owner, name).versions);
   expect(folders.map((folder) => nameOf(owner, folder))).toEqual(NAMES);
@@ -34,7 +34,7 @@ test('each name has its own folder, from which it is read back', async () => {
   for (const segment of segments) expect(segment).not.toMatch(/\/|^\.{1,2}$/);
 });
 
-test("every key fits R2's limit and has one spelling", async () => {
+test("every key fits R2's limit and has only one encoding", async () => {
   for (const name of NAMES) {
     for (const long of LONG) {
       const owner = await ownerKeys('p'.repeat(MAX_PREFIX_BYTES), { appName: long, userId: long, sessionId: long });

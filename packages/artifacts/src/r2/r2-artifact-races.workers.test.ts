@@ -124,7 +124,7 @@ test('an interrupted delete has deleted all versions, and the next one removes l
 });
 
 for (const earlier of [0, 1]) {
-  test(`a delete that stood still removes what it saw, and brings no number back, after ${earlier} others`, async () => {
+  test(`a delete that paused removes only the versions it listed, and frees no version number, after ${earlier} other deletes`, async () => {
     for (let round = 0; round < earlier; round++) {
       await save(service, 'earlier');
       await service.deleteArtifact(KEY);
@@ -164,7 +164,7 @@ test('a save during a delete of many pages is kept', async () => {
   expect(await objectCount()).toBe(2);
 });
 
-test('concurrent saves and deletes give each number once', async () => {
+test('concurrent saves and deletes assign each version number once', async () => {
   const services = [service, disturbed({}), disturbed({})];
   const saved = services.flatMap((each, index) => {
     const saves = Array.from({ length: 6 }, (_, number) => save(each, `${index}.${number}`));

@@ -96,7 +96,7 @@ describe('error callbacks', () => {
     expect(await said(agent)).toEqual(['half', 'recovered']);
   });
 
-  test('do not turn an abort into an answer', async () => {
+  test('are not called for an abort', async () => {
     const agent = new Worker({ onAgentErrorCallback: () => say('recovered') }, fail);
     const abort = new AbortGuard();
     abort.abort(undefined);
@@ -131,7 +131,7 @@ describe('plugins', () => {
     );
   });
 
-  test('that have one hook alone run for an agent without callbacks', async () => {
+  test('that override a single hook run for an agent without callbacks', async () => {
     class After extends BasePlugin {
       override afterAgentCallback(): Content {
         return say('plugin after');
@@ -152,7 +152,7 @@ describe('plugins', () => {
 });
 
 describe('endInvocation', () => {
-  test('in a before callback: its event still goes out, the agent does not run', async () => {
+  test("in a before callback yields the callback's event and skips the agent", async () => {
     const agent = new Worker({
       beforeAgentCallback: (context) => {
         context.state.set('a', 1);
@@ -162,7 +162,7 @@ describe('endInvocation', () => {
     expect(await said(agent)).toEqual([{ a: 1 }]);
   });
 
-  test('in the agent: no after callback', async () => {
+  test('in the agent skips the after callbacks', async () => {
     const agent = new Worker({ afterAgentCallback: () => say('after') }, async function* (context) {
       context.endInvocation();
       yield context.createEvent({ content: say('last') });

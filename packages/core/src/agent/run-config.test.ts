@@ -25,7 +25,7 @@ test.each<RunConfig>([
   },
   // Of live runs: others take no notice.
   { responseModalities: [], speechConfig: {}, saveLiveBlob: true },
-])('%j makes sense', (config) => {
+])('%j is accepted', (config) => {
   expect(() => checkRunConfig(config)).not.toThrow();
 });
 

@@ -46,7 +46,7 @@ describe('checkArtifactName', () => {
   });
 });
 
-test('a name belongs to the user by its prefix', () => {
+test('a name with the prefix user: belongs to the user', () => {
   expect(isUserArtifact('user:a')).toBe(true);
   expect(isUserArtifact('users:a')).toBe(false);
   expect(isUserArtifact('a/user:b')).toBe(false);

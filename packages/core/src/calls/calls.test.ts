@@ -33,7 +33,7 @@ const resultsOf = (call: RecordedCall | undefined): unknown[] | undefined =>
 const read = (...events: Event[]): unknown[] => new Calls(events).all.map(resultsOf);
 
 describe('a response belongs to', () => {
-  test('the newest call before it that has its id', () => {
+  test('the newest earlier call with its id', () => {
     expect(read(calling(['c']), responding('c', 1), calling(['c']), responding('c', 2))).toEqual([[1], [2]]);
     expect(read(responding('c', 1), calling(['c']))).toEqual([[]]);
   });
@@ -44,20 +44,20 @@ describe('a response belongs to', () => {
     expect(read(...events, responding('c', 1, { branch: 'z' }))).toEqual([[], []]);
   });
 
-  test('a call of its own run, also when another run repeated the id since', () => {
+  test('a call of its own run, even if another run has repeated the id since', () => {
     const other = { invocationId: 'e-2' };
     expect(read(calling(['c']), calling(['c'], other), responding('c', 1))).toEqual([[1], []]);
     expect(read(calling(['c']), responding('c', 1, other))).toEqual([[1]]);
     expect(read(calling(['c']), responding('c', 1, other), calling(['c'], other))).toEqual([[1], []]);
   });
 
-  test('a call on any branch when it has no branch, but to none of an agent that runs as a tool', () => {
+  test('a call on any branch if it has no branch, except calls of an agent that runs as a tool', () => {
     expect(read(calling(['c'], { branch: 'x' }), responding('c', 1))).toEqual([[1]]);
     expect(read(calling(['c']), calling(['c'], { branch: 'x' }), responding('c', 1))).toEqual([[1], []]);
     expect(read(calling(['c'], { branch: 'helper@c1' }), responding('c', 1))).toEqual([[]]);
   });
 
-  test('the call of its name when neither has an id', () => {
+  test('the call with its name if neither has an id', () => {
     const parts = [{ functionResponse: { name: 'look', response: { result: 1 } } }];
     const calls = calling([{ name: 'look' }, { name: 'find' }]);
     expect(read(calls, createEvent({ content: { parts } }))).toEqual([[1], []]);
@@ -91,7 +91,7 @@ test('ignores a partial event', () => {
 });
 
 describe('a request to a person', () => {
-  test('belongs to the newest call before it that it names, and its responses are the answers', () => {
+  test('belongs to the newest earlier call that it names, and its responses are the answers', () => {
     const calls = new Calls([calling(['c']), calling(['c']), asking('q', 'c'), responding('q', 'yes')]);
     const [request] = calls.named('q');
     expect(request?.about).toBe(calls.named('c')[1]);
@@ -107,7 +107,7 @@ describe('a request to a person', () => {
     expect(settled(...events, responding('c', 'result'))).toEqual([true]);
   });
 
-  test('of an agent is about no call and settled by its answer', () => {
+  test('of an agent belongs to no call and is settled by its answer', () => {
     const [request] = new Calls([asking('q')]).all;
     expect([request?.about, request && isSettled(request)]).toEqual([undefined, false]);
     expect(new Calls([asking('q'), responding('q', 'yes')]).all.map(isSettled)).toEqual([true]);
@@ -161,7 +161,7 @@ test('long-running calls wait until they have a response', () => {
   expect(calls.waiting.map(({ id }) => id)).toEqual(['c']);
 });
 
-test('a long-running call waits no more when a newer call of its id on its branch replaced it', () => {
+test('a long-running call no longer waits once a newer call with its id on its branch replaced it', () => {
   const later = { invocationId: 'e-2' };
   expect(new Calls([waiting('a'), waiting('a', later), responding('a', 1, later)]).waiting).toEqual([]);
   expect(new Calls([waiting('a'), waiting('a', { branch: 'x' })]).waiting).toHaveLength(2);
@@ -178,18 +178,18 @@ describe('a new response answers', () => {
     call && [call.event.invocationId, call.event.branch, call.position];
   const found = (calls: Calls, id: string, invocationId?: string) => placeOf(calls.answerable([id], invocationId)[0]);
 
-  test('the newest long-running call of its id, or the newest of all when none is long-running', () => {
+  test('the newest long-running call with its id, or the newest call with its id if none is long-running', () => {
     expect(found(new Calls([waiting('c'), waiting('c')]), 'c')).toEqual(['e-1', undefined, 1]);
     expect(found(new Calls([waiting('c', { branch: 'x' }), calling(['c'])]), 'c')).toEqual(['e-1', 'x', 0]);
     expect(found(new Calls([calling(['c']), calling(['c'])]), 'c')).toEqual(['e-1', undefined, 1]);
     expect(found(new Calls([calling(['c'])]), 'd')).toBeUndefined();
   });
 
-  test('no call that a newer one on its branch replaced', () => {
+  test('no call that a newer call on its branch replaced', () => {
     expect(found(new Calls([waiting('c'), calling(['c'])]), 'c')).toEqual(['e-1', undefined, 1]);
   });
 
-  test('of the calls that one run made on several branches each that has no response once', () => {
+  test('once each call without a response that one run made on several branches', () => {
     const events = ['x', 'y', 'z'].map((branch) => waiting('c', { branch }));
     const calls = new Calls([waiting('c', { invocationId: 'e-0' }), ...events, responding('c', 1, { branch: 'z' })]);
     expect(found(calls, 'c')).toEqual(['e-1', 'y', 2]);
@@ -200,12 +200,12 @@ describe('a new response answers', () => {
     ]);
   });
 
-  test('calls of one run only when the run is given', () => {
+  test('only calls of the given run', () => {
     const calls = new Calls([waiting('c'), waiting('c', { invocationId: 'e-2' })]);
     expect(found(calls, 'c', 'e-1')).toEqual(['e-1', undefined, 0]);
   });
 
-  test('a call at the cost of a few looks at each call, however many calls and responses have one id', () => {
+  test('a call in a few steps per call, however many calls and responses share an id', () => {
     let looks = 0;
     const branches = Array.from({ length: 500 }, (_, at) => `b${at}`);
     const events = branches.map((branch) => waiting('c', { branch }));
@@ -225,7 +225,7 @@ describe('a new response answers', () => {
     expect(answered.map(placeOf)).toEqual(calls.all.toReversed().map(placeOf));
   });
 
-  test('no imported call', () => {
+  test('no call from an imported session', () => {
     const calls = new Calls([waiting('c', { tags: [EventTag.imported] })]);
     expect(calls.all[0]?.isImported).toBe(true);
     expect(found(calls, 'c')).toBeUndefined();
@@ -253,7 +253,7 @@ describe('the calls of a session', () => {
     expect(resultsOf(calls.all[0])).toEqual([1]);
   });
 
-  test('are read once, and then only what was added', () => {
+  test('are read once, and afterwards only from added events', () => {
     const derived = new Map<unknown, unknown>();
     const events = [calling(['a'])];
     const calls = Calls.of({ events }, derived);
@@ -281,7 +281,7 @@ describe('the calls of a session', () => {
     expect(first?.id).toBe('b');
   });
 
-  test('are read again after a rewind once', () => {
+  test('are read again only once after a rewind', () => {
     const calls = new Calls();
     const events = [calling(['a']), calling(['b'], second), rewind];
     calls.update(events);
@@ -291,7 +291,7 @@ describe('the calls of a session', () => {
     expect(calls.all[0]).toBe(first);
   });
 
-  test('cost a look at each event, however many calls have one id', () => {
+  test('are found in one step per event, however many calls share an id', () => {
     let looks = 0;
     const events = Array.from({ length: 2000 }, (_, at) => (at % 2 === 0 ? calling(['c']) : responding('c', at)));
     const watched = events.map(

@@ -16,7 +16,7 @@ test.each<CodeExecutorOptions>([
   { timeoutMs: 2 ** 31 },
   { codeBlockDelimiters: [['', '```']] },
   { codeBlockDelimiters: [['```', '']] },
-])('an option that cannot work is refused: %o', (options) => {
+])('an invalid option is refused: %o', (options) => {
   expect(() => new Silent(options)).toThrow(ConfigurationError);
 });
 

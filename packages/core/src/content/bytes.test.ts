@@ -10,7 +10,7 @@ test('writes the standard alphabet with padding', () => {
   expect(encodeBase64(new Uint8Array())).toBe('');
 });
 
-test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s, whatever the alphabet and the padding', (text) => {
+test.each(['+/8=', '+/8', '-_8=', '-_8', '-/8'])('reads %s in either alphabet, with or without padding', (text) => {
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb, 0xff]));
 });
 
@@ -28,7 +28,7 @@ test('encodes only the bytes of a view, and decodes into a new buffer', () => {
   expect(decodeBase64('BAUGBw').buffer.byteLength).toBe(4);
 });
 
-test.each(['-w==', '-w=', '-w'])('reads %s, also padded by half', (text) => {
+test.each(['-w==', '-w=', '-w'])('reads %s, even with incomplete padding', (text) => {
   expect(decodeBase64(text)).toEqual(new Uint8Array([0xfb]));
 });
 
@@ -66,7 +66,7 @@ test.each([
   'A\fAA',
   'AAA\r',
   'AAA=A===',
-])('refuses %j, which is no base64', (text) => {
+])('refuses %j, which is not base64', (text) => {
   expect(() => decodeBase64(text)).toThrow(InvalidRequestError);
   expect(isBase64(text)).toBe(false);
 });

@@ -20,13 +20,13 @@ test('a call that the service answered in the same reply is not run', () => {
   expect(callsToRun([call, own])).toEqual([call.functionCall, own.functionCall]);
 });
 
-test('without ids a response in the same reply answers the call of its name', () => {
+test('a response without an id in the same reply answers the call with its name', () => {
   const call = { functionCall: { name: 'remote' } };
   expect(callsToRun([call, { functionResponse: { name: 'remote', response: {} } }])).toEqual([]);
   expect(callsToRun([call, { functionResponse: { name: 'other', response: {} } }])).toEqual([call.functionCall]);
 });
 
-test('a response without an id completes the first open call of its name', () => {
+test('a response without an id completes the first open call with its name', () => {
   const call = (id: string): Part => ({ functionCall: { id, name: 'f' } });
   const [a, b, c] = [call('a'), call('b'), call('c')];
   const byId: Part = { functionResponse: { id: 'a', name: 'f', response: {} } };
@@ -35,7 +35,7 @@ test('a response without an id completes the first open call of its name', () =>
   expect(callsToRun([a, b, c, byName, byName, byName, byName])).toEqual([]);
 });
 
-test('the work for many calls and responses grows with their number', () => {
+test('the work for many calls and responses grows linearly', () => {
   const readsOf = (count: number): number => {
     let reads = 0;
     const calls = Array.from({ length: count }, (_, index): Part => {

@@ -61,7 +61,7 @@ describe('copyJson', () => {
     expect(copyJson(Object.assign(Object.create(null), { a: 1 }))).toEqual({ value: { a: 1 } });
   });
 
-  test('copies 200 levels, and returns a fault for more levels and for cycles', () => {
+  test('copies 200 levels, and returns an error for more levels and for cycles', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(copyJson(nested(200))).toEqual({ value: nested(200) });

@@ -6,7 +6,7 @@ function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-test('until settles as the work does if there is no abort', async () => {
+test('until settles with the work if there is no abort', async () => {
   const guard = new AbortGuard();
   expect(await guard.until(Promise.resolve(5))).toBe(5);
   await expect(guard.until(Promise.reject(new TypeError('x')))).rejects.toThrow(TypeError);

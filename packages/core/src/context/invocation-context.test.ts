@@ -120,7 +120,7 @@ describe('sub-invocations', () => {
 });
 
 describe('endInvocation', () => {
-  test('ends the invocation when it is called or set to true, and set to false it goes on', () => {
+  test('ends the invocation when it is called or set to true, and not when it is set to false', () => {
     const called = contextOf().forAgent(agent);
     called.endInvocation();
     const assigned = contextOf().forAgent(agent);
@@ -130,13 +130,13 @@ describe('endInvocation', () => {
     expect(assigned.isEnded).toBe(false);
   });
 
-  test('refuses a value that is no boolean', () => {
+  test('refuses a value that is not a boolean', () => {
     expect(() => Reflect.set(contextOf(), 'endInvocation', 'yes')).toThrow('must be true or false');
   });
 });
 
 describe('the first agent', () => {
-  test('before the first agent started, the agent is the root', () => {
+  test('before the first agent has started, the agent is the root', () => {
     expect(contextOf().agent.name).toBe('root');
   });
 });
@@ -162,7 +162,7 @@ describe('createEvent', () => {
     expect(event).toMatchObject({ author: 'other', executionId: 'e-uuid-1', parentExecutionId: 'e-1' });
   });
 
-  test('leaves out the actions of a chunk, which are ignored anyway', () => {
+  test('leaves out the actions of a chunk', () => {
     const context = contextOf().forAgent(agent);
     const actions = { stateDelta: { a: 1 } };
     expect(context.createEvent({ partial: true, actions }).actions).toEqual({ stateDelta: {}, artifactDelta: {} });

@@ -40,7 +40,7 @@ describe('isEmptyActions', () => {
 });
 
 describe('mergeEventActions', () => {
-  test('merges deltas key by key and signals one by one, the later winning', () => {
+  test('merges deltas by key and signals one by one; the later value wins', () => {
     const merged = mergeEventActions([
       { stateDelta: { a: 1, b: 1 }, artifactDelta: { 'x.txt': 0 }, transferToAgent: 'first', escalate: true },
       { stateDelta: { b: 2, c: null }, artifactDelta: { 'x.txt': 1 }, transferToAgent: 'second' },
@@ -62,7 +62,7 @@ describe('mergeEventActions', () => {
     expect(merged.requestedAuthConfigs).toEqual({ c1: { key: 1 }, c2: { key: 2 } });
   });
 
-  test('a later removal takes a value away, and a later value a removal', () => {
+  test('a later removal replaces a value, and a later value replaces a removal', () => {
     expect(mergeEventActions([{ stateDelta: { a: 1, b: 1 } }, { removedState: ['a', 'c'] }])).toEqual({
       stateDelta: { b: 1 },
       removedState: ['a', 'c'],
@@ -80,7 +80,7 @@ describe('mergeEventActions', () => {
     expect(mergeEventActions([{ removedState: ['a'] }, { stateDelta: { a: 1 } }])).not.toHaveProperty('removedState');
   });
 
-  test('one source that sets and removes a key removes it, as a commit would', () => {
+  test('a source that sets and removes a key removes it, like a commit', () => {
     expect(mergeEventActions([{ stateDelta: { a: 1 }, removedState: ['a'] }])).toEqual({
       stateDelta: {},
       removedState: ['a'],
@@ -96,7 +96,7 @@ describe('mergeEventActions', () => {
     });
   });
 
-  test('changes none of its sources', () => {
+  test('does not modify its sources', () => {
     const first = createEventActions({ stateDelta: { a: 1 }, removedState: ['b'] });
     mergeEventActions([first, { stateDelta: { b: 2 }, removedState: ['a'] }]);
     expect(first).toEqual({ stateDelta: { a: 1 }, artifactDelta: {}, removedState: ['b'] });

@@ -19,13 +19,13 @@ test('an event with function responses is a tool response, whole and partial', (
     );
 });
 
-test('a response in a reply of the model, and an event with other content, gets no kind', () => {
+test("a response inside a model's reply, and an event with other content, get no kind", () => {
   expect(createEvent({ content: { role: 'model', parts: answer } }).object).toBeUndefined();
   expect(createEvent({ content: { role: 'model', parts: [{ text: 'hi' }] } }).object).toBeUndefined();
   expect(createEvent().object).toBeUndefined();
 });
 
-test('the kind and the error that an event has stay', () => {
+test('an event keeps the kind and the error that it already has', () => {
   const given = { object: 'mine', error: { type: 'T', message: 'm' } };
   expect(createEvent({ ...given, errorCode: 'E' })).toMatchObject(given);
 });

@@ -37,7 +37,7 @@ describe('getFunctionCalls and getFunctionResponses', () => {
   });
 });
 
-test('a code execution result trails only as the last part', () => {
+test('a code execution result counts as trailing only in the last part', () => {
   expect(hasTrailingCodeExecutionResult(eventOf([CODE, CODE_RESULT]))).toBe(true);
   expect(hasTrailingCodeExecutionResult(eventOf([CODE_RESULT, TEXT]))).toBe(false);
   expect(hasTrailingCodeExecutionResult(createEvent())).toBe(false);

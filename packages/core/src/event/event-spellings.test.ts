@@ -6,7 +6,7 @@ import { parseEvent } from './parse-event.ts';
 const BLANK = { ...createEvent(), id: '', timestamp: 0 };
 
 describe('parseEvent and spellings', () => {
-  test('camelCase wins, wherever it stands, unless it is null', () => {
+  test('the camelCase spelling wins in any order, unless it is null', () => {
     expect(parseEvent('{"invocation_id":"snake","invocationId":"camel"}').invocationId).toBe('camel');
     expect(parseEvent('{"invocationId":"camel","invocation_id":"snake"}').invocationId).toBe('camel');
     expect(parseEvent('{"invocationId":null,"invocation_id":"snake"}').invocationId).toBe('snake');
@@ -18,11 +18,11 @@ describe('parseEvent and spellings', () => {
     });
   });
 
-  test('does not check the spelling that loses', () => {
+  test('does not check the spelling that is ignored', () => {
     expect(parseEvent('{"invocationId":"camel","invocation_id":5}').invocationId).toBe('camel');
   });
 
-  test('keys of the user stay as they are, at any depth', () => {
+  test('keys of the user are not renamed at any depth', () => {
     const data = { snake_key: { other_key: [{ third_key: null }] }, camelKey: 1, __proto__x: 2 };
     const event = parseEvent({
       custom_metadata: data,
@@ -69,7 +69,7 @@ describe('parseEvent and spellings', () => {
     });
   });
 
-  test('the configurations of an authorisation are read, their scopes and headers are data', () => {
+  test('reads auth configs in both spellings, and treats their scopes and headers as data', () => {
     const scopes = { 'https://www.googleapis.com/auth/calendar_readonly': 'Read' };
     const event = parseEvent({
       actions: {

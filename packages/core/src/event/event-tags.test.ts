@@ -27,7 +27,7 @@ describe('withTag', () => {
     expect(withTag(tagged(), '')).not.toHaveProperty('tags');
   });
 
-  test('adds a tag also where the list has duplicates', () => {
+  test('adds a tag to a list with duplicates', () => {
     expect(withTag(tagged('a', 'a'), 'b').tags).toEqual(['a', 'b']);
   });
 });

@@ -56,7 +56,7 @@ describe('toExecutionView', () => {
     createEvent({ invocationId: 'e-1', executionId: 'e-2', requestId: 'e-1' }),
     createEvent({ requestId: '' }),
     createEvent({ invocationId: 'e-1', executionId: 'e-2', parentExecutionId: 'e-1', tags: ['t'] }),
-  ])('is undone by fromExecutionView, and neither changes its argument: %j', (event) => {
+  ])('is reversed by fromExecutionView, and neither modifies its argument: %j', (event) => {
     const before = structuredClone(event);
     const view = toExecutionView(event);
     const viewBefore = structuredClone(view);
@@ -87,7 +87,7 @@ describe('groupByExecution', () => {
     expect(drawAll([eventOf('plain'), eventOf('own', 'e-1')])).toEqual(['e-1: e-1[plain,own]']);
   });
 
-  test('a parent that comes later, or that not every event names, is still the parent', () => {
+  test('a parent is found if it comes later or if only some events name it', () => {
     expect(drawAll([eventOf('child', 'e-2', 'e-1'), eventOf('root', 'e-1')])).toEqual(['e-1: e-1[root](e-2[child])']);
     expect(drawAll([eventOf('root', 'e-1'), eventOf('bare', 'e-2'), eventOf('child', 'e-2', 'e-1')])).toEqual([
       'e-1: e-1[root](e-2[bare,child])',
@@ -104,7 +104,7 @@ describe('groupByExecution', () => {
     expect(drawAll([first, second])).toEqual(['mine: e-1[a]', 'mine: e-2[b]']);
   });
 
-  test('one execution id in two requests is two executions', () => {
+  test('the same execution id in two requests gives two executions', () => {
     const events = [eventOf('a', 'x', undefined, 'e-1'), eventOf('b', 'x', undefined, 'e-2')];
     expect(drawAll([...events, eventOf('c', 'y', 'x', 'e-2')])).toEqual(['e-1: x[a]', 'e-2: x[b](y[c])']);
   });
@@ -118,11 +118,11 @@ describe('groupByExecution', () => {
       [eventOf('t', 'tail', 'x'), eventOf('a', 'x', 'y'), eventOf('b', 'y', 'x')],
       'y[b](x[a](tail[t]))',
     ],
-  ])('executions that name %s as parents lose no event', (_name, events, tree) => {
+  ])('executions that name %s as parents keep all their events', (_name, events, tree) => {
     expect(drawAll(events)).toEqual([`e-1: ${tree}`]);
   });
 
-  test('every event is in exactly one node, however the parents are named', () => {
+  test('every event is in exactly one node, whatever the parent ids', () => {
     let seed = 7;
     const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     for (let round = 0; round < 200; round++) {

@@ -35,7 +35,7 @@ test('a parallel call of another tool stays, with its response', () => {
   ]);
 });
 
-test('hideTransfers returns other events unchanged and modifies none', () => {
+test('hideTransfers returns other events unchanged and does not modify its argument', () => {
   const events = [
     eventOf('call', [OTHER_CALL, TRANSFER_CALL]),
     eventOf('empty', []),

@@ -86,7 +86,7 @@ const SERVER_JSON = `{
 /** The fields of an event that is read from JSON without them. */
 const BLANK = { ...createEvent(), id: '', timestamp: 0 };
 
-describe('parseEvent reads what other kits write', () => {
+describe('parseEvent reads events of other ADK implementations:', () => {
   test('a dump of adk-python in snake_case, full of nulls', () => {
     expect(parseEvent(PYTHON_DUMP)).toEqual(PYTHON_EVENT);
   });
@@ -115,7 +115,7 @@ describe('parseEvent reads what other kits write', () => {
   });
 });
 
-describe('parseEvent names the path at fault', () => {
+describe('parseEvent names the path of an error', () => {
   test.each([
     [null, 'event: must be an object, is null'],
     [[], 'event: must be an object, is a list'],

@@ -42,7 +42,7 @@ describe('parseEvent and time', () => {
     '',
     true,
     {},
-  ])('refuses %j, which is no time or depends on where it is read', (timestamp) => {
+  ])('refuses %j, which is not a time or depends on the time zone of the reader', (timestamp) => {
     expect(faultOf(() => parseEvent({ timestamp }))?.path).toBe('event.timestamp');
   });
 });

@@ -110,7 +110,7 @@ describe('the type check of sealEvent', () => {
     expect(faultPathOf(change)).toBe(path);
   });
 
-  test('accepts odd and unknown keys', () => {
+  test('accepts unusual and unknown keys', () => {
     const odd = JSON.parse(
       '{"__proto__": 1, "constructor": {"a": null}, "toString": [null], "someday": {"a": null}}',
     ) as object;
@@ -147,7 +147,7 @@ describe('the type check of sealEvent', () => {
   });
 });
 
-describe('usual events are sealed as the walk by fields seals them', () => {
+describe('the fast path seals common events like the full check of all fields', () => {
   const base = { id: '1', invocationId: 'e-1', author: 'bot', timestamp: 1.5, executionId: 'e-1' };
   const args = { city: 'Paris', days: [1, { n: null }] };
   const EVENTS: Readonly<Record<string, Event>> = {
@@ -210,7 +210,7 @@ describe('usual events are sealed as the walk by fields seals them', () => {
     }
   }
 
-  test.each(Object.entries(EVENTS))('%s, and any odd value anywhere in it', (_, event) => {
+  test.each(Object.entries(EVENTS))('%s, with any invalid value in any place', (_, event) => {
     let count = 0;
     for (const odd of [...ODD, ...MORE]) {
       for (const variant of variantsOf(event, odd)) {
@@ -241,7 +241,7 @@ describe('a value that is sealed already', () => {
   const content: Content = { role: 'user', parts: [{ text: 'hi' }] };
   const eventOf = (said: Content): Event => createEvent({ id: '1', author: 'user', content: said });
 
-  test('is shared by events and not copied again', () => {
+  test('is shared between events without another copy', () => {
     const sealed = sealContent(content);
     expect(sealed).toEqual(content);
     expect(isDeeplyFrozen(sealed)).toBe(true);
@@ -264,7 +264,7 @@ describe('a value that is sealed already', () => {
     expect(() => sealEvent(eventOf(bytes), { checkBytes: true })).toThrow(InvalidEventError);
   });
 
-  test('is not an object that the caller froze', () => {
+  test('does not include an object that the caller froze', () => {
     const part = { text: 'fine' };
     const frozen = Object.freeze({ role: 'user', parts: Object.freeze([part]) as never });
     const sealed = sealContent(frozen);

@@ -46,7 +46,7 @@ test('end resolves a waiting reader, and a later reader gets the remaining items
   expect(await fifo.peek()).toBeUndefined();
 });
 
-test("the signal ends a reader's wait, and the next reader gets the next item", async () => {
+test('an aborted reader stops waiting, and the next reader gets the next item', async () => {
   const fifo = fifoOf(0);
   const controller = new AbortController();
   const waiting = fifo.peek(controller.signal);

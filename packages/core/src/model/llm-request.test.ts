@@ -39,7 +39,7 @@ describe('appendInstructions', () => {
     expect(request.config.systemInstruction).toBe('One.\n\nTwo.\n\nThree.');
   });
 
-  test('adds nothing for no instructions and for empty ones', () => {
+  test('adds nothing if there are no instructions or only empty ones', () => {
     const request = createLlmRequest();
     appendInstructions(request, []);
     appendInstructions(request, ['', '']);
@@ -48,7 +48,7 @@ describe('appendInstructions', () => {
     expect(request.config.systemInstruction).toBe('One.');
   });
 
-  test('leaves no blank line in front of the first', () => {
+  test('adds no blank line before the first instruction', () => {
     const request = requestWith('');
     appendInstructions(request, ['One.']);
     expect(request.config.systemInstruction).toBe('One.');

@@ -13,7 +13,7 @@ function merge(...chunks: LlmResponse[]): LlmResponse {
   return aggregator.finish();
 }
 
-test('text of one kind is joined, and thoughts stay apart in front of where they came', () => {
+test('consecutive text of one kind is joined, and thoughts stay separate in their place', () => {
   const whole = merge(
     chunkOf({ text: 'Let me', thought: true }),
     chunkOf({ text: ' think.', thought: true }, { text: 'The' }),
@@ -126,7 +126,7 @@ test('leaves out a call that was never completed', () => {
   ]);
 });
 
-test('keeps everything but calls of a reply that broke off', () => {
+test('keeps everything but the calls of a truncated reply', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ text: 'a' }, { functionCall: { name: 'f' } }));
   aggregator.add({ usageMetadata: { totalTokenCount: 3 } });
@@ -137,7 +137,7 @@ test('keeps everything but calls of a reply that broke off', () => {
   });
 });
 
-test('a reply that broke off within its only call has no content', () => {
+test('a reply that was truncated within its only call has no content', () => {
   const aggregator = new ResponseAggregator();
   aggregator.add(chunkOf({ functionCall: { name: 'f' } }));
   expect(aggregator.finishBroken()).toEqual({});
@@ -162,7 +162,7 @@ test.each<[string, Part[]]>([
   });
 });
 
-test('an empty thought signature parts no text', () => {
+test('an empty thought signature does not separate text', () => {
   const aggregator = new ResponseAggregator();
   for (const text of ['Hel', 'lo'])
     aggregator.add({ content: { role: 'model', parts: [{ text, thoughtSignature: '' }] } });

@@ -59,7 +59,7 @@ test('paths reach into objects and lists', () => {
   expect(whole?.functionCall?.args).toEqual({ rows: [{ name: 'a', tags: ['x'] }, { name: 'b' }] });
 });
 
-test('an index far past the end of a list does not make a list of holes', () => {
+test('an index far past the end of a list does not create a sparse list', () => {
   const [whole] = gather({ name: 'f', partialArgs: [{ jsonPath: '$.rows[4000000000]', stringValue: 'a' }] });
   expect(whole?.functionCall?.args).toEqual({ rows: ['a'] });
 });
@@ -83,7 +83,7 @@ test('a piece that repeats the name and the id of the open call continues it', (
   expect(whole).toEqual([{ functionCall: { name: 'f', id: 'c1', args: { a: 'xy' } } }]);
 });
 
-test('two calls of one name in a row are two calls', () => {
+test('two consecutive calls with the same name are two calls', () => {
   const piece = { jsonPath: '$.id', stringValue: 'A' };
   const whole = gather(
     { name: 'f', willContinue: true },
@@ -132,6 +132,6 @@ test.each([
   ["$['it\\'s'].x", ["it's", 'x']],
   ["$['0']", ['0']],
   ['$.__proto__.x', ['__proto__', 'x']],
-])('the path %s is read as its keys', (path, keys) => {
+])('the path %s is split into its keys', (path, keys) => {
   expect(parseJsonPath(path)).toEqual(keys);
 });

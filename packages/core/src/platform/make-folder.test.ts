@@ -25,7 +25,7 @@ test.each([
   ['/proc/x', 'ENOENT'],
   ['/proc/x/y', 'ENOENT'],
   ['/read-only/x/y', 'EROFS'],
-])('makeFolder throws if the file system creates no folder: %s', (folder, code) => {
+])('makeFolder throws if the file system cannot create the folder: %s', (folder, code) => {
   const { folders, modules } = fileSystem('/', '/proc', '/read-only');
   expect(() => makeFolder(folder, modules)).toThrow(code);
   expect(folders.length).toBe(3);

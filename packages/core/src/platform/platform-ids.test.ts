@@ -35,7 +35,7 @@ describe('uuidV7', () => {
     expect(new Set(Array.from({ length: MANY }, () => uuidV7(1_763_705_520_123))).size).toBe(MANY);
   });
 
-  test('is random in every digit behind the time', () => {
+  test('has random digits after the time', () => {
     const counts = countDigits(Array.from({ length: MANY }, () => uuidV7(1_763_705_520_123)));
     for (let place = 15; place < 36; place++) {
       const digits = [19].includes(place) ? 4 : 16;
@@ -67,8 +67,8 @@ describe('uuidV4', () => {
 describe.each([
   ['uuidV7', () => uuidV7(5), 15],
   ['uuidV4', uuidV4, 0],
-])('the digits of %s', (_name, newId, firstRandom) => {
-  test('depend on no other digit, of this id or of the one before', () => {
+])('the random digits of %s', (_name, newId, firstRandom) => {
+  test('are independent of each other and of those of the previous id', () => {
     const ids = Array.from({ length: 500 }, () => newId());
     for (let place = firstRandom; place < 36; place++) {
       if ([8, 13, 14, 18, 19, 23].includes(place)) continue;
@@ -85,7 +85,7 @@ describe.each([
   });
 });
 
-test('ids of both versions taken in turn share no randomness', () => {
+test('alternating ids of both versions share no random bits', () => {
   const seen = new Set<string>();
   for (let at = 0; at < MANY; at++) {
     seen.add((at % 2 === 0 ? uuidV7(5) : uuidV4()).slice(-12));

@@ -25,7 +25,7 @@ test.each([
   new TypeError('x is not a function'),
   new SizeLimitError('too large'),
   failure('database is not open', { code: 'ERR_INVALID_STATE' }),
-])('%s says nothing about the storage, and is returned as it is', (thrown) => {
+])('%s is not a storage failure, and is returned unchanged', (thrown) => {
   expect(storageFailure('the store', thrown)).toBe(thrown);
 });
 

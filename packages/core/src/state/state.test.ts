@@ -176,7 +176,7 @@ describe('update', () => {
   test.each([
     { good: 1, 'user:': 2 },
     { good: 1, bad: undefined },
-  ])('sets none when one is at fault: %j', (delta) => {
+  ])('sets no key if one is invalid: %j', (delta) => {
     const { state, view, actions } = stateOf();
     expect(() => state.update(delta)).toThrow(/^state key /);
     expect(view).toEqual({});
@@ -192,7 +192,7 @@ describe('checkStateDelta', () => {
     expect(checked['a']).not.toBe(delta.a);
   });
 
-  test('names the key and the path of the fault', () => {
+  test('names the key and the path of the invalid value', () => {
     expect(() => checkStateDelta({ 'user:a': { b: [() => 1] } })).toThrow(
       'state key "user:a": the value at b.0 is a function; state holds JSON',
     );

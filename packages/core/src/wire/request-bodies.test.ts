@@ -23,7 +23,7 @@ describe('the body of a run', () => {
     }
   });
 
-  test('is read in snake_case as well, nulls left out, camelCase winning', () => {
+  test('is also read in snake_case, without nulls; camelCase wins', () => {
     const body = {
       app_name: 'app',
       user_id: 'other',
@@ -151,11 +151,11 @@ describe('the body of a run', () => {
     ['{}', 'a string'],
     [null, 'null'],
     [undefined, 'missing'],
-  ])('refuses %j for a body', (body, kind) => {
+  ])('refuses %j as a body', (body, kind) => {
     expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: must be an object, is ${kind}`));
   });
 
-  test('throws with the first three faults and the number of the others', () => {
+  test('throws an error with the first three problems and the number of the others', () => {
     expect(() => readRunRequest({ streaming: 1 })).toThrow(
       new InvalidRequestError(
         'streaming: must be true or false, is the number 1; appName: must be a string, is missing; userId: must be a string, is missing; and 1 more',
@@ -165,7 +165,7 @@ describe('the body of a run', () => {
 });
 
 describe('the content in a body', () => {
-  test('is read in either spelling, nulls left out, unknown fields kept', () => {
+  test('is read in either spelling, without nulls and with unknown fields', () => {
     const newMessage = {
       role: 'user',
       parts: [
@@ -200,7 +200,7 @@ describe('the body that creates a session', () => {
     expect(readCreateSessionRequest(body)).toEqual({});
   });
 
-  test('takes an id, state and events, in either spelling, and fills in what an event may leave out', () => {
+  test('accepts an id, state and events in either spelling, and fills in optional fields of events', () => {
     const body = {
       session_id: 's',
       state: { 'user:snake_key': null },
@@ -216,7 +216,7 @@ describe('the body that creates a session', () => {
     });
   });
 
-  test('takes times, tags and counts as other ADKs write them', () => {
+  test('accepts times, tags and counts in the formats of other ADKs', () => {
     const event = {
       ...EVENT,
       timestamp: '2026-01-01T00:00:00Z',

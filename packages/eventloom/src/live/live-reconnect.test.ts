@@ -10,7 +10,7 @@ test.each<[string, object]>([
   ['says that it will go', { goAway: { timeLeft: '1s' } }],
   ['is cut (1006)', CUT],
   ['fails (1011)', { close: 1011, reason: 'Internal error encountered.' }],
-])('when the service %s, the run goes on with its handle, and what was written is not lost', async (_, end) => {
+])('when the service %s, the run continues with its handle, and queued text is not lost', async (_, end) => {
   const model = gemini(
     await startGemini(
       [{ heard: 'clientContent' }, handle('h1'), says('One'), END, end as LiveWireMessage],
@@ -86,7 +86,7 @@ test('a new connection without a handle gets the history, and then the result of
   }
 });
 
-test('sends a response whose connection was lost on the next connection, which resumes the session of the call', async () => {
+test('a response whose connection was lost is sent on the next connection, which resumes the session of the call', async () => {
   const lost = Promise.withResolvers<void>();
   const slow = new FunctionTool({ name: 'slow', description: '', execute: () => lost.promise.then(() => 'done') });
   const model = gemini(
@@ -105,7 +105,7 @@ test('sends a response whose connection was lost on the next connection, which r
   expect((await stopGemini())[1]?.received).toEqual([{ toolResponse: { functionResponses } }]);
 });
 
-test('audio of a turn that was lost with its connection is sent again from the handle on', async () => {
+test('audio of a turn whose connection was lost is sent again, beginning at the handle', async () => {
   const model = gemini(
     await startGemini(
       [
@@ -135,7 +135,7 @@ test('audio of a turn that was lost with its connection is sent again from the h
   ]);
 });
 
-test('Vertex AI gets the sends again that it reports as not consumed', async () => {
+test('requests that Vertex AI reports as not consumed are sent again', async () => {
   const model = gemini(
     await startGemini(
       [...[1, 2, 3].map(() => ({ heard: 'realtimeInput' })), handle('h1', '2'), CUT],
@@ -169,7 +169,7 @@ test('a refused setup ends the run with an event and a LiveConnectionError', asy
   expect(await stopGemini()).toHaveLength(1);
 });
 
-test('connects with the history if the service no longer knows the handle', async () => {
+test('the run connects with the history if the service no longer knows the handle', async () => {
   const model = gemini(
     await startGemini(
       [{ heard: 'clientContent' }, handle('old'), says('One'), END, CUT],

@@ -151,7 +151,7 @@ test.each([
   ],
   [{ error: { code: 503, status: 'UNAVAILABLE', message: 'busy' } }, 'UNAVAILABLE'],
   [{ error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'enough' } }, 'RESOURCE_EXHAUSTED'],
-])('the error %j is an event, and the run goes on', async (error, errorCode) => {
+])('the error %j becomes an event, and the run continues', async (error, errorCode) => {
   const model = gemini(
     await startGemini([{ heard: 'clientContent' }, error, { heard: 'clientContent' }, says('Yes'), END]),
   );

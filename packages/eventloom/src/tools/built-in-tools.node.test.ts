@@ -59,7 +59,7 @@ test.each<[Tools, object[]]>([
     [GOOGLE_SEARCH, URL_CONTEXT],
     [{ googleSearch: {} }, { urlContext: {} }],
   ],
-])('tools of the service are sent as the service takes them: %#', async (tools, wire) => {
+])('built-in tools are sent in the format of the service: %#', async (tools, wire) => {
   const { bodies } = await play(tools, [jsonReply(wireResponse('Hello'))]);
   expect(bodies[0]?.tools).toEqual(wire);
 });
@@ -136,7 +136,7 @@ test('GoogleSearchAgentTool searches in a request of its own, and passes the sou
   expect(events[1]?.actions.stateDelta).not.toHaveProperty(GROUNDING_METADATA_KEY);
 });
 
-test('GoogleSearchAgentTool refuses something that is no agent', () => {
+test('GoogleSearchAgentTool refuses a value that is not an agent', () => {
   expect(() => new GoogleSearchAgentTool('gemini-2.5-flash' as never)).toThrow(
     "GoogleSearchAgentTool: expected an agent, got a string; write new GoogleSearchAgentTool(createGoogleSearchAgent('gemini-2.5-flash'))",
   );

@@ -94,7 +94,7 @@ test('the socket is paused for a slow reader, and resumed when it has read half'
   expect(signals).toEqual(['pause', 'resume']);
 });
 
-test('without pause a reader that is far behind gets an error after the frames that arrived', async () => {
+test('a slow reader of a socket without pause gets an error after the buffered frames', async () => {
   const { connection, says } = await connect({});
   for (let count = 0; count < 40; count++) says(audio());
   let frames = 0;
@@ -120,7 +120,7 @@ test('a send waits while bufferedAmount is high', async () => {
   await sending;
 });
 
-test('a socket that takes no bytes for 15 seconds is terminated', async () => {
+test('a socket that accepts no bytes for 15 seconds is terminated', async () => {
   const ws = { bufferedAmount: 1_000_000, terminated: false, terminate: () => (ws.terminated = true) };
   const { connection, platform } = await connect(ws);
   const sending = expect(connection.sendActivityStart()).rejects.toMatchObject({

@@ -67,12 +67,12 @@ describe('a connection after its setup', () => {
     expect(await ending([{ close: 1007, reason: 'invalid' }])).toMatchObject({ closeCode: 1007, isRetryable: false });
   });
 
-  test('that is cut is retryable', async () => {
+  test('that is interrupted is retryable', async () => {
     expect(await ending([{ cut: true }])).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
   test.each(['{"serverContent":', '"text"', '{"toolCall":{"functionCalls":"f"}}'])(
-    'that gets the frame %s ends, and the process lives',
+    'that receives the frame %s ends without ending the process',
     async (frame) => {
       server.live.enqueue([{ heard: 'realtimeInput' }, frame]);
       const connection = await gemini().connect(requestWith());
@@ -108,7 +108,7 @@ describe('a connection after its setup', () => {
     await expect(reader.next()).rejects.toThrow(LiveConnectionError);
   });
 
-  test.each(['given', 'configured'])('and whose abort, %s, fires ends at once with its socket', async (how) => {
+  test.each(['given', 'configured'])('ends at once with its socket when it is aborted, %s', async (how) => {
     const controller = new AbortController();
     server.live.enqueue([{ serverContent: { turnComplete: true } }]);
     const connection =

@@ -85,7 +85,7 @@ test.each([
   expect((await peer.last()).received).toEqual([{ realtimeInput: { activityStart: {} } }]);
 });
 
-test('content that a newer model does not take throws, and the connection stays open', async () => {
+test('content that a newer model does not accept throws, and the connection stays open', async () => {
   peer.server.live.enqueue([{ heard: /later/ }, { serverContent: { turnComplete: true } }]);
   const connection = await peer.gemini({ model: NEWER }).connect(requestWith());
   peer.opened(connection);

@@ -69,7 +69,7 @@ function text(said: string) {
   return { serverContent: { modelTurn: { parts: [{ text: said }] } } };
 }
 
-test.each(['binary', 'text'] as const)('in %s frames, all is said and heard in order', async (frames) => {
+test.each(['binary', 'text'] as const)('in %s frames, all messages are sent and received in order', async (frames) => {
   const texts = Array.from({ length: 100 }, (_, index) => `${index} Grüße 🌍`);
   const connection = await connect({ frames, steps: [{ heard: 'clientContent' }, ...texts.map(text)] });
   await connection.sendContent({ role: 'user', parts: [{ text: 'Hi' }] });

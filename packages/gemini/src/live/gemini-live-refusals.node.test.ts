@@ -63,7 +63,7 @@ describe('a setup', () => {
     });
   });
 
-  test('that is cut is retryable', async () => {
+  test('that is interrupted is retryable', async () => {
     expect(await refusal({ setup: { cut: true } })).toMatchObject({ closeCode: 1006, isRetryable: true });
   });
 
@@ -92,7 +92,7 @@ describe('a setup', () => {
     expect(await refusal({ setup: { close, reason } })).toMatchObject({ errorCode, isRetryable });
   });
 
-  test('that is answered with invalid JSON is retryable, and the process lives', async () => {
+  test('that is answered with invalid JSON is retryable and does not end the process', async () => {
     expect(await refusal({ setup: '<html>' })).toMatchObject({ code: 'LIVE_CONNECTION', isRetryable: true });
   });
 

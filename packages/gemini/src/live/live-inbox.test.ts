@@ -21,7 +21,7 @@ function audio(chars: number): LiveLlmResponse {
   return { content: { parts: [{ inlineData: { data: 'A'.repeat(chars), mimeType: 'audio/pcm' } }] } };
 }
 
-test('responses are taken in order, however far the reader is behind', async () => {
+test('responses are read in order, however far behind the reader is', async () => {
   const { box } = inbox(10_000_000);
   const texts = Array.from({ length: 5000 }, (_, index) => `${index}`);
   const taken: unknown[] = [];

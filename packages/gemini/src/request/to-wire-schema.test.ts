@@ -16,12 +16,12 @@ test('const becomes an enum of one value, at any depth', () => {
   });
 });
 
-test('data is not taken for schemas', () => {
+test('data is not treated as a schema', () => {
   const schema = { type: 'object', default: { const: 1 }, enum: [{ const: 1 }], properties: { default: { const: 1 } } };
   expect(toWireSchema(schema)).toEqual({ ...schema, properties: { default: { enum: [1] } } });
 });
 
-test('a schema that needs no change is the same object, and one that does is converted once', () => {
+test('a schema that needs no change is returned as is, and others are converted once', () => {
   const plain = { type: 'object', properties: { a: { type: 'string' } } };
   expect(toWireSchema(plain)).toBe(plain);
   const schema = Object.freeze({ const: 1 });

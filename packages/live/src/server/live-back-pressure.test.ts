@@ -147,7 +147,7 @@ test('unread bytes of a disconnected client count until its socket is closed, al
   await next.ended;
 });
 
-test('a slow client that confirms each piece gets all of them', async () => {
+test('a slow client that acknowledges each message gets all of them', async () => {
   const { platform, call, socket } = await setup([...PIECES, END]);
   let taken = 0;
   while (!String(socket.sent.at(-1)).includes('turnComplete')) {
@@ -162,7 +162,7 @@ test('a slow client that confirms each piece gets all of them', async () => {
   await call.ended;
 });
 
-test('a client that sends faster than the model takes is paused', async () => {
+test('a client that sends faster than the model reads is paused', async () => {
   const gate = new Gate();
   const { call, socket, connection } = await setup([gate]);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ test('a client that is paused for 13 heartbeats is disconnected', async () => {
   await call.ended;
 });
 
-test('a pong without a ping confirms no bytes', async () => {
+test('a pong without a ping acknowledges no bytes', async () => {
   const { call, socket, connection } = await setup([...PIECES, END], { isCapable: false, answersPings: true });
   await socket.has(2);
   for (let turn = 0; turn < 100; turn++) {

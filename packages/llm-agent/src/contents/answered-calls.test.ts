@@ -27,7 +27,7 @@ test("a response in the newest event is the last content, without the model's te
   expect(contentsOf(events)).toEqual([said('user', 'go'), calls('c1'), answers({ c1: 'done' })]);
 });
 
-test("a late response of one run does not replace another run's response with the same id", () => {
+test("a late response of one run does not replace another run's response that has the same id", () => {
   const later = { invocationId: 'e-2' };
   const events = [
     { ...calling('c1'), invocationId: 'e-1' },

@@ -158,7 +158,7 @@ test.each(['memory.schema', 'memory.words'])(
 test.each([
   ['of an older version', "UPDATE eventloom_meta SET value = value - 1 WHERE key = 'memory.words'"],
   ['from before it had versions', "DELETE FROM eventloom_meta WHERE key = 'memory.words'"],
-])('an index of words %s is made anew, once', async (_, ages) => {
+])('a word index %s is rebuilt once', async (_, ages) => {
   const first = new SqliteMemoryService({ path });
   await first.addEventsToMemory({ ...KEY, events: [said('one', 'un café'), said('two', 'owl')] });
   await first.addEventsToMemory({ ...KEY, userId: 'other', events: [said('three', 'le café')] });

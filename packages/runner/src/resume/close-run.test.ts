@@ -148,7 +148,7 @@ test('a long-running call stays open and is answered in a new run', async () => 
   expect(events.findLast(({ content }) => content)?.content?.parts).toEqual([{ text: 'ready' }]);
 });
 
-test('closeRun can be repeated after the process ended in it, and writes nothing twice', async () => {
+test('closeRun can be repeated after the process ended during it, and writes nothing twice', async () => {
   const { runner, stored, open, params, sessionService } = await leftRun([SECOND]);
   sessionService.isDead = true;
   await expect(runner.closeRun(params)).rejects.toThrow('dead');
@@ -307,7 +307,7 @@ test.each([
     { functionCall: { id: 'c', name: 'f', args: {} } } as Part,
   ],
 ] as const)(
-  'a run interrupted after a whole reply of %s is completed only if nothing is left to do',
+  'a run interrupted after a whole reply of %s counts as completed only if no step is left',
   async (_, toRoot, isCompleted, config = {}, part = { text: 'Done.' }) => {
     const sessionService = new InMemorySessionService({ platform: fixedPlatform() });
     await sessionService.createSession(KEY);

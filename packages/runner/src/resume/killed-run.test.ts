@@ -83,30 +83,35 @@ describe.each([false, true])('a run killed right after the commit: %s', (isAfter
   test.each([
     ['agents of all kinds', flowTree, 60],
     ["an agent of one's own, and answers in a shape", customTree, 25],
-  ])('%s come to the same end with idempotent tools, and finished tools do not run again', async (_, tree, commits) => {
-    const whole = await undisturbed(true, tree);
-    expect(whole.commits).toBeGreaterThan(commits);
-    for (let at = 1; at <= whole.commits; at++) {
-      const { sessionService, runnerOn, stored, ran } = setUp(true, tree);
-      await sessionService.createSession(KEY);
-      expect(await runUntilKilled(runnerOn(dying(sessionService, at, isAfter).service)), `killed at ${at}`).toBe(true);
-      const [first] = await stored();
-      if (!first) continue;
-      const { invocationId } = first;
-      const interrupted = (await sessionService.listToolCalls({ ...KEY, invocationId })).filter(
-        ({ status, name }) => status === 'started' && name !== 'helper' && name !== 'measure',
-      );
-      const resumed = runnerOn(sessionService).run({ userId: 'u', sessionId: 's', invocationId });
-      if (isAfter && at === whole.commits) await expect(resumed).rejects.toThrow(InvalidRequestError);
-      else await resumed;
-      expect(contentsByExecution(await stored()), `killed at ${at}`).toEqual(contentsByExecution(whole.events));
-      expect(await findLooseEnds(sessionService, KEY), `killed at ${at}`).toEqual([]);
-      expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(interrupted.length);
-      const session = await sessionService.getSession(KEY);
-      expect(session?.state).toMatchObject({ did_look: true, did_work: true, did_dig: true });
-      expect(session?.state['right']).toEqual(tree === flowTree ? 'right' : { size: 3 });
-    }
-  });
+  ])(
+    '%s: a resumed run has the same result with idempotent tools, and finished tools do not run again',
+    async (_, tree, commits) => {
+      const whole = await undisturbed(true, tree);
+      expect(whole.commits).toBeGreaterThan(commits);
+      for (let at = 1; at <= whole.commits; at++) {
+        const { sessionService, runnerOn, stored, ran } = setUp(true, tree);
+        await sessionService.createSession(KEY);
+        expect(await runUntilKilled(runnerOn(dying(sessionService, at, isAfter).service)), `killed at ${at}`).toBe(
+          true,
+        );
+        const [first] = await stored();
+        if (!first) continue;
+        const { invocationId } = first;
+        const interrupted = (await sessionService.listToolCalls({ ...KEY, invocationId })).filter(
+          ({ status, name }) => status === 'started' && name !== 'helper' && name !== 'measure',
+        );
+        const resumed = runnerOn(sessionService).run({ userId: 'u', sessionId: 's', invocationId });
+        if (isAfter && at === whole.commits) await expect(resumed).rejects.toThrow(InvalidRequestError);
+        else await resumed;
+        expect(contentsByExecution(await stored()), `killed at ${at}`).toEqual(contentsByExecution(whole.events));
+        expect(await findLooseEnds(sessionService, KEY), `killed at ${at}`).toEqual([]);
+        expect(ran.length - whole.ran.length, `killed at ${at}`).toBeLessThanOrEqual(interrupted.length);
+        const session = await sessionService.getSession(KEY);
+        expect(session?.state).toMatchObject({ did_look: true, did_work: true, did_dig: true });
+        expect(session?.state['right']).toEqual(tree === flowTree ? 'right' : { size: 3 });
+      }
+    },
+  );
 
   test('repeats no tool that is not idempotent, and reports the interrupted one', async () => {
     const whole = await undisturbed(false);

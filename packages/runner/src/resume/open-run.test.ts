@@ -91,7 +91,7 @@ describe('an open run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('is left by processes that shut down, any number of times, and completes', async () => {
+  test('stays open through any number of shutdowns, and completes', async () => {
     const gate = new Gate();
     const { runner, open, hi, controller, stored } = await setUp(halting(gate));
     const running = runner.run(hi);
@@ -227,7 +227,7 @@ describe('a resumed run', () => {
     expect(await started).toBe(true);
   });
 
-  test('does not start without its session', async () => {
+  test('is not started if its session does not exist', async () => {
     const { runner, params, sessionService } = await left(halting(new Gate()));
     const lease = await sessionService.acquireLease(KEY);
     const stream = runner.runAsync({ ...params, runConfig: { onBusy: 'reject' } });

@@ -20,7 +20,7 @@ describe('a run resumes with each of many answers, wherever they are in the sess
     expect(new Set((await stored()).map(({ invocationId }) => invocationId)).size).toBe(1);
   });
 
-  test('of a chain of runs that answer each other only the call and its run are read', async () => {
+  test('in a chain of runs that answer each other, only the call and its run are read', async () => {
     const { run, begin, sessionService } = await setUp();
     const bot = (round: number) => agentOf('bot', [{ calls: [{ id: `c${round}`, name: 'wait' }] }]);
     await begin(bot(0), false);

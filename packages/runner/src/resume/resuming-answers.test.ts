@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { Runner } from '../runner.ts';
 import { agentOf, answer, KEY, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
 
-describe('an answer resumes the run that asked', () => {
+describe('an answer resumes the run that requested it', () => {
   const flow = (first: ScriptedStep[], second: ScriptedStep[], config: object = {}) =>
     new SequentialAgent({ name: 'flow', subAgents: [agentOf('asks', first, config), agentOf('follows', second)] });
 
@@ -33,7 +33,7 @@ describe('an answer resumes the run that asked', () => {
     await expect(run(flow([], []), { newMessage })).rejects.toThrow(InvalidMessageError);
   });
 
-  test("whose stream has the run's id with its first event", async () => {
+  test("and the stream has the run's id with its first event", async () => {
     const { runnerOf, begin } = await setUp();
     const { invocationId } = await begin(flow([WAIT], []));
     const runner = runnerOf(flow(['ready'], ['followed']));
@@ -59,7 +59,7 @@ describe('an answer resumes the run that asked', () => {
     ]);
   });
 
-  test('of two runs with the same call id, the one whose stored id it names', async () => {
+  test('if two runs have the same call id, the run whose stored id the answer names', async () => {
     const { run, begin } = await setUp();
     const older = await begin(flow([WAIT], []));
     const newer = await begin(flow([WAIT], []));
@@ -70,7 +70,7 @@ describe('an answer resumes the run that asked', () => {
     await expect(run(flow([], []), { invocationId: newer.invocationId })).rejects.toThrow(/has ended/);
   });
 
-  test('and a named run accepts answers to its own calls only', async () => {
+  test('and a run named by the request accepts answers to its own calls only', async () => {
     const { run, begin, stored } = await setUp();
     const { invocationId } = await begin(flow([WAIT], []));
     await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
@@ -79,7 +79,7 @@ describe('an answer resumes the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('one run per message; answers to several are refused', async () => {
+  test('once per message: a message with answers to several runs is refused', async () => {
     const { run, begin, stored } = await setUp();
     await begin(flow([WAIT], []));
     await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
@@ -88,7 +88,7 @@ describe('an answer resumes the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('unless that was closed: then the agent gets the answer in a new run', async () => {
+  test('unless that run was closed: then the agent gets the answer in a new run', async () => {
     const { run, begin, runnerOf } = await setUp();
     const { events, invocationId } = await begin(flow([WAIT], []));
     await runnerOf(flow([], [])).closeRun({ userId: 'u', sessionId: 's', invocationId, reason: 'enough' });
@@ -97,7 +97,7 @@ describe('an answer resumes the run that asked', () => {
     expect(rest[0]?.invocationId).not.toBe(events[0]?.invocationId);
   });
 
-  test('but not if a plugin turns another message into it, or it into another', async () => {
+  test('but not if a plugin replaces the answer by another message, or another message by the answer', async () => {
     const { begin, stored, sessionService } = await setUp();
     await begin(flow([WAIT], []));
     const before = await stored();
@@ -116,7 +116,7 @@ describe('an answer resumes the run that asked', () => {
     expect(await stored()).toEqual(before);
   });
 
-  test('determined again when the session is locked, as the run may have ended', async () => {
+  test('which is looked up again once the session is locked, because the run may have ended', async () => {
     const { begin, run, sessionService } = await setUp();
     await begin(flow([WAIT], []));
     const lease = await sessionService.acquireLease(KEY);

@@ -5,8 +5,8 @@ import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { agentOf, answer, setUp, textsOf, WAIT } from './fixtures/paused-run.ts';
 
-describe('an answer resumes the run that asked', () => {
-  test('with one message for several parallel agents, each gets its own answer', async () => {
+describe('an answer resumes the run that requested it', () => {
+  test('in which one message has answers for several parallel agents', async () => {
     const { run, begin, stored } = await setUp();
     const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
     const tree = (left: ScriptedStep[], right: ScriptedStep[], last: ScriptedStep[]) =>
@@ -32,7 +32,7 @@ describe('an answer resumes the run that asked', () => {
     ]);
   });
 
-  test('with parallel agents that use the same call id, in one message or two', async () => {
+  test('in which parallel agents use the same call id, with one message or two', async () => {
     const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
       new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
     const together = await setUp();
@@ -68,7 +68,7 @@ describe('an answer resumes the run that asked', () => {
     },
   );
 
-  test('that is not resumable: parallel agents are answered one after the other, and one message for both is refused', async () => {
+  test('that is not resumable, for one parallel agent after the other; one message for both is refused', async () => {
     const { run, begin } = await setUp();
     const ask = (id: string) => ({ calls: [{ id, name: 'wait' }] });
     const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>

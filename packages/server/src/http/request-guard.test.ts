@@ -15,7 +15,7 @@ test.each([
   '/a/..#x',
   'http://localhost/a/%2e%2e/b',
   'http://localhost/..',
-])('%j has a step', (target) => {
+])('%j has a dot segment', (target) => {
   expect(() => checkRequestTarget(target)).toThrow(InvalidRequestError);
 });
 

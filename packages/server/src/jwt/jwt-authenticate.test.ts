@@ -54,7 +54,7 @@ test.each<[string, Token]>([
   ['that expired', { expires: '-1h' }],
   ['that never expires', { expires: null }],
   ['without a user', { subject: '' }],
-])('a token %s is not believed', async (_name, token) => {
+])('a token %s is refused', async (_name, token) => {
   expect(await jwtAuthenticate(OPTIONS)(await requestWith(token))).toBeUndefined();
 });
 
@@ -96,7 +96,7 @@ test.each<Partial<JwtAuthenticateOptions>>([
   { secret: undefined, jwksUrl: 'http://issuer.example/keys' },
   { secret: undefined, jwksUrl: 'http://localhost.example/keys' },
   { secret: undefined, jwksUrl: 'ftp://issuer.example/keys' },
-])('what cannot work is refused at once: %j', (options) => {
+])('invalid options are refused at once: %j', (options) => {
   expect(() => jwtAuthenticate({ ...OPTIONS, ...options })).toThrow(ConfigurationError);
 });
 

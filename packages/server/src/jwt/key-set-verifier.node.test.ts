@@ -65,7 +65,7 @@ describe('a token signed with a published key', () => {
   test.each([
     ['and that it does not name', {}],
     ['by a name that no key has', { kid: 'a' }],
-  ])('%s, whichever of the keys it is', async (_how, token) => {
+  ])('%s, for each of the published keys', async (_how, token) => {
     expect(await userOf(token, [first.jwk])).toBe('ann');
     expect(await userOf(token, [first.jwk, second.jwk])).toBe('ann');
     expect(await userOf(token, [second.jwk, first.jwk])).toBe('ann');
@@ -95,7 +95,7 @@ describe('a token is refused', () => {
     ['for another audience', { audience: 'other' }],
     ['that expired', { expires: '-1h' }],
     ['that is for later', { notBefore: '1h' }],
-  ])('%s, whatever keys there are', async (_name, token) => {
+  ])('%s, with any published keys', async (_name, token) => {
     expect(await userOf(token, [first.jwk])).toBeUndefined();
     expect(await userOf(token, [first.jwk, second.jwk])).toBeUndefined();
   });

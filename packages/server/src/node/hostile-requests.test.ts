@@ -53,7 +53,7 @@ describe('a body', () => {
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'body: is not UTF-8 text'],
     ['depth', `${'['.repeat(40_000)}${']'.repeat(40_000)}`, 'body: is nested deeper than 256 levels'],
     ['a prototype', '{"__proto__": {"appName": "app"}}', 'appName: '],
-  ])('of %s is refused with what is wrong', async (_what, body, error) => {
+  ])('of %s is refused with the reason', async (_what, body, error) => {
     const answer = await post(body);
     expect(answer).toEqual({
       status: 400,
@@ -111,7 +111,7 @@ describe('a request line', () => {
     'DELETE /apps/zzz/%2E./app/users/ann/sessions/victim HTTP/1.1',
     'DELETE /zzz\\..\\apps/app/users/ann/sessions/victim HTTP/1.1',
     'DELETE http://localhost/zzz/%2e%2e/apps/app/users/ann/sessions/victim HTTP/1.1',
-  ])('with steps acts on nothing: %s', async (line) => {
+  ])('with dot segments changes nothing: %s', async (line) => {
     const session = { appName: 'app', userId: 'ann', sessionId: 'victim' };
     await sessionService.deleteSession(session);
     await sessionService.createSession(session);
@@ -140,6 +140,6 @@ describe('a request line', () => {
   });
 });
 
-test('no failure was reported', () => {
+test('none of these requests is reported as a failure', () => {
   expect(failures).toEqual([]);
 });

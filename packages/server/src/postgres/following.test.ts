@@ -123,7 +123,7 @@ describe('a run of another process', () => {
     expect(Number(kept[0]?.['first'])).toBeGreaterThan(1);
   });
 
-  test('is mirrored once for all local followers, and no more after they left', async () => {
+  test('is mirrored once for all local followers, and no longer after they have left', async () => {
     const gate = new Gate();
     await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
     const follow = vi.spyOn(servers.b.relay, 'follow');
@@ -149,7 +149,7 @@ describe('a run of another process', () => {
   });
 });
 
-test("followers of another process's run are told to reconnect when their server shuts down", async () => {
+test("followers of another process's run are asked to reconnect when their server shuts down", async () => {
   const gate = new Gate();
   await using servers = await startTwoServers([{ chunks: ['one ', gate, 'two'] }]);
   const { response, path } = await servers.a.start();

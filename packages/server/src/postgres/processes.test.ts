@@ -13,7 +13,7 @@ async function startRun(url: string): Promise<{ readonly reader: SseText; readon
   return { reader: new SseText(response), path };
 }
 
-test('a client moves to another process in mid-run and cancels the run there', async () => {
+test('a client switches to another process during a run and cancels the run there', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 15_000);
@@ -32,7 +32,7 @@ test('a client moves to another process in mid-run and cancels the run there', a
   }
 });
 
-test('a run continues over two processes to its end', async () => {
+test('a run that starts in one process is continued and completed by another', async () => {
   const database = await createTestDatabase();
   try {
     await using a = await startServingProcess(database.url, 15_000);

@@ -17,27 +17,30 @@ function answer({ send }: RelayedServer, path: string): Promise<Response> {
   return send('/run_sse', { method: 'POST', headers: { 'eventloom-event-ids': '1' }, body });
 }
 
-test.each(['a', 'b'] as const)('a run of one process that goes on in %s is followed from the other', async (where) => {
-  const gate = new Gate();
-  await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], { tools });
-  const { path, response } = await servers.a.start();
-  const before = await response.text();
-  const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
-  // The other one knows how the run ended.
-  expect(await (await servers.b.send(path)).text()).toBe(before);
-  const going = await answer(host, path);
-  const reading = new SseText(going);
-  await gate.reached;
-  const followed = await vi.waitFor(async () => {
-    const response = await servers.b.send(path, { headers: { 'last-event-id': lastIdOf(before) } });
-    if (response.status !== 200) expect.unreachable();
-    return response;
-  }, SOON);
-  gate.open();
-  const rest = await reading.rest();
-  const stored = before.slice(before.indexOf('id: 1\n'));
-  expect(rest).toContain('"ready"');
-  expect(await new SseText(followed).rest()).toBe(rest);
-  expect(Number(lastIdOf(rest))).toBeGreaterThan(Number(lastIdOf(before)));
-  await vi.waitFor(async () => expect(await (await other.send(path)).text()).toBe(stored + rest), SOON);
-});
+test.each(['a', 'b'] as const)(
+  'a run of one process that continues in %s can be followed from the other',
+  async (where) => {
+    const gate = new Gate();
+    await using servers = await startTwoServers([WAIT, { gate, text: 'ready' }], { tools });
+    const { path, response } = await servers.a.start();
+    const before = await response.text();
+    const [host, other] = where === 'a' ? [servers.a, servers.b] : [servers.b, servers.a];
+    // The other one knows how the run ended.
+    expect(await (await servers.b.send(path)).text()).toBe(before);
+    const going = await answer(host, path);
+    const reading = new SseText(going);
+    await gate.reached;
+    const followed = await vi.waitFor(async () => {
+      const response = await servers.b.send(path, { headers: { 'last-event-id': lastIdOf(before) } });
+      if (response.status !== 200) expect.unreachable();
+      return response;
+    }, SOON);
+    gate.open();
+    const rest = await reading.rest();
+    const stored = before.slice(before.indexOf('id: 1\n'));
+    expect(rest).toContain('"ready"');
+    expect(await new SseText(followed).rest()).toBe(rest);
+    expect(Number(lastIdOf(rest))).toBeGreaterThan(Number(lastIdOf(before)));
+    await vi.waitFor(async () => expect(await (await other.send(path)).text()).toBe(stored + rest), SOON);
+  },
+);

@@ -90,7 +90,7 @@ const REPLIES = [
   ['an input', 'order', { result: 'large' }],
 ] as const;
 
-describe('an answer resumes the run that asked', () => {
+describe('an answer resumes the run that requested it', () => {
   test.each(REPLIES)('%s', async (_, tool, response) => {
     const { post, url } = await open(flowOf(agentOf('asks', calling(tool), 'thanks'), agentOf('follows', 'followed')));
     const first = await post(HI);
@@ -177,7 +177,7 @@ describe('an answer resumes the run that asked', () => {
     expect(textsOf((await right).events)).toEqual(['right: right']);
   });
 
-  test('an answer starts a new run if the run that asked was just closed', async () => {
+  test('an answer starts a new run if the run that requested it was just closed', async () => {
     const { post, url, runner, sessionService } = await open(agentOf('bot', calling('wait'), 'thanks'));
     const first = await post(HI);
     const invocationId = first.invocationId ?? '';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { SESSIONS, setUp } from './fixtures/session-client.ts';
 
 describe('creating a session', () => {
-  test('answers the session like the ADK', async () => {
+  test("returns the session in the ADK's format", async () => {
     const { send } = setUp();
     const { status, json } = await send('POST', SESSIONS, {
       sessionId: 's',
@@ -98,7 +98,7 @@ describe('creating a session', () => {
     expect((await send('GET', `${SESSIONS}/s`)).status).toBe(404);
   });
 
-  test.each([SESSIONS, `${SESSIONS}/s`])('with an id that is taken is a conflict: POST %s', async (path) => {
+  test.each([SESSIONS, `${SESSIONS}/s`])('with an existing id is a conflict: POST %s', async (path) => {
     const { send } = setUp();
     await send('POST', SESSIONS, { sessionId: 's', state: { kept: true } });
     const { status, json } = await send('POST', path, { sessionId: 's' });

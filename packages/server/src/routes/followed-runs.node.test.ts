@@ -10,7 +10,7 @@ afterEach(async () => {
 describe('an unfinished run', () => {
   const runPath = (id: string | null): string => `/apps/app/users/ann/sessions/s/runs/${id}`;
 
-  test('is followed again without gap or repetition, chunks included', async () => {
+  test('can be followed again without gaps or repetitions, including chunks', async () => {
     const gate = new Gate();
     const { url, post } = await setUp([{ chunks: ['one ', 'two ', gate, 'three ', 'four'] }]);
     const response = await post('/run_sse', STREAM, EVENT_IDS);
@@ -67,7 +67,7 @@ describe('an unfinished run', () => {
     }
   });
 
-  test('that failed answers its error without its log too, and to a repeated request', async () => {
+  test('that failed returns its error after its log is gone and to a repeated request', async () => {
     const { url, post } = await setUp([new Error('broken')], { maxKeptRuns: 0 });
     const request = { ...ASK, requestId: 'r1' };
     const first = await post('/run', request);

@@ -37,7 +37,7 @@ async function setUp(steps: readonly ScriptedStep[], sessionService = new InMemo
 
 const WAIT = { calls: [{ id: 'c', name: 'wait' }] };
 
-test('a repeated answer gets its events: in flight, completed, and from another server', async () => {
+test('a repeated answer gets the events of its run: in flight, completed, and from another server', async () => {
   const gate = new Gate();
   const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
   const asked = await first.events(ASK);
@@ -78,7 +78,7 @@ test('a request stored by another process while both waited is answered with tha
   expect(answer.headers.get('eventloom-invocation-id')).toBe(invocationId);
 });
 
-test('a known request id is refused with another message, and with its own if ifKnown is reject', async () => {
+test('a known request id is refused with another message, and with the same message if ifKnown is reject', async () => {
   const { events, send, stored } = await setUp(['Hello.']);
   await events(ASK);
   const before = await stored();
@@ -113,7 +113,7 @@ test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', 
   expect((await second.runner.listOpenRuns()).runs).toEqual([]);
 });
 
-test('a request that a server refuses because it shuts down is told that its run goes on if another server stored it', async () => {
+test('a server that shuts down answers RUN_GOES_ON to a request that another server stored', async () => {
   const gate = new Gate();
   const first = await setUp([WAIT, { text: 'Thanks.', gate }]);
   await first.events(ASK);

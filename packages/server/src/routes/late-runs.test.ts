@@ -12,7 +12,7 @@ async function begin(server: EventloomServer, more: object = {}, headers: Record
   return server.fetch(new Request(`http://localhost${RUNS}`, { method: 'POST', body, headers }));
 }
 
-test('a run that first finishes another one is answered once it is stored', async () => {
+test('a run that waits for an open run is answered once its message is stored', async () => {
   const { leave, serve, eventsOf } = setUp();
   const gate = new Gate();
   const left = await leave('s');
@@ -31,39 +31,42 @@ test.each([
   ['is finished first, for a client that waits for less', true, { prefer: 'respond-async, WAIT=5' }, 5],
   ['is in flight', false, {}, 30],
   ['is in flight, for a client that waits for less', false, { prefer: 'wait="7"' }, 7],
-])('a run that waits for one that %s is not begun when the client has waited', async (_, isLeft, headers, seconds) => {
-  const { leave, serve, eventsOf, platform, sessions, open } = setUp();
-  const waits = vi.spyOn(platform, 'schedule');
-  const gate = new Gate();
-  if (isLeft) await leave('s');
-  else await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
-  const server = serve([{ gate, text: 'done' }, 'answer'], { limits });
-  const first = isLeft ? undefined : await begin(server);
-  waits.mockClear();
-  let answered: Response | undefined;
-  const response = begin(server, { requestId: 'r-1' }, headers).then((answer) => (answered = answer));
-  await gate.reached;
-  await vi.waitUntil(() => waits.mock.calls.some(([delayMs]) => delayMs === seconds * 1000));
-  platform.advance(seconds * 1000 - 1000);
-  expect(answered).toBeUndefined();
-  const before = await eventsOf('s');
-  await vi.waitUntil(() => platform.advance(1000) === undefined && answered);
-  const { status, headers: answer } = await response;
-  expect([status, answer.get('retry-after'), answer.get('location')]).toEqual([409, '1', null]);
-  expect(await (await response).json()).toEqual({
-    error: expect.stringContaining(`within ${seconds} s`),
-    code: 'SESSION_BUSY',
-    // The address of the run that holds the session.
-    run: `${RUNS}/${(await open())[0]?.invocationId}`,
-  });
-  expect(await eventsOf('s')).toEqual(before);
-  // The run that was waited for goes on, and the same request is taken afterwards.
-  gate.open();
-  await vi.waitUntil(async () => (await open()).length === 0);
-  const again = await begin(server, { requestId: 'r-1' });
-  expect(again.status).toBe(202);
-  await vi.waitUntil(async () => (await open()).length === 0);
-  const texts = (await eventsOf('s')).flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
-  expect(texts.slice(-3)).toEqual(['done', 'and now?', 'answer']);
-  expect(first?.status ?? 202).toBe(202);
-});
+])(
+  "a run that waits for a run that %s does not begin once the client's wait has ended",
+  async (_, isLeft, headers, seconds) => {
+    const { leave, serve, eventsOf, platform, sessions, open } = setUp();
+    const waits = vi.spyOn(platform, 'schedule');
+    const gate = new Gate();
+    if (isLeft) await leave('s');
+    else await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    const server = serve([{ gate, text: 'done' }, 'answer'], { limits });
+    const first = isLeft ? undefined : await begin(server);
+    waits.mockClear();
+    let answered: Response | undefined;
+    const response = begin(server, { requestId: 'r-1' }, headers).then((answer) => (answered = answer));
+    await gate.reached;
+    await vi.waitUntil(() => waits.mock.calls.some(([delayMs]) => delayMs === seconds * 1000));
+    platform.advance(seconds * 1000 - 1000);
+    expect(answered).toBeUndefined();
+    const before = await eventsOf('s');
+    await vi.waitUntil(() => platform.advance(1000) === undefined && answered);
+    const { status, headers: answer } = await response;
+    expect([status, answer.get('retry-after'), answer.get('location')]).toEqual([409, '1', null]);
+    expect(await (await response).json()).toEqual({
+      error: expect.stringContaining(`within ${seconds} s`),
+      code: 'SESSION_BUSY',
+      // The address of the run that holds the session.
+      run: `${RUNS}/${(await open())[0]?.invocationId}`,
+    });
+    expect(await eventsOf('s')).toEqual(before);
+    // The run that was waited for goes on, and the same request is taken afterwards.
+    gate.open();
+    await vi.waitUntil(async () => (await open()).length === 0);
+    const again = await begin(server, { requestId: 'r-1' });
+    expect(again.status).toBe(202);
+    await vi.waitUntil(async () => (await open()).length === 0);
+    const texts = (await eventsOf('s')).flatMap(({ content }) => content?.parts?.map(({ text }) => text) ?? []);
+    expect(texts.slice(-3)).toEqual(['done', 'and now?', 'answer']);
+    expect(first?.status ?? 202).toBe(202);
+  },
+);

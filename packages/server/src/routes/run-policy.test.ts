@@ -210,7 +210,7 @@ describe('the runConfig hook', () => {
     expect(await stored()).toEqual([]);
   });
 
-  test('does not run for a request that is refused before', async () => {
+  test('is not called for a request that is refused earlier', async () => {
     let times = 0;
     const { send } = setUp({
       runConfig: () => {

@@ -108,7 +108,7 @@ describe('POST /run_sse', () => {
     await first.text();
   });
 
-  test('is refused when there are as many runs as the server takes', async () => {
+  test('is refused when the server has its maximum number of runs', async () => {
     const gate = new Gate();
     const { post } = await setUp([{ text: 'done', gate }], { answerAfterMs: 0, maxRuns: 1 });
     const first = await post('/run_sse', ASK);

@@ -56,7 +56,7 @@ const ENDS: readonly (readonly [string, ScriptedStep, object])[] = [
 
 for (const resumable of [false, true])
   test.each(ENDS)(
-    `a run that %s says the same after a restart as before, resumable: ${resumable}`,
+    `a run that %s has the same state and stream after a restart, resumable: ${resumable}`,
     async (_, step, end) => {
       const first = await setUp([step, { text: 'Something else.' }], resumable);
       const path = await first.start();

@@ -37,7 +37,7 @@ async function setUp(...steps: ScriptedStep[]) {
 
 const HI = { newMessage: { parts: [{ text: 'hi' }] } };
 
-test.each(['ann', 'bob'])('what is kept of a run stays when %s is refused to resume it', async (userId) => {
+test.each(['ann', 'bob'])('the kept log of a run stays when its resume is refused: %s', async (userId) => {
   const { send, run } = await setUp('done');
   const { id } = await run('ann', HI);
   const read = () => send('ann', `${sessionOf('ann')}/runs/${id}`);

@@ -87,7 +87,7 @@ describe('a run of another process', () => {
     expect(await received).toEqual(['1 a', '2 b', '3 c']);
   });
 
-  test('is mirrored once for several readers, from its oldest frame, until the last one leaves', async () => {
+  test('is mirrored once for several readers, from its oldest frame, until the last reader leaves', async () => {
     const { relay, read } = setUp();
     relay.remote = { attempt: 1, gonePosition: 4e9, lastPosition: 9e9, end: undefined };
     const [one, other] = await Promise.all([read(4), read(8)]);
@@ -150,7 +150,7 @@ describe('a run of another process', () => {
     expect(await readAll((await follow(2)) ?? expect.unreachable())).toEqual(['3 b']);
   });
 
-  test.each([false, true])('tells its reader to retry while its message is not stored (lost: %j)', async (isLost) => {
+  test.each([false, true])('asks its reader to retry while its message is not stored (lost: %j)', async (isLost) => {
     const { relay, read, sessionService } = setUp();
     await sessionService.createSession(KEY);
     await sessionService.beginRun({ ...KEY, invocationId: ID, resumable: false });
@@ -186,7 +186,7 @@ describe('a run of another process', () => {
     expect(play([new Gate()]).isEnded).toBe(false);
   });
 
-  test('is released when the server drains, and its readers are told to reconnect', async () => {
+  test('is released when the server drains, and its readers are asked to reconnect', async () => {
     const { hub, relay, read } = setUp();
     const received = readAll(await read());
     relay.tell(1, 'a');

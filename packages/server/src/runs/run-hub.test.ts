@@ -123,7 +123,7 @@ describe('a run resumed by the server', () => {
     expect(hub.find(KEY, 'e-left')).toBe(before);
   });
 
-  test('takes the id of its stream when it begins, and keeps the readers that it had before', async () => {
+  test('gets the id of its stream when it begins, and keeps its earlier readers', async () => {
     const { hub, play } = setUp();
     const [taken, said] = [new Gate(), new Gate()];
     const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginSeq: 4 });
@@ -185,7 +185,7 @@ describe('the hub', () => {
     expect(() => hub.readers.read(log)).toThrow(TooManyReadersError);
   });
 
-  test('disconnects stalled readers when others need their place, and no active one', async () => {
+  test('disconnects stalled readers, but not active ones, when others need their place', async () => {
     const { hub, play, platform } = setUp({ maxReadersPerRun: 3 });
     const gate = new Gate();
     const log = play([say('one'), gate, say('two')]);
@@ -286,7 +286,7 @@ describe('the hub', () => {
     for (const { invocationId } of [finished, running]) expect(hub.find(KEY, invocationId)).toBeUndefined();
   });
 
-  test('yields to other work while an agent never waits', async () => {
+  test('lets other work run while an agent never waits', async () => {
     const { play, platform } = setUp();
     const log = play([say('x'.repeat(20_000)), say('x'.repeat(600_000))]);
     await platform.nextTimer();
@@ -305,7 +305,7 @@ describe('draining', () => {
     expect(() => play([])).toThrow(ShuttingDownError);
   });
 
-  test('lets a run finish in the first half of the time, and tells its readers to reconnect', async () => {
+  test('lets a run finish in the first half of the time, and asks its readers to reconnect', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);
@@ -317,7 +317,7 @@ describe('draining', () => {
     expect(log.failure).toBeUndefined();
   });
 
-  test('tells readers that arrive during it to reconnect', async () => {
+  test('asks readers that arrive during it to reconnect', async () => {
     const { hub, play } = setUp();
     const gate = new Gate();
     const log = play([gate, say('one')]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
 describe('writes to a reader', () => {
-  test('are one for the first event and one for all others of the same tick', async () => {
+  test('are batched: one for the first event and one for all others of the same tick', async () => {
     const { hub, play, platform } = setUp();
     const [gate, end] = [new Gate(), new Gate()];
     const run = play([gate, say('one'), say('two'), say('three'), end]);

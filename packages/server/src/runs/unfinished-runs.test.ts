@@ -229,7 +229,7 @@ describe('a starting server', () => {
   test.each([
     [true, 'RUN_GOES_ON'],
     [false, 'RUN_ABORTED'],
-  ])('tells a reader whether the run that it stops goes on: %j', async (resumable, code) => {
+  ])('sends a reader the outcome of the run that it stops: %j', async (resumable, code) => {
     const { sessions, serve, runnerOf, platform, open, reported } = setUp();
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const gate = new Gate();
@@ -249,7 +249,7 @@ describe('a starting server', () => {
     expect(reported).toEqual([]);
   });
 
-  test('tells requests that wait for the session to try again, as nothing is stored', async () => {
+  test('asks requests that wait for the session to try again, because nothing is stored', async () => {
     const { sessions, serve, runnerOf, platform } = setUp();
     await sessions.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
     const gate = new Gate();
@@ -315,7 +315,7 @@ describe('a message to a session with an unfinished run', () => {
     expect(await open()).toEqual([]);
   });
 
-  test('has the id of its run from the start', async () => {
+  test('is answered with the id of its run at once', async () => {
     const { leave, serve } = setUp();
     await leave('s');
     const gate = new Gate();

@@ -27,12 +27,12 @@ test('a declared deviation leaves its case out, and must name one that exists', 
   expect(mistaken).toThrow(ConfigurationError);
 });
 
-describe('a service that keeps the limit it states keeps the rules about sizes', () => {
+describe('a service with a size limit passes the rules about sizes', () => {
   const cases = sessionServiceConformance(limitedService()).filter(({ id }) => id.startsWith('size.'));
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
 
-describe('services in memory that share their storage keep the rules about leases', () => {
+describe('in-memory services that share their storage pass the rules about leases', () => {
   const cases = sessionServiceConformance(sharedService()).filter(({ id }) => /^(lease|queue)\./.test(id));
   for (const { id, title, run } of cases) test(`${id}: ${title}`, run);
 });
@@ -50,7 +50,7 @@ test('a case closes its service, also when it fails', async () => {
   expect(open).toBe(0);
 });
 
-test('a manual platform calls timers in the order of their time and only when it is moved', () => {
+test('a manual platform calls timers in the order of their time and only when its clock is advanced', () => {
   const platform = new ManualPlatform();
   const start = platform.now();
   const calls: string[] = [];

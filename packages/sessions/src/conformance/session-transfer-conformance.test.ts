@@ -15,7 +15,7 @@ function counted(): { readonly make: MakeService<BaseSessionService>; open: numb
   return services;
 }
 
-test('a transfer closes both of its services, also when it fails or the second cannot be made', async () => {
+test('a transfer closes both of its services, even if it fails or the second cannot be created', async () => {
   const services = counted();
   const broken: MakeService<BaseSessionService> = async (options) => {
     const made = await services.make(options);

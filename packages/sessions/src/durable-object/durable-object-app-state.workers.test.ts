@@ -28,7 +28,7 @@ test('a write is pending until it is settled, with the newest value of each key'
     expect(app.pendingApps()).toEqual([{ appName: 'app', sinceMs: pending[1]?.writtenMs }]);
   }));
 
-test('writes of others are applied and not sent back, and do not overwrite pending ones', () =>
+test('writes of other objects are applied without being sent back, and do not overwrite pending ones', () =>
   inObject(async (service, app) => {
     await service.createSession({ ...KEY, sessionId: 's', state: { 'app:mine': 1 } });
     app.apply('app', 7, [

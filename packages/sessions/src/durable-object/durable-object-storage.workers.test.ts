@@ -123,7 +123,7 @@ test('a session locked by an evicted instance is free immediately, and that inst
   });
 });
 
-test('a repeated attempt of a run is durable before its lease is returned; a first one when the object answers', () =>
+test('the begin of a repeated attempt is durable before its lease is returned, and that of a first attempt when the object answers', () =>
   inObject(newObject(), async (service, storage) => {
     const steps: string[] = [];
     const watched = {

@@ -6,7 +6,7 @@ import { limitRows } from '@eventloom/test-workers';
 import { DurableObjectSessionService } from './durable-object-session-service.ts';
 import { event, inObject, KEY, LARGE } from './fixtures/object-with-bucket.ts';
 
-test.each(['', 'x'])('a character that two units make up is whole behind "%s" wherever it is cut', (begin) =>
+test.each(['', 'x'])('a surrogate pair after "%s" is never split between two rows', (begin) =>
   runInDurableObject(env.STORAGE.get(env.STORAGE.newUniqueId()), async (_instance, { storage }) => {
     const service = new DurableObjectSessionService({ storage });
     limitRows(storage);

@@ -59,7 +59,7 @@ test.each<[string, Record<string, number>, Partial<EventActions>]>([
   ['sets keys that are not there', {}, { stateDelta: { 'user:b': 1, 'user:a': 1 } }],
   ['removes keys', BOTH, { removedState: ['user:b', 'user:a'] }],
   ['sets a key and removes the one before it', BOTH, { stateDelta: { 'user:b': 1 }, removedState: ['user:a'] }],
-])('an append that %s takes none of them before an earlier one', async (_, state, actions) => {
+])('an append that %s locks the keys in order', async (_, state, actions) => {
   const mine = await service.createSession({ ...USER, sessionId: 'mine', state });
   const client = new Client({ connectionString: database.url, options: '-c deadlock_timeout=1h' });
   await client.connect();

@@ -80,7 +80,7 @@ test('tables of a newer version are refused and not changed', async () => {
   expect((await newer.getSession(KEY))?.id).toBe('session');
 });
 
-test('a running program writes nothing more after a newer one migrated the tables, and its error says why', async () => {
+test('a running program stops writing after a newer one migrated the tables, and its error says why', async () => {
   const service = new PostgresSessionService({ pool });
   const session = await service.createSession({ ...KEY, state: { 'user:name': 'Ada' } });
   const lease = await service.acquireLease(KEY);
@@ -111,7 +111,7 @@ test('a running program writes nothing more after a newer one migrated the table
   await expect(async () => service.getSession(KEY)).rejects.toThrow(/version 99/);
 });
 
-test('a further step is run once and keeps what is stored', async () => {
+test('a new migration step runs once and keeps the stored data', async () => {
   const service = new PostgresSessionService({ pool });
   const session = await service.createSession({ ...KEY, state: { own: 1 } });
   await service.appendEvent({ session, event: createEvent({ id: 'one', invocationId: 'e-1', author: 'agent' }) });

@@ -50,7 +50,7 @@ function pausedAt(table: string, gate: Gate): PostgresPool {
 test.each([
   ['that is there', { 'app:motto': 'old', 'user:name': 'old' }],
   ['that it brings', {}],
-])('an import that writes its events keeps nobody from a shared key %s', async (_, state) => {
+])('an import that is writing its events does not lock a shared key %s', async (_, state) => {
   const session = await service.createSession({ ...USER, sessionId: 'other', state });
   const gate = new Gate();
   const own = pausedAt('eventloom_events', gate);

@@ -33,7 +33,7 @@ async function pass(platform: ManualPlatform, totalMs: number): Promise<void> {
   }
 }
 
-test('the place of a dead process in line is kept for one to two seconds', async () => {
+test('the queue position of a dead process is kept for one to two seconds', async () => {
   const platform = new ManualPlatform();
   const gone = Object.assign(new ManualPlatform(), { newUuid: () => 'an id that nobody else has' });
   const service = open(platform);
@@ -65,7 +65,7 @@ test('a released session goes to the first waiting process within 25 ms', async 
   expect(waiting.state).toBe('fulfilled');
 });
 
-test('a waiting process polls often and writes seldom', async () => {
+test('a waiting process polls often and writes rarely', async () => {
   const platform = new ManualPlatform();
   const service = open(platform);
   await service.createSession(KEY);
@@ -101,7 +101,7 @@ test('a lease given after a clock correction expires in its time', async () => {
   expect((await service.getSession(KEY))?.events.map(({ id }) => id)).toEqual(['ahead', 'behind']);
 });
 
-test('a run is refused while a claim of another process waits in line before it', async () => {
+test('a run is refused while a claim of another process is queued before it', async () => {
   const platform = new ManualPlatform();
   const gone = Object.assign(new ManualPlatform(), { newUuid: () => 'an id that nobody else has' });
   const service = open(platform);

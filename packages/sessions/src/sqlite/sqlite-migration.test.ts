@@ -8,7 +8,7 @@ import { SqliteSessionService } from './sqlite-session-service.ts';
 const KEY = { appName: 'app', userId: 'ada', sessionId: 'session' };
 const event = (id: string) => createEvent({ id, author: 'agent', timestamp: 1 });
 
-test('a further step is run once, keeps what is stored, and ends the leases of the version before', async () => {
+test('a new migration step runs once, keeps the stored data, and ends the leases of the previous version', async () => {
   const database = new DatabaseSync(':memory:');
   const service = new SqliteSessionService({ database });
   const session = await service.createSession({ ...KEY, state: { own: 1 } });

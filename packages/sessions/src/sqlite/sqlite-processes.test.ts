@@ -109,7 +109,7 @@ test('kill -9 at random moments of 10,000 appends leaves exactly the acknowledge
   expect(kills).toBeGreaterThan(1);
 }, 120_000);
 
-test('two processes on the same sessions lose, repeat and interleave nothing', async () => {
+test('two processes that write the same sessions lose, repeat and interleave no events', async () => {
   const path = join(folder, 'sessions.db');
   const sessionIds = ['one', 'two', 'three'];
   const service = new SqliteSessionService({ path });

@@ -46,7 +46,7 @@ test('wireChunks ends with a finish reason', () => {
   ]);
 });
 
-test('splitBytes decides in which pieces the client gets the bytes', async () => {
+test('splitBytes sets the pieces in which the client gets the bytes', async () => {
   const text = 'Grüße 🌍';
   const bytes = new TextEncoder().encode(`data: ${JSON.stringify({ text })}\r\n\r\n`);
   server.enqueue(sseReply([{ text }], { split: [1] }));
@@ -77,7 +77,7 @@ test("errorReply has the shape of the service's errors", async () => {
   });
 });
 
-test('a cut socket fails the request, before or in mid-reply', async () => {
+test('a closed socket fails the request, before or during the reply', async () => {
   server.enqueue(cutReply(), sseReply([{ a: 1 }], { end: 'cut' }));
   await expect(streamGenerate()).rejects.toThrow('fetch failed');
   const response = await streamGenerate();

@@ -112,7 +112,7 @@ test('after its last step a connection stays silent until the client closes it',
   await expect(connection.sendActivityStart()).rejects.toThrow(LiveConnectionError);
 });
 
-test('an end is thrown to the reader and to later sends', async () => {
+test('a scripted end is thrown to the reader and to later sends', async () => {
   const refused = new LiveConnectionError('quota', { closeCode: 1011, isRetryable: false });
   const model = new ScriptedLiveModel([['a', { ends: 1006 }], [{ ends: refused }]]);
   const first = await model.connect(createLlmRequest());

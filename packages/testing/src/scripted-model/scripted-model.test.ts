@@ -82,7 +82,7 @@ test('other fields of a reply are kept', async () => {
   expect(await ask(model)).toEqual([{ ...modelSays('cut'), finishReason: 'MAX_TOKENS' }]);
 });
 
-test('an error is thrown, after its chunks if there are some', async () => {
+test('an error is thrown, after its chunks if it has any', async () => {
   const lost = new ModelError('lost', { errorCode: 'UNAVAILABLE' });
   const model = new ScriptedModel([lost, { chunks: ['a'], error: lost }]);
   await expect(ask(model)).rejects.toBe(lost);
@@ -211,7 +211,7 @@ test('an abort between chunks ends the reply', async () => {
   await expect(chunks.next()).rejects.toBeInstanceOf(RunAbortedError);
 });
 
-test('name and capabilities are those of the options', () => {
+test('the model has the name and the capabilities of its options', () => {
   const model = new ScriptedModel([], { model: 'm', outputSchemaWithTools: true });
   expect(model.model).toBe('m');
   expect(model.supportsOutputSchemaWithTools('m')).toBe(true);

@@ -31,7 +31,7 @@ function file(mimeType: string, data = 'hello'): Part {
   return { inlineData: { mimeType, data: encodeBase64(new TextEncoder().encode(data)) } };
 }
 
-test('tells the model the names before the conversation, and offers the function', async () => {
+test('sends the model the names before the conversation, and declares the function', async () => {
   const request = await requestWith({ 'a.txt': { text: 'A' }, 'user:b.txt': { text: 'B' } });
   expect(request.contents).toEqual([{ role: 'user', parts: [{ text: 'Artifacts: ["a.txt","user:b.txt"]' }] }, MESSAGE]);
   expect(Object.keys(request.toolsDict)).toEqual(['load_artifacts']);
@@ -78,7 +78,7 @@ test.each([
     'application/zip',
     { text: '[Binary artifact: f, type: application/zip, size: 0.0 KB. Content cannot be displayed inline.]' },
   ],
-])('%s is sent in a form that models read', async (mimeType, part) => {
+])('%s is sent in a format that models accept', async (mimeType, part) => {
   expect(added(await requestWith({ f: file(mimeType) }, ['f']))?.[1]).toEqual(part);
 });
 
@@ -86,13 +86,13 @@ test("finds the user's artifact by its name without the prefix", async () => {
   expect(added(await requestWith({ 'user:b.txt': { text: 'B' } }, ['b.txt']))?.[1]).toEqual({ text: 'B' });
 });
 
-test.each(['missing', 'user:missing', '', '\u0000'])('tells the model that there is no artifact %j', async (name) => {
+test.each(['missing', 'user:missing', '', '\u0000'])('answers that the artifact %j does not exist', async (name) => {
   expect(added(await requestWith({ 'a.txt': { text: 'A' } }, [name]))).toEqual([
     { text: `There is no artifact ${name}.` },
   ]);
 });
 
-test('only offers the function without an artifact service', async () => {
+test('only declares the function without an artifact service', async () => {
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
   const llmRequest = createLlmRequest();
   await LOAD_ARTIFACTS.processLlmRequest({ toolContext, llmRequest });
@@ -113,7 +113,7 @@ test.each([
   [{ artifact_names: 'a' }, 'artifact_names: must be a list of names'],
   [{ artifact_names: [1] }, 'artifact_names: must be a list of names'],
   [{ artifact_names: Array.from({ length: 21 }, String) }, 'artifact_names: at most 20 at once'],
-])('arguments that are not valid are answered with what is wrong', (args, issue) => {
+])('invalid arguments are answered with the reason', (args, issue) => {
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
   expect(LOAD_ARTIFACTS.runAsync({ args, toolContext })).toEqual({
     error: `the arguments of load_artifacts are not valid: ${issue}`,

@@ -27,7 +27,7 @@ test('returns the text of a page', async () => {
   expect(await loadWebPage(PAGE, { open })).toBe('News\nAll is well.');
 });
 
-test('returns text and JSON as they are', async () => {
+test('returns text and JSON unchanged', async () => {
   const { open } = pages({ [PAGE]: () => html('{"a": "<b>"}', 'application/json') });
   expect(await loadWebPage(PAGE, { open })).toBe('{"a": "<b>"}');
 });
@@ -39,7 +39,7 @@ test('decodes the character set of the page', async () => {
   expect(await loadWebPage(PAGE, { open })).toBe('café');
 });
 
-test('follows redirects, each of which is opened with the check', async () => {
+test('follows redirects, and checks each address', async () => {
   const { open, opened } = pages({
     'http://example.com/': () => redirect('https://example.com/'),
     'https://example.com/': () => redirect('/page'),
@@ -77,12 +77,12 @@ test.each([
   ['a status other than 200', () => new Response('x', { status: 404 }), 'it answered with HTTP status 404'],
   ['a page that is not text', () => html('x', 'application/pdf'), 'it is application/pdf and not text'],
   ['a redirect to no URL', () => redirect('http://['), 'it redirects to something that is not a URL'],
-])('%s is reported as text', async (_, answer, reason) => {
+])('%s is returned as text', async (_, answer, reason) => {
   const { open } = pages({ [PAGE]: answer });
   expect(await loadWebPage(PAGE, { open })).toBe(`Failed to fetch url: ${PAGE} (${reason})`);
 });
 
-test('gives up after the time', async () => {
+test('gives up after the time-out', async () => {
   const open = (_url: string, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   expect(await loadWebPage(PAGE, { open, timeoutMs: 1 })).toBe(`Failed to fetch url: ${PAGE} (no answer in 1 ms)`);

@@ -57,7 +57,7 @@ test.each([
   ).toBeUndefined();
 });
 
-test('adds nothing to a request without a model, which only collects tools', async () => {
+test('adds nothing to a request without a model, which is used only to collect tools', async () => {
   for (const tool of [GOOGLE_SEARCH, new VertexAiSearchTool({ dataStoreId: STORE })])
     expect(await toolsOf(tool, undefined)).toBeUndefined();
 });

@@ -156,11 +156,11 @@ test.each<[string, Record<string, unknown>, unknown[][]]>([
     [['move', 0, 0], ['down'], ['move', 1000, 250], ['up']],
   ],
   ['open_web_browser', {}, []],
-])('%s with %j is done in the browser', async (name, args, steps) => {
+])('%s with %j is performed in the browser', async (name, args, steps) => {
   expect((await act(name, args)).steps).toEqual(steps);
 });
 
-test('arguments that are not valid are answered with what is wrong, and nothing is done', async () => {
+test('invalid arguments are answered with the reason, and no action is performed', async () => {
   const { response, steps } = await act('click_at', { x: 'left' });
   expect(response).toEqual({
     error: expect.stringMatching(
@@ -171,7 +171,7 @@ test('arguments that are not valid are answered with what is wrong, and nothing 
 });
 
 test.each(['http://127.0.0.1:8080/', 'http://169.254.169.254/', 'file:///etc/passwd', 'http://localhost/'])(
-  'navigate refuses %s, and says which page is open',
+  'navigate refuses %s, and returns the open page',
   async (url) => {
     const { response, steps } = await act('navigate', { url });
     expect(response).toEqual({ error: expect.stringMatching(/is not public|has the scheme/), url: 'about:blank' });
@@ -179,7 +179,7 @@ test.each(['http://127.0.0.1:8080/', 'http://169.254.169.254/', 'file:///etc/pas
   },
 );
 
-test('navigate opens local pages if it may', async () => {
+test('navigate opens local pages if the options allow them', async () => {
   const given = setUp({}, { allowPrivateNetworkAccess: true });
   expect((await act('navigate', { url: 'http://localhost:3000/' }, given)).steps).toEqual([
     ['goto', 'http://localhost:3000/'],
@@ -203,7 +203,7 @@ test.each([
   expect(outcome).toBe(expected);
 });
 
-test('requests of pages are not checked if local ones are allowed', async () => {
+test('requests of pages are not checked if local pages are allowed', async () => {
   const { browser, computer } = setUp({ allowPrivateNetworkAccess: true });
   await computer.initialize();
   expect(browser.filter).toBeUndefined();
@@ -215,13 +215,13 @@ const RISKY = {
   safety_decision: { decision: 'require_confirmation', explanation: 'This buys something.' },
 };
 
-test('an action that the model wants confirmed waits for a person', async () => {
+test('an action whose confirmation the model requests waits for a person', async () => {
   const { response, steps, toolContext } = await act('click_at', RISKY);
   expect([response, steps]).toEqual([undefined, []]);
   expect(toolContext.actions.requestedToolConfirmations).toMatchObject({ c1: { hint: 'This buys something.' } });
 });
 
-test('a confirmed action is done and acknowledged', async () => {
+test('a confirmed action is performed and acknowledged', async () => {
   const { response, steps } = await act('click_at', RISKY, setUp(), { confirmed: true });
   expect(response).toMatchObject({ response: { safety_acknowledgement: 'true' } });
   expect(steps).toEqual([['click', 0, 0]]);
@@ -278,6 +278,6 @@ test.each<[object, string]>([
   expect(() => new PlaywrightComputer(options as PlaywrightComputerOptions)).toThrow(message);
 });
 
-test('an action before the browser is open is an error that says what to call', async () => {
+test('an action before the browser is open throws an error that says what to call', async () => {
   await expect(setUp().computer.currentState()).rejects.toThrow('the browser is not open; call initialize() first');
 });

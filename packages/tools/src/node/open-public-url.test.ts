@@ -76,14 +76,14 @@ test('refuses an address without resolving anything', async () => {
   expect(names).toEqual([]);
 });
 
-test('refuses this machine by its own name', async () => {
+test('refuses the host name of this machine', async () => {
   await expect(openPublicUrl(url.replace('pages.example.com', 'localhost'), signal)).rejects.toThrow(
     AddressRefusedError,
   );
   expect(visits).toEqual([]);
 });
 
-test('an answer without a body has none', async () => {
+test('a response without a body has no body', async () => {
   const response = await open.open(`${url}/gone`, signal);
   expect([response.status, response.body]).toEqual([204, null]);
 });

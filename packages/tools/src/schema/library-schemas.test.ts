@@ -238,7 +238,7 @@ describe.each(TABLE)('%s', (_, three, small, json) => {
   test('of zod/mini is converted', () => expect(new ValueSchema(small, OWNER).json).toEqual(json));
 });
 
-test('a schema of zod 3 that contains itself is written once', () => {
+test('a recursive schema of zod 3 is converted once', () => {
   interface Tree {
     readonly name: string;
     readonly children: Tree[];
@@ -258,7 +258,7 @@ test('a schema of zod 3 that contains itself is written once', () => {
   });
 });
 
-test('a schema of zod/mini that contains itself refers to its root', () => {
+test('a recursive schema of zod/mini refers to its root', () => {
   const tree = mini.object({
     name: mini.string(),
     get children() {
@@ -277,7 +277,7 @@ test.each([
   ['zod/v3', z3.object({ at: z3.date() })],
   ['zod/mini', mini.object({ at: mini.date() })],
   ['zod 3.22', old.object({ at: old.date() })],
-])('a date in a schema of %s is refused with what to write', (_, schema) => {
+])('a date in a schema of %s is refused with an error that says what to write', (_, schema) => {
   expect(() => new ValueSchema(schema, OWNER).json).toThrow(
     new ConfigurationError(
       'tool "f": the schema cannot be converted to JSON Schema: at: date has no form in JSON; use a string, a number, a boolean, an array or an object',
@@ -285,7 +285,7 @@ test.each([
   );
 });
 
-test('a record of schemas of any library is refused with what to write', () => {
+test('a plain record of schemas is refused with an error that says what to write', () => {
   const shapes: object[] = [
     { city: z3.string() },
     { city: mini.string() },

@@ -81,7 +81,7 @@ test('a check does not change the schema for the model', async () => {
   expect(Object.getOwnPropertyNames(schema.json)).toEqual(['type', 'properties']);
 });
 
-test.each([null, 'string', 5, undefined, ['object']])('%j is no schema', (schema) => {
+test.each([null, 'string', 5, undefined, ['object']])('%j is not a schema', (schema) => {
   expect(() => new ValueSchema(schema as unknown as JsonSchema, OWNER)).toThrow(
     new ConfigurationError(
       'tool "f": the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema',

@@ -216,7 +216,7 @@ test.each<GeminiClientOptions>([
   { httpOptions: { timeout: 30_500, extraBody: { generationConfig: { topK: 1 }, extra: [1] } } },
   { vertexai: true },
   { vertexai: true, baseUrl: 'https://proxy.example' },
-])('with %j the small client sends what GoogleGenAI sends', expectSame);
+])('with %j the small client sends the same requests as GoogleGenAI', expectSame);
 
 // Outside of node the whole client takes no project, also with a key.
 test
@@ -225,7 +225,7 @@ test
     { project: 'p' },
     { project: 'p', location: 'eu' },
     { project: 'p', location: 'europe-west4', apiVersion: 'v1' },
-  ])('with the project options %j the small client sends what GoogleGenAI sends on node', (options) =>
+  ])('with the project options %j the small client sends the same requests as GoogleGenAI on node', (options) =>
   expectSame({ vertexai: true, ...options }),
 );
 

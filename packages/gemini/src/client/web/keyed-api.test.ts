@@ -13,7 +13,7 @@ async function read(...pieces: string[]): Promise<string[]> {
   return found;
 }
 
-test.each(['\r\n', '\n', '\r'])('events may end with two of %j, in one piece or in several', async (line) => {
+test.each(['\r\n', '\n', '\r'])('events may end with two %j, in one chunk or in several', async (line) => {
   const end = line + line;
   expect(await read(`data: {"a":1}${end}data:{"b":2}${end}`)).toEqual(['{"a":1}', '{"b":2}']);
   expect(await read('da', `ta: {"a":1}${line}`, `${line}data: {"b":2}`, end)).toEqual(['{"a":1}', '{"b":2}']);
@@ -27,7 +27,7 @@ test('a body that is not a stream is one event', async () => {
   expect(await read('{"error":', '{"code":429}}\n')).toEqual(['{"error":{"code":429}}']);
 });
 
-test('an end inside an event throws', async () => {
+test('a body that ends inside an event throws', async () => {
   await expect(read('data: {}\n\ndata: {"a":')).rejects.toThrow(TypeError);
 });
 

@@ -56,7 +56,7 @@ async function bare(...sent: string[]): Promise<{ code: number; reason: string }
 const COMPLETE = { setupComplete: {} };
 const TURN = { serverContent: { turnComplete: true } };
 
-test.each(['binary', 'text'] as const)('a setup is completed and the steps are said, in %s frames', async (frames) => {
+test.each(['binary', 'text'] as const)('a setup is completed and the steps are sent, in %s frames', async (frames) => {
   server.live.enqueue({ frames, steps: [TURN, { toolCall: { functionCalls: [] } }] });
   const { heard, messages } = await connect();
   await heard(3);
@@ -70,7 +70,7 @@ test.each(['binary', 'text'] as const)('a setup is completed and the steps are s
 test.each([
   ['binary', true],
   ['text', false],
-] as const)('%s frames are of that kind', async (frames, isBinary) => {
+] as const)('a script with %s frames sends only such frames', async (frames, isBinary) => {
   server.live.enqueue({ frames });
   const path = 'ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent?key=k';
   const socket = new WebSocket(`${server.url}/${path}`);
@@ -144,7 +144,7 @@ test('invalid frames close the connection with 1007', async () => {
   expect((await bare('{"setup":{}}', '{"setup":{}}')).code).toBe(1007);
 });
 
-test('send adds a frame beside the script', async () => {
+test('send adds a frame outside the script', async () => {
   server.live.enqueue([]);
   const { heard, messages } = await connect();
   (await server.live.connection(0)).send(TURN);
