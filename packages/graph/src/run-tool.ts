@@ -72,6 +72,7 @@ export async function runTool(
     },
   };
   const toolContext = new AttemptToolContext(params, check);
+  await toolContext.loadAnswers();
   const operation = startOperation(context.invocation, { kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
   const result = await (operation ? operation.around(work) : work()).finally(() => (isEnded = true));

@@ -20,7 +20,7 @@ test('a credential from the client is sent to its service, and appears in no eve
     name: 'calendar',
     description: 'Reads.',
     execute: async (_args, context: ToolContext) =>
-      (await context.getAuthResponse(AUTH)) ? 'read' : context.requestCredential(AUTH),
+      (await context.loadCredential(AUTH)) ? 'read' : context.requestCredential(AUTH),
   });
   const functionCall = { id: 'c1', name: 'calendar', args: {} };
   const model = new ScriptedLiveModel([

@@ -93,7 +93,9 @@ export class ToolCall implements ToolListener {
   async #runResumed(resumed: ResumedCall): Promise<FunctionCallOutcome> {
     if (resumed.refusal) return { response: resumed.refusal };
     const earlier = await this.#findEarlierRun(resumed);
-    return earlier ?? this.#start(resumed.eventId ?? this.#batch.eventId);
+    if (earlier) return earlier;
+    await this.#context.loadAnswers();
+    return this.#start(resumed.eventId ?? this.#batch.eventId);
   }
 
   /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */

@@ -85,7 +85,7 @@ test('a call that requests two answers waits for both, in any order', async () =
     {},
     {
       execute: async (_args, context: ToolContext) => {
-        if (context.toolConfirmation) return void got.push(await context.getAuthResponse(AUTH));
+        if (context.toolConfirmation) return void got.push(await context.loadCredential(AUTH));
         context.requestConfirmation();
         return context.requestCredential(AUTH);
       },

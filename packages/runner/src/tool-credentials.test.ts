@@ -27,13 +27,27 @@ test('the next call for the user finds the credential without a request', async 
   expect(got).toHaveLength(2);
 });
 
+test('getAuthResponse gives the answer to a request of the call at once, and nothing in other calls', async () => {
+  const got: unknown[] = [];
+  const execute = (_args: unknown, context: ToolContext) => {
+    const credential = context.getAuthResponse(AUTH);
+    got.push(credential);
+    return credential ? 'read' : context.requestCredential(AUTH);
+  };
+  const steps = [{ calls: [CALL] }, 'Done.', { calls: [{ ...CALL, id: 'c2' }] }];
+  const { send } = await setUp(steps, {}, { execute });
+  await send(answer(await send({ text: 'go' }), TOKEN));
+  await send({ text: 'again' });
+  expect(got).toEqual([undefined, TOKEN, undefined]);
+});
+
 test('a tool saves the exchanged credential', async () => {
   const { send, credentialService } = await setUp(
     undefined,
     {},
     {
       execute: async (_args, context: ToolContext) => {
-        const credential = await context.getAuthResponse(AUTH);
+        const credential = await context.loadCredential(AUTH);
         if (!credential) return context.requestCredential(AUTH);
         await context.saveCredential(AUTH, {
           authType: 'oauth2',
@@ -78,7 +92,7 @@ test('secrets that a tool writes to actions are removed too', async () => {
 test('without a credential service requestCredential throws', async () => {
   const { send } = await setUp(undefined, { credentialService: undefined });
   expect(responses(await send({ text: 'go' }))).toEqual([
-    { error: expect.stringContaining('getAuthResponse: the runner has no credentialService; write ') },
+    { error: expect.stringContaining('loadCredential: the runner has no credentialService; write ') },
   ]);
 });
 

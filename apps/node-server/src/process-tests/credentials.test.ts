@@ -30,7 +30,7 @@ const READER = `
     name: 'read',
     description: '',
     execute: async (args, context) => {
-      const credential = await context.getAuthResponse(auth);
+      const credential = await context.loadCredential(auth);
       if (!credential) return context.requestCredential(auth);
       writeFileSync('reading', '');
       if (!existsSync('readable')) await new Promise(() => undefined);

@@ -205,17 +205,25 @@ export class CallbackContext extends ReadonlyContext {
    * @throws InvalidRequestError for a `credentialKey` that cannot be stored
    */
   requestCredential(authConfig: AuthConfig): void {
-    const asked = this.#credentials('requestCredential').describe(authConfig);
+    const asked = this.credentials('requestCredential').describe(authConfig);
     setOwn((this.actions.requestedAuthConfigs ??= {}), this.callId('requestCredential'), asked);
+  }
+
+  /**
+   * Returns the credential that the user gave in answer to a request of this call, as in the ADK; undefined before the answer, and outside
+   * a tool call. `loadCredential` finds credentials of earlier calls and sessions as well.
+   */
+  getAuthResponse(_authConfig: Pick<AuthConfig, 'credentialKey'>): AuthCredential | undefined {
+    return undefined;
   }
 
   /**
    * Loads the user's credential with the config's `credentialKey`; undefined if there is none.
    * @throws ConfigurationError without a credential service
    */
-  async getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
+  async loadCredential({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): Promise<AuthCredential | undefined> {
     const { appName, userId } = this;
-    return this.#credentials('getAuthResponse').loadCredential({ appName, userId, credentialKey });
+    return this.credentials('loadCredential').loadCredential({ appName, userId, credentialKey });
   }
 
   /**
@@ -228,10 +236,11 @@ export class CallbackContext extends ReadonlyContext {
     credential: AuthCredential,
   ): Promise<void> {
     const { appName, userId } = this;
-    await this.#credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
+    await this.credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
   }
 
-  #credentials(caller: string): BaseCredentialService {
+  /** Returns the credential service. @throws ConfigurationError without one */
+  protected credentials(caller: string): BaseCredentialService {
     const service = this.invocationContext.invocation.credentialService;
     if (!service)
       throw new ConfigurationError(

@@ -1,11 +1,13 @@
 import type { FunctionCall } from '../content/content.ts';
-import { getOwn, type JsonValue, setOwn } from '../content/json.ts';
+import { getOwn, isRecord, type JsonValue, setOwn } from '../content/json.ts';
+import type { AuthConfig, AuthCredential } from '../credential/auth-config.ts';
 import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
+import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 
 /**
@@ -33,6 +35,7 @@ export interface ToolContextParams extends CallbackContextParams {
 }
 
 const NO_REQUESTS: readonly ToolRequest[] = [];
+const NO_CALLS: readonly FunctionCall[] = [];
 
 /**
  * The second parameter of a tool's function: state, artifacts and memory of the session, the id of the call, and ways to ask people and to
@@ -69,6 +72,9 @@ export class ToolContext extends CallbackContext {
   readonly requests: readonly ToolRequest[];
   readonly #listener: ToolListener | undefined;
   readonly #inputs: ReadonlyMap<string, unknown> | undefined;
+  readonly #asked: readonly FunctionCall[];
+  /** Credentials that were given for requests of this call, by their key. */
+  #given: ReadonlyMap<string, AuthCredential> | undefined;
   #isPaused = false;
 
   constructor(params: ToolContextParams) {
@@ -77,6 +83,7 @@ export class ToolContext extends CallbackContext {
     this.toolConfirmation = params.toolConfirmation;
     this.#listener = params.listener;
     this.#inputs = params.inputs;
+    this.#asked = params.asked ?? NO_CALLS;
     this.requests = params.asked?.flatMap((call) => toolRequestOf(call) ?? []) ?? NO_REQUESTS;
   }
 
@@ -134,6 +141,23 @@ export class ToolContext extends CallbackContext {
     this.#isPaused = true;
   }
 
+  override getAuthResponse({ credentialKey }: Pick<AuthConfig, 'credentialKey'>): AuthCredential | undefined {
+    const credential = this.#given?.get(credentialKey);
+    return credential && structuredClone(credential);
+  }
+
+  /** Loads the credentials that were given for requests of this call, for `getAuthResponse`. For code that runs tools. */
+  async loadAnswers(): Promise<void> {
+    const keys = this.#asked.flatMap((call) => credentialKeyOf(call) ?? []);
+    if (keys.length === 0) return;
+    const given = new Map<string, AuthCredential>();
+    for (const credentialKey of keys) {
+      const credential = await this.loadCredential({ credentialKey });
+      if (credential) given.set(credentialKey, credential);
+    }
+    this.#given = given;
+  }
+
   /**
    * Asks a person for input. The tool then returns and the run pauses. After the answer the tool is run again from its
    * beginning, and `getInput` returns the answer. A call may make several requests, at once or one after the other, each
@@ -168,4 +192,12 @@ export class ToolContext extends CallbackContext {
   getInput(key = ''): unknown {
     return this.#inputs?.get(key);
   }
+}
+
+/** Returns the key of the credential that a call requests; undefined for other calls. */
+function credentialKeyOf({ name, args }: FunctionCall): string | undefined {
+  if (name !== REQUEST_CREDENTIAL) return undefined;
+  const { authConfig } = args ?? {};
+  const key = isRecord(authConfig) ? authConfig['credentialKey'] : undefined;
+  return typeof key === 'string' ? key : undefined;
 }
