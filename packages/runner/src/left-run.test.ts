@@ -1,4 +1,4 @@
-import { BaseLlm, type LlmResponse } from '@eventloom/core';
+import { BaseLlm, type EndRunRequest, type Event, type LlmResponse, type SessionLease } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { modelEvent } from '@eventloom/testing';
@@ -116,6 +116,13 @@ test('a finally block that throws the abort is not a failure', async () => {
 test('the stream ends after its session is unlocked', async () => {
   let isReleased = false;
   class SlowService extends InMemorySessionService {
+    override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
+      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+      const event = await super.endRun(lease, request);
+      isReleased = true;
+      return event;
+    }
+
     override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {
       for (let turn = 0; turn < 10; turn++) await Promise.resolve();
       await super.releaseLease(...args);

@@ -22,7 +22,7 @@ import { expectFree, KEY, runToError, saying, scenario } from './fixtures/scenar
 class FailingService extends InMemorySessionService {
   appends = 0;
   failsFrom = Infinity;
-  failsRelease = false;
+  failsEnd = false;
 
   override async appendEvent(request: AppendEventRequest): Promise<Event> {
     if (++this.appends >= this.failsFrom) throw new Error('disk full');
@@ -34,8 +34,14 @@ class FailingService extends InMemorySessionService {
     return super.beginRun(request);
   }
 
+  override async endRun(...args: Parameters<InMemorySessionService['endRun']>): Promise<Event | undefined> {
+    if (!this.failsEnd) return super.endRun(...args);
+    this.failsFrom = 0;
+    throw new Error('connection lost');
+  }
+
   override async releaseLease(...args: Parameters<InMemorySessionService['releaseLease']>): Promise<void> {
-    if (this.failsRelease) throw new Error('connection lost');
+    if (this.failsEnd) throw new Error('connection lost');
     return super.releaseLease(...args);
   }
 }
@@ -168,7 +174,7 @@ test('if the error event cannot be stored, the first error is thrown', async () 
   expect(error).toBeInstanceOf(AgentError);
   expect(error).toMatchObject({ message: 'disk full' });
   expect(plugin.log).toEqual([error]);
-  expect(events.map((event) => event.object)).toEqual([undefined, 'runner.completion']);
+  expect(events.map((event) => event.object)).toEqual([undefined]);
 });
 
 test('a message that cannot be stored throws a typed error', async () => {
@@ -181,12 +187,16 @@ test('a message that cannot be stored throws a typed error', async () => {
   await expectFree(runner);
 });
 
-test('a run whose events are stored does not fail if the session cannot be unlocked', async () => {
+test('a run whose end cannot be stored stays open, and its stream does not end as if the run had completed', async () => {
   const sessionService = new FailingService();
-  sessionService.failsRelease = true;
-  const { platform, run } = await scenario({ agent: twice, sessionService });
-  expect(await run()).toHaveLength(2);
-  await expect(platform.drain()).rejects.toThrow('connection lost');
+  sessionService.failsEnd = true;
+  const { platform, start } = await scenario({ agent: twice, sessionService });
+  const stream = start('hi', { runConfig: { completionEvent: true } });
+  const { events, error } = await runToError(stream);
+  expect(error).toMatchObject({ message: 'connection lost' });
+  expect(events.map(({ customMetadata }) => customMetadata?.['outcome'])).toEqual([undefined, undefined]);
+  expect(stream.isLeftOpen).toBe(true);
+  await expect(platform.drain()).rejects.toThrow('disk full');
 });
 
 test('a session deleted during its run fails the run', async () => {

@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   BasePlugin,
   type Event,
   SessionBusyError,
@@ -7,9 +8,11 @@ import {
   type BegunRun,
 } from '@eventloom/core';
 import { Gate, modelEvent } from '@eventloom/testing';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Runner } from './runner.ts';
+import type { Script } from './fixtures/custom-agent.ts';
 import { CountingService, echo, KEY, saying, setUp, textOf } from './fixtures/leased-run.ts';
+import { scenario, scripted } from './fixtures/scenario.ts';
 
 // Two runs of one session.
 
@@ -89,7 +92,7 @@ test('with onBusy interrupt the running run ends with StaleWriterError, and the 
   const error = await first;
   expect(error).toBeInstanceOf(StaleWriterError);
   expect(reported).toEqual([error]);
-  expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a', 'runner.completion']);
+  expect(events.map((event) => event.object ?? textOf(event))).toEqual(['heard a']);
   // Behind the interrupted run stands its end.
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
 });
@@ -155,6 +158,49 @@ test('a run whose session another process took fails at its next event, which is
   expect(events.map(textOf)).toEqual(['heard a']);
   expect(await stored()).toEqual(['a', 'heard a', undefined, 'b', 'heard b', 'done b']);
   await platform.drain();
+});
+
+describe('a run that loses its session between its last event and its end', () => {
+  /** Another process runs the next message while the first run is stopped behind its last event. */
+  async function stopped(agent: BaseAgent | Script) {
+    const gate = new Gate();
+    class Stopping extends BasePlugin {
+      override afterRunCallback(): Promise<void> {
+        return gate.pass();
+      }
+    }
+    const { runner, platform, sessionService } = await scenario({ agent, plugins: [new Stopping('stopping')] });
+    const stream = runner.runAsync(saying('a', { runConfig: { completionEvent: true } }));
+    const reading = (async () => {
+      const events: Event[] = [];
+      for await (const event of stream) events.push(event);
+      return events;
+    })().catch((thrown: unknown) => thrown);
+    await gate.reached;
+    const other = new Runner({ appName: 'app', agent: runner.agent, sessionService, platform });
+    await other.run(saying('b', { runConfig: { onBusy: 'interrupt' } }));
+    gate.open();
+    const record = async () => sessionService.findRun({ ...KEY, id: stream.invocationId });
+    return { result: await reading, stream, end: (await record())?.end };
+  }
+
+  const heard: Script = async function* () {
+    yield modelEvent('bot', 'heard');
+  };
+
+  test('does not end as completed if another process closed it', async () => {
+    const { result, stream, end } = await stopped(heard);
+    expect(result).toBeInstanceOf(StaleWriterError);
+    expect(end).toMatchObject({ state: 'interrupted', code: 'RUN_ABANDONED' });
+    expect(stream.isLeftOpen).toBe(true);
+  });
+
+  test('ends as completed if another process found its answer', async () => {
+    const { result, stream, end } = await stopped(scripted('bot', ['one', 'two']));
+    expect(result).toMatchObject([{ author: 'bot' }, { customMetadata: { outcome: 'completed' } }]);
+    expect(end).toMatchObject({ state: 'completed' });
+    expect(stream.isLeftOpen).toBe(false);
+  });
 });
 
 test('runs of different sessions are independent', async () => {

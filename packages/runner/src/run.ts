@@ -127,13 +127,15 @@ export async function* run(
         await context.whileConnected(
           control.observe(() => plugins.all('afterRunCallback', { invocationContext: context })),
         );
-      if (context.isResumable && !context.isPaused) {
-        if (runner.compactor) await committer.append(committer.endEvent());
-        else await locked.session.end(committer.endEvent(), committer.session, COMPLETED);
-      }
-      outcome = COMPLETED;
-      if (runner.compactor)
+      let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
+      if (runner.compactor) {
+        if (last) await committer.append(last);
+        last = undefined;
         await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
+      }
+      const ending = locked.session.end(committer.session, COMPLETED, last);
+      if (ending) await ending;
+      outcome = COMPLETED;
     } catch (thrown) {
       if (!control.isStarted) throw thrown;
       await control.closeAgent(driver);
@@ -159,7 +161,7 @@ export async function* run(
         ({ outcome } = await storeFailure(runner, { locked, context, committer, failure }));
       }
     }
-    if (config.completionEvent) yield completionEvent(runner, config, control.invocationId, failure);
+    if (config.completionEvent && outcome) yield completionEvent(runner, config, control.invocationId, failure);
     if (failure) throw failure;
   } catch (thrown) {
     if (RequestKnownError.isInstance(thrown) && request && request.ifKnown !== 'reject') {
@@ -176,10 +178,8 @@ export async function* run(
     control.end(outcome !== undefined && !failure);
     if (control.isStarted) {
       control.isLeftOpen = !outcome;
-      const unlocking = locked?.session.unlock(outcome ? 'ended' : isStopped(failure) ? 'stopped' : 'interrupted', {
-        outcome,
-      });
-      if (unlocking) await unlocking;
+      const state = outcome ? 'ended' : isStopped(failure) ? 'stopped' : 'interrupted';
+      if (locked?.session.isLocked) await locked.session.unlock(state, { outcome });
     } else await locked?.session.undo();
     const closed = runner.toolsets?.end();
     if (closed) await closed;

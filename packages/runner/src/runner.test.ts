@@ -52,9 +52,9 @@ class OrderedService extends InMemorySessionService {
     return super.appendEvent(request);
   }
 
-  override async releaseLease(lease: SessionLease): Promise<void> {
-    this.log.push('release');
-    return super.releaseLease(lease);
+  override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
+    this.log.push(`end with ${request.event?.object}`);
+    return super.endRun(lease, request);
   }
 }
 
@@ -110,7 +110,7 @@ test('a run has the order session, message, agent, each event, end, unlock', asy
     'append two',
     'yield two',
     'afterRun',
-    'release',
+    'end with undefined',
   ]);
 });
 
@@ -123,22 +123,16 @@ test('a message that does not depend on the session is stored by beginRun', asyn
     sessionService: new OrderedService(log),
   });
   await runner.run(saying('hi'));
-  expect(log).toEqual(['begin with hi', 'append one', 'release']);
+  expect(log).toEqual(['begin with hi', 'append one', 'end with undefined']);
 });
 
 test('a resumable run stores its end with endRun', async () => {
   const log: string[] = [];
-  class EndingService extends OrderedService {
-    override async endRun(lease: SessionLease, request: EndRunRequest): Promise<Event | undefined> {
-      this.log.push(`end with ${request.event?.object}`);
-      return super.endRun(lease, request);
-    }
-  }
   const { runner } = await scenario({
     async *agent() {
       yield modelEvent('bot', 'one');
     },
-    sessionService: new EndingService(log),
+    sessionService: new OrderedService(log),
   });
   await runner.run({ ...saying('hi'), runConfig: { resumable: true } });
   expect(log.at(-1)).toBe('end with runner.end');

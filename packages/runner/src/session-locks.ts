@@ -170,9 +170,9 @@ export class SessionLocks {
     });
     try {
       const loading = this.loader.load(locked, name, begun.session, request);
-      if (!(loading instanceof Promise)) return locked.begun(loading);
+      if (!(loading instanceof Promise)) return { locked, loaded: (locked.loaded = loading) };
       return loading.then(
-        (loaded) => locked.begun(loaded),
+        (loaded) => ({ locked, loaded: (locked.loaded = loaded) }),
         (error: unknown) => this.#giveBack(request, locked, begun, error),
       );
     } catch (error) {
@@ -274,16 +274,17 @@ export class LockedSession implements HeldLease {
   readonly lease: SessionLease;
   /** Undefined for a session that is not locked for a run. */
   readonly run: LockedFor | undefined;
-  /** Remembered for the next run, when the session is unlocked. */
+  /** The events that the run began with. Remembered for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
   /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
   isLost = false;
+  /** False once the session was unlocked. */
+  isLocked = true;
   readonly #locks: SessionLocks;
   readonly #name: string;
   readonly #holder: SessionHolder | undefined;
   readonly #onLost: LockRequest['onLost'];
-  #isLocked = true;
 
   constructor(
     locks: SessionLocks,
@@ -302,12 +303,6 @@ export class LockedSession implements HeldLease {
     this.renewedMs = locks.runner.platform.now();
     locks.keeper.hold(this);
     if (holder) locks.holders.set(name, holder);
-  }
-
-  /** Notes the events that the run begins with. */
-  begun(loaded: LoadedSession): BegunSession {
-    this.loaded = loaded;
-    return { locked: this, loaded };
   }
 
   lose(error: EventloomError): void {
@@ -369,13 +364,14 @@ export class LockedSession implements HeldLease {
   }
 
   /**
-   * Appends the last event of the run, records how it ended, and unlocks the session: one call of the store.
-   * @throws the error of `appendEvent`; then nothing is changed
+   * Records how the run ended and unlocks the session: one call of the store, which appends the last event of the run if there is one.
+   * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
    */
-  async end(event: Event, session: Session, outcome: RunOutcome): Promise<void> {
+  end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<void> {
     const { sessionService } = this.#locks.runner;
-    await this.write((end: EndRunRequest) => sessionService.endRun(this.lease, end), { session, event, outcome });
-    this.#release();
+    const end: EndRunRequest = { session, event, outcome };
+    const ended = this.write(sessionService.endRun.bind(sessionService, this.lease), end);
+    return ended instanceof Promise ? ended.then(() => this.#release()) : this.#release();
   }
 
   /**
@@ -384,7 +380,7 @@ export class LockedSession implements HeldLease {
    * @param changes how the run ended, and ids of runs and requests of which nothing was stored
    */
   unlock(run: UnlockedRun = 'ended', changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
-    if (!this.#isLocked) return;
+    if (!this.isLocked) return;
     this.#release();
     if (this.isLost) return;
     const leaveOpen = LEAVE_OPEN[run];
@@ -417,7 +413,7 @@ export class LockedSession implements HeldLease {
   }
 
   #release(): void {
-    this.#isLocked = false;
+    this.isLocked = false;
     const { keeper, holders, loader } = this.#locks;
     keeper.release(this);
     if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);

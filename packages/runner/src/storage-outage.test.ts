@@ -156,10 +156,28 @@ describe('a short storage outage', () => {
     expect((await running).map(textOf)).toEqual(['done', 'done']);
   });
 
-  test('delays the unlock of the session, not the end of the stream', async () => {
-    const { run, outages, platform, store, until } = await setUp({ model: ['one', 'two'] });
+  test('delays the end of the stream until the outcome of the run is stored', async () => {
+    const { start, outages, platform, store, until } = await setUp({ model: ['one'] });
+    outages.fault = (name) => (name === 'endRun' ? 'refused' : undefined);
+    const stream = start('hi');
+    expect(textOf((await stream.next()).value ?? undefined)).toBe('one');
+    const end = stream.next();
+    const watch = watched(end);
+    await passSeconds(platform, 3);
+    expect(watch.isSettled).toBe(false);
+    await expect(store.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    outages.fault = () => undefined;
+    expect(await until(end)).toMatchObject({ done: true });
+    const record = await store.findRun({ ...KEY, id: stream.invocationId });
+    expect([stream.isLeftOpen, record?.end?.state]).toEqual([false, 'completed']);
+  });
+
+  test('delays the unlock of the session of a failed run, not the end of its stream', async () => {
+    const { start, run, outages, platform, store, until } = await setUp({
+      model: [{ error: new TypeError('no') }, 'two'],
+    });
     outages.fault = (name) => (name === 'releaseLease' ? 'refused' : undefined);
-    expect((await run('hi')).map(textOf)).toEqual(['one']);
+    await runToError(start('hi'));
     platform.advance(1000);
     await expect(store.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
     outages.fault = () => undefined;

@@ -224,13 +224,31 @@ export class DriverSessionService extends BaseSessionService {
 
   override endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined> {
     const { session, event, leaveOpen = false, outcome } = request;
-    if (event === undefined || event.partial === true)
-      return whenReady(this.releaseLease(lease, { leaveOpen, outcome }), () => event);
-    const append = this.#planned(session, event, lease);
     if (outcome?.code !== undefined) checkName('outcome.code', outcome.code);
+    if (event === undefined || event.partial === true) {
+      const released = this.#driver.releaseLease(lease, leaveOpen, outcome && { outcome });
+      if (released === true) {
+        this.#leases.wake(lease);
+        return event;
+      }
+      return whenReady(released, (isLive) => {
+        this.#leases.wake(lease);
+        return isLive ? event : whenReady(this.#checkEnded(lease, request), () => event);
+      });
+    }
+    const append = this.#planned(session, event, lease);
     return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen, outcome }), (appended) => {
       this.#leases.wake(lease);
       return this.#settle(session, append, appended);
+    });
+  }
+
+  /** Checks that a run ended as it should, under a lease that it held: the end may be repeated. @throws StaleWriterError */
+  #checkEnded(lease: SessionLease, { leaveOpen, outcome }: EndRunRequest): MaybePromise<void> {
+    return whenReady(this.#driver.findRun(lease, lease.invocationId ?? ''), (record) => {
+      const { open, end } = record ?? {};
+      const isEnded = record !== undefined && !open && !leaveOpen;
+      if (!isEnded || end?.state !== outcome?.state || end?.code !== outcome?.code) throw staleError(lease);
     });
   }
 

@@ -217,10 +217,11 @@ export class InMemorySessionDriver implements SessionDriver {
     return keepLease(this.#find(lease), lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget }: RecordChanges = {}): void {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, { outcome, forget }: RecordChanges = {}): boolean {
     const record = this.#find(lease);
-    endLease(record, record?.runs, lease, leaveOpen, { outcome, forget }, record?.events.length ?? 0);
+    const isEnded = endLease(record, record?.runs, lease, leaveOpen, { outcome, forget }, record?.events.length ?? 0);
     if (record && !record.openRun) record.app.openRuns.delete(record);
+    return isEnded;
   }
 
   withdrawTicket(key: SessionKey, ticketId: string): void {

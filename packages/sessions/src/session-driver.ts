@@ -301,9 +301,9 @@ export interface SessionDriver {
 
   /**
    * Ends a live lease and the open run that it was for. With `leaveOpen` that run stays, and has one attempt less when that is
-   * `uncounted`. A lease that is not live: a no-op, also for the records.
+   * `uncounted`. False for a lease that is not live, with nothing changed, also in the records.
    */
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<void>;
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean>;
 
   /** Removes a ticket that a claim left. One that is not there: a no-op. Called only when the driver is `shared`. */
   withdrawTicket(key: SessionKey, ticketId: string): MaybePromise<void>;

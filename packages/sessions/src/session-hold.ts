@@ -144,17 +144,18 @@ export function endLease(
   leaveOpen: LeaveOpen,
   { outcome, forget = [] }: RecordChanges,
   lastSeq: number,
-): void {
-  if (!isLeaseLive(hold, lease)) return;
+): boolean {
+  if (!isLeaseLive(hold, lease)) return false;
   hold.leaseUntilMs = 0;
   const { invocationId = '' } = lease;
   const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
   if (outcome && run) runs?.set(invocationId, { ...run, end: toEnd(outcome, lastSeq) });
   for (const id of forget) runs?.delete(id);
   const { openRun } = hold;
-  if (!openRun || openRun.invocationId !== lease.invocationId) return;
+  if (!openRun || openRun.invocationId !== lease.invocationId) return true;
   if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };
   else if (!leaveOpen) hold.openRun = undefined;
+  return true;
 }
 
 /** Creates the end of a run for its record. */

@@ -53,7 +53,10 @@ export interface RunConfig extends LiveRunConfig {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Limits the events of the session that the run reads, such as `{ numRecentEvents: 50 }`. Default: the runner's, else all. */
   readonly getSessionConfig?: GetSessionConfig | undefined;
-  /** True ends the stream with one more event, of the kind `runner.completion`, which is not stored. Default false. */
+  /**
+   * True ends the stream with one more event, of the kind `runner.completion`, which says how the run ended and is not stored. There is
+   * none for a run that stays open or that another process took over. Default false.
+   */
   readonly completionEvent?: boolean | undefined;
   /**
    * True announces each transfer to another agent in a streamed event `agent.transfer` with a text, which is not stored. Default false: clients

@@ -292,9 +292,11 @@ export abstract class BaseSessionService {
   /**
    * Appends the run's last event, if there is one, and releases the session, in one transaction: `appendEvent` and
    * `releaseLease` in one call. Returns the event as `appendEvent` does. Safe to repeat: once the event is stored, the
-   * call changes nothing and returns it, whatever lease holds the session by then. Without an event, and with a lease
-   * that no longer holds the session, it is a no-op.
+   * call changes nothing and returns it, whatever lease holds the session by then; without an event, the same once the
+   * run has ended with this `outcome`.
    * @throws the errors of `appendEvent`; nothing is changed then, and the run keeps the session
+   * @throws StaleWriterError without an event if the lease no longer holds the session and the run did not end with this
+   * `outcome`; nothing is changed
    */
   abstract endRun(lease: SessionLease, request: EndRunRequest): MaybePromise<Event | undefined>;
 

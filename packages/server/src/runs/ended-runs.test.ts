@@ -1,8 +1,8 @@
-import { ConfigurationError, type LlmResponse, ModelError } from '@eventloom/core';
+import { BaseAgent, BasePlugin, ConfigurationError, type Event, type LlmResponse, ModelError } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { Gate, modelEvent, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { createServer } from '../create-server.ts';
 
@@ -13,9 +13,10 @@ async function setUp(
   steps: readonly ScriptedStep[],
   resumable: boolean,
   sessionService = new InMemorySessionService(),
+  agent: BaseAgent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) }),
+  plugins: BasePlugin[] = [],
 ) {
-  const agent = new LlmAgent({ name: 'agent', model: new ScriptedModel(steps) });
-  const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable, plugins });
   const server = createServer({ runners: [runner], onError: () => undefined });
   const send = async (path: string, init: RequestInit = {}): Promise<Response> =>
     server.fetch(new Request(`http://localhost${path}`, init));
@@ -28,6 +29,13 @@ async function setUp(
     (await send(path, { headers: { accept: 'application/json' } })).json();
   if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
   return { send, start, follow, stateOf, sessionService };
+}
+
+/** Says something. Nobody can know that nothing follows. */
+class Speaking extends BaseAgent {
+  protected override async *runAsyncImpl(): AsyncGenerator<Event, void, void> {
+    yield modelEvent('agent', 'heard');
+  }
 }
 
 /** The frames of whole events, and of the failure. */
@@ -82,6 +90,34 @@ for (const resumable of [false, true])
         for (const id of [beyond, beyond + 1]) expect([id, (await follow(path, `${id}`)).status]).toEqual([id, 404]);
     },
   );
+
+test('a run that lost its session behind its last event is told to go on, and followed to its true end', async () => {
+  const gate = new Gate();
+  class Stopping extends BasePlugin {
+    override afterRunCallback(): Promise<void> {
+      return gate.pass();
+    }
+  }
+  const agent = new Speaking({ name: 'agent' });
+  const { send, sessionService } = await setUp([], false, undefined, agent, [new Stopping('stopping')]);
+  const body = JSON.stringify({ ...KEY, newMessage: { parts: [{ text: 'hi' }] } });
+  const reading = send('/run_sse', { method: 'POST', body, headers: { 'eventloom-event-ids': '1' } });
+  await gate.reached;
+  // Another process, which takes the session and closes the run.
+  const other = new Runner({ appName: 'app', agent, sessionService });
+  const more = { userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'more' }] } };
+  await other.run({ ...more, runConfig: { onBusy: 'interrupt' } });
+  gate.open();
+  const response = await reading;
+  expect(await response.text()).toMatch(/data: \{"error":"[^"]*","code":"RUN_GOES_ON"\}\n\n$/);
+  const path = `${SESSION}/runs/${response.headers.get('eventloom-invocation-id')}`;
+  const followed = framesOf(await (await send(path)).text());
+  expect(followed.map(({ data }) => data.errorCode ?? data.code)).toEqual([
+    undefined,
+    'RUN_ABANDONED',
+    'RUN_ABANDONED',
+  ]);
+});
 
 test('a cancelled run has the state interrupted, after a restart too', async () => {
   const gate = new Gate();

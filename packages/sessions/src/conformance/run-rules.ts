@@ -314,16 +314,39 @@ export const runRules: readonly SessionRule[] = [
   },
   {
     id: 'run.ends-without-event',
-    title: 'endRun without an event frees the session, and is a no-op under a stale lease.',
+    title: 'endRun without an event frees the session. Repeating it does not free the session of its next holder.',
     async check(subject) {
       const { service, expect } = subject;
       await service.createSession(KEY);
       const { lease, session } = await service.beginRun({ ...RUN, resumable: true, message: sampleEvent('one') });
-      expect.same('the answer', await service.endRun(lease, { session }), undefined);
+      const failed = { session, outcome: { state: 'failed', code: 'MODEL' } } as const;
+      expect.same('the answer', await service.endRun(lease, failed), undefined);
       await expectUntouched(subject, ['one'], 0);
       const next = await service.acquireLease(KEY);
-      await service.endRun(lease, { session });
+      await expect.fulfils('the same end again', service.endRun(lease, failed));
       await expect.fulfils('a renewal by the next holder', service.renewLease(next));
+      for (const other of [{ state: 'completed' }, { state: 'failed', code: 'AGENT' }, undefined] as const)
+        await expect.rejects('another end', service.endRun(lease, { session, outcome: other }), StaleWriterError);
+      const { end } = expect.present('the run', await service.findRun({ ...KEY, id: RUN.invocationId }));
+      expect.same('its end', end, { state: 'failed', code: 'MODEL', lastSeq: 1 });
+    },
+  },
+  {
+    id: 'run.ends-lost',
+    title:
+      'endRun without an event is StaleWriterError if the lease was lost and the run ended in another way, or is open.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const completed = { state: 'completed' } as const;
+      await service.createSession(KEY);
+      const { lease, session } = await service.beginRun({ ...RUN, message: sampleEvent('one') });
+      const { lease: next } = await service.beginRun({ ...RUN, continues: true, onBusy: 'interrupt' });
+      const end = () => service.endRun(lease, { session, outcome: completed });
+      await expect.rejects('the end of the open run', end(), StaleWriterError);
+      await service.releaseLease(next, { outcome: { state: 'interrupted', code: 'RUN_ABANDONED' } });
+      await expect.rejects('the end of the closed run', end(), StaleWriterError);
+      const record = expect.present('the run', await service.findRun({ ...KEY, id: RUN.invocationId }));
+      expect.same('its end', record.end, { state: 'interrupted', code: 'RUN_ABANDONED', lastSeq: 1 });
     },
   },
   {

@@ -83,7 +83,7 @@ export function leaseStatements(tables: Tables) {
 
     /** $5 is the run of the lease, or null; $6 whether it is left open, $7 whether that costs no attempt. */
     release: toStatement(`
-      UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE}`),
+      UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING 1`),
 
     /** Releases like `release`, records how the run ended ($8 outcome or null, $9 code), and removes the runs and requests $10. */
     releaseAndRecord: toStatement(`
@@ -92,8 +92,8 @@ export function leaseStatements(tables: Tables) {
           last_seq = coalesce((SELECT max(seq) FROM ${events} AS event WHERE event.session = released.pk), 0)
         FROM released
         WHERE session = released.pk AND id = $5 AND NOT $6 AND $8::text IS NOT NULL AND id <> ALL ($10::text[])
-      )
-      DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($10::text[])`),
+      ), forgotten AS (DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($10::text[]))
+      SELECT 1 FROM released`),
 
     /** $4 is the id of a run or a request, $5 now. */
     findRun: toStatement(`

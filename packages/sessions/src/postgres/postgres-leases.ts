@@ -65,12 +65,13 @@ export class PostgresLeases {
     return rows.length > 0;
   }
 
-  async release(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<void> {
+  async release(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<boolean> {
     this.#positions.delete(lease.epoch);
+    const { release, releaseAndRecord } = this.#statements;
     const values = releaseValues(lease, leaveOpen);
-    if (!changes) await this.#run(this.#statements.release, values);
-    else
-      await this.#run(this.#statements.releaseAndRecord, [...values, ...outcomeValues(changes), changes.forget ?? []]);
+    const records = changes && [...outcomeValues(changes), changes.forget ?? []];
+    const rows = await (records ? this.#run(releaseAndRecord, [...values, ...records]) : this.#run(release, values));
+    return rows.length > 0;
   }
 
   async findRun(key: SessionKey, id: string): Promise<RunRecord | undefined> {

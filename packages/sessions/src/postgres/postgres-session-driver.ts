@@ -144,7 +144,7 @@ export class PostgresSessionDriver implements SessionDriver {
     return this.#leases.renew(lease, nowMs);
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<void> {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): Promise<boolean> {
     return this.#leases.release(lease, leaveOpen, changes);
   }
 

@@ -180,12 +180,12 @@ export class SqlLeases {
     return this.#sql.renewLease.run(appName, userId, sessionId, epoch, nowMs + ttlMs).changes === 1;
   }
 
-  /** Ends a live lease, and its open run unless that stays open. Called inside a transaction. */
+  /** Ends a live lease, and its open run unless that stays open. False when it is not live. Called inside a transaction. */
   release(
     lease: Omit<SessionLease, 'ttlMs'>,
     leaveOpen: LeaveOpen,
     { outcome, forget = [] }: RecordChanges = {},
-  ): void {
+  ): boolean {
     const { appName, userId, sessionId, epoch, invocationId = null } = lease;
     const held = [appName, userId, sessionId, epoch] as const;
     for (const id of forget) {
@@ -194,14 +194,12 @@ export class SqlLeases {
     }
     const isLeft = leaveOpen !== false && invocationId !== null;
     const ended = isLeft ? undefined : this.#sql.removeHold.get(...held, invocationId);
-    if (!ended) {
-      this.#sql.freeHold.run(...held, leaveOpen === 'uncounted' && isLeft ? 1 : 0);
-      return;
-    }
+    if (!ended) return this.#sql.freeHold.run(...held, leaveOpen === 'uncounted' && isLeft ? 1 : 0).changes === 1;
     const pk = Number(ended['session']);
     // If no event has the epoch of the lease, the session's row has to keep it.
     if (ended['last_epoch'] !== epoch) this.#sql.setEpoch.run(pk, epoch);
     this.#recordOpenRun(pk, ended as unknown as OpenRunColumns, Number(ended['last_seq']), outcome);
+    return true;
   }
 
   listOpenRuns({ appName, limit, after }: OpenRunPage): OpenRun[] {

@@ -217,7 +217,7 @@ export class SqlSessionDriver implements SessionDriver {
     return this.#work.write(() => this.#leases.renew(lease, nowMs));
   }
 
-  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<void> {
+  releaseLease(lease: SessionLease, leaveOpen: LeaveOpen, changes?: RecordChanges): MaybePromise<boolean> {
     return this.#write(() => this.#leases.release(lease, leaveOpen, changes));
   }
 

@@ -37,7 +37,7 @@ export const leaseMutants: readonly Mutant[] = [
     const released = new Set<string>();
     return {
       claimLease: (claim) => driver.claimLease({ ...claim, takeOver: claim.takeOver || released.has(claim.sessionId) }),
-      releaseLease: (lease) => void released.add(lease.sessionId),
+      releaseLease: (lease) => released.add(lease.sessionId).size > 0,
     };
   }),
   brokenDriver('lease.stale-release-is-no-op', 'releases whatever lease there is', (driver) => {

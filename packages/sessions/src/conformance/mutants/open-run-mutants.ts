@@ -62,8 +62,8 @@ export const openRunMutants: readonly Mutant[] = [
     let left = 0;
     return {
       releaseLease(lease, leaveOpen) {
-        driver.releaseLease(lease, leaveOpen);
         if (leaveOpen === 'uncounted' && lease.invocationId !== undefined) left++;
+        return driver.releaseLease(lease, leaveOpen);
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + left })),
     };
@@ -72,8 +72,8 @@ export const openRunMutants: readonly Mutant[] = [
     let isLeft = false;
     return {
       releaseLease(lease, leaveOpen) {
-        driver.releaseLease(lease, leaveOpen);
         isLeft = leaveOpen !== false;
+        return driver.releaseLease(lease, leaveOpen);
       },
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: isLeft ? 0 : run.attempts })),
     };
@@ -90,7 +90,7 @@ export const openRunMutants: readonly Mutant[] = [
   brokenDriver('open.lease-for-no-run', 'ends the open run with any lease', (driver) => ({
     releaseLease(lease, leaveOpen) {
       const invocationId = openIn(driver, lease.appName)?.invocationId ?? '';
-      driver.releaseLease({ ...lease, invocationId }, leaveOpen);
+      return driver.releaseLease({ ...lease, invocationId }, leaveOpen);
     },
   })),
   brokenEnd('open.append-without-lease', 'ends the open run with it', (driver, end) => ({
@@ -101,8 +101,9 @@ export const openRunMutants: readonly Mutant[] = [
   })),
   brokenEnd('open.stale-release', 'ends a run with any of its leases', (driver, end) => ({
     releaseLease(lease, leaveOpen) {
-      driver.releaseLease(lease, leaveOpen);
+      const isLive = driver.releaseLease(lease, leaveOpen);
       if (!leaveOpen) end();
+      return isLive;
     },
   })),
   brokenDriver('open.gone-with-session', 'keeps the open runs of deleted sessions', (driver) => {

@@ -1,4 +1,4 @@
-import { SessionNotFoundError, toError } from '@eventloom/core';
+import { SessionNotFoundError, StaleWriterError, toError } from '@eventloom/core';
 import type { InMemorySessionDriver } from '../../in-memory-session-driver.ts';
 import type { BeginOutcome, RunBegin, RunMessage } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
@@ -189,10 +189,24 @@ export const runMutants: readonly Mutant[] = [
     endRun: async (lease, request) => (request.event ? service.endRun(lease, request) : undefined),
   })),
   brokenDriver('run.ends-without-event', 'frees the session for anybody', (driver) => ({
-    releaseLease(lease, leaveOpen) {
-      for (let epoch = lease.epoch; epoch < lease.epoch + 9; epoch++)
-        driver.releaseLease({ ...lease, epoch }, leaveOpen);
+    releaseLease(lease, leaveOpen, changes) {
+      const isLive = driver.releaseLease(lease, leaveOpen, changes);
+      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++) driver.releaseLease({ ...lease, epoch }, leaveOpen);
+      return isLive;
     },
+  })),
+  brokenService('run.ends-without-event', 'refuses an end that it did already', (service) => {
+    const released = new Set<number>();
+    return {
+      async endRun(lease, request) {
+        if (!request.event && released.has(lease.epoch)) throw new StaleWriterError('released');
+        released.add(lease.epoch);
+        return service.endRun(lease, request);
+      },
+    };
+  }),
+  brokenDriver('run.ends-lost', 'keeps the loss of the session to itself', (driver) => ({
+    releaseLease: (lease, leaveOpen, changes) => driver.releaseLease(lease, leaveOpen, changes) || true,
   })),
   brokenDriver('run.ends-again', 'looks at the lease first', (driver) => ({
     endRun(end) {

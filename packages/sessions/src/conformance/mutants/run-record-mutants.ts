@@ -160,9 +160,10 @@ export const runRecordMutants: readonly Mutant[] = [
   })),
   brokenDriver('run.forgotten', 'forgets under any lease', (driver) => ({
     releaseLease(lease, leaveOpen, changes) {
-      driver.releaseLease(lease, leaveOpen, changes);
+      const isLive = driver.releaseLease(lease, leaveOpen, changes);
       for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
         driver.releaseLease({ ...lease, epoch }, true, changes);
+      return isLive;
     },
   })),
   brokenDriver('run.end-recorded', 'does not record how a run ended', (driver) => ({
@@ -192,7 +193,7 @@ export const runRecordMutants: readonly Mutant[] = [
     return {
       releaseLease(lease, leaveOpen, changes) {
         if (leaveOpen && changes?.outcome) ends.set(String(lease.invocationId), { ...changes.outcome, lastSeq: 0 });
-        driver.releaseLease(lease, leaveOpen, changes);
+        return driver.releaseLease(lease, leaveOpen, changes);
       },
       findRun(key, id) {
         const record = driver.findRun(key, id);
@@ -234,10 +235,10 @@ export const runRecordMutants: readonly Mutant[] = [
   }),
   brokenDriver('run.end-kept', 'records the end under a lease that was lost', (driver) => ({
     releaseLease(lease, leaveOpen, changes) {
-      driver.releaseLease(lease, leaveOpen, changes);
-      if (!changes?.outcome) return;
-      for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
+      const isLive = driver.releaseLease(lease, leaveOpen, changes);
+      for (let { epoch } = lease; changes?.outcome && epoch < lease.epoch + 9; epoch++)
         driver.releaseLease({ ...lease, epoch }, leaveOpen, changes);
+      return isLive;
     },
   })),
   brokenDriver('run.gone-with-session', 'keeps the runs of deleted sessions', (driver) => {
