@@ -1,12 +1,25 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { SourceFile } from './repository.ts';
-import { findFaults, MAX_ROOT_NAMES, readPages, showNames } from './shown-names.ts';
+import { findFaults, findUnmentioned, MAX_ROOT_NAMES, readPackagePages, readPages, showNames } from './shown-names.ts';
 
 test('eventloom exports few names, each shown in the code of a guide or an example', () => {
   const names = showNames(readPages(join(import.meta.dirname, '../..')));
   expect(names.length).toBeGreaterThan(100);
   expect(findFaults(names)).toEqual([]);
+});
+
+test('every name of @eventloom/core is in its README or in a guide', () => {
+  expect(findUnmentioned(readPackagePages(join(import.meta.dirname, '../..'), 'packages/core'))).toEqual([]);
+});
+
+test.each([
+  ['in a code span', '`new Runner()`', []],
+  ['in code', '```ts\nRunner;\n```\n', []],
+  ['in prose only', 'A Runner runs.', ['Runner']],
+])('a name that a page has %s', (_title, text, unmentioned) => {
+  const entry = { path: 'index.ts', text: "export { Runner } from './a';" };
+  expect(findUnmentioned({ entry, pages: [{ path: 'README.md', text }] })).toEqual(unmentioned);
 });
 
 describe('a name of eventloom', () => {

@@ -14,16 +14,42 @@ export interface ShownName {
 }
 
 const CODE_BLOCK = /^```ts\n([\s\S]*?)^```$/gm;
+const CODE_SPAN = /`([^`\n]+)`/g;
 
-/** The entry file of `eventloom`, and the pages that may show its names. */
+const reader =
+  (root: string) =>
+  (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), 'utf8') });
+
+/** The entry file of a package, and the pages that may show its names. */
 export interface Pages {
   readonly entry: SourceFile;
   readonly pages: readonly SourceFile[];
 }
 
+/** Reads the entry file of a package with its README and the guides. */
+export function readPackagePages(root: string, folder: string): Pages {
+  const read = reader(root);
+  const pages = [`${folder}/README.md`, ...globSync('docs/guide/*.md', { cwd: root }).toSorted()];
+  return { entry: read(`${folder}/src/index.ts`), pages: pages.map(read) };
+}
+
+/** The names of the entry file that no page has, in code or in a code span. */
+export function findUnmentioned({ entry, pages }: Pages): string[] {
+  const words = new Set<string>();
+  for (const { text } of pages) {
+    for (const [, code = ''] of text.matchAll(CODE_BLOCK)) addWords(words, code);
+    for (const [, span = ''] of text.replace(CODE_BLOCK, '').matchAll(CODE_SPAN)) addWords(words, span);
+  }
+  return exportedNames(entry).flatMap(({ name }) => (name === undefined || words.has(name) ? [] : [name]));
+}
+
+function addWords(words: Set<string>, code: string): void {
+  for (const [word] of code.matchAll(/[A-Za-z_$][\w$]*/g)) words.add(word);
+}
+
 /** Reads the entry file, the guides, and the examples without their tests. */
 export function readPages(root: string): Pages {
-  const read = (path: string): SourceFile => ({ path, text: readFileSync(join(root, path), 'utf8') });
+  const read = reader(root);
   const paths = globSync(['README.md', 'docs/guide/*.md', 'examples/**/*.ts'], {
     cwd: root,
     exclude: (path) => path.includes('node_modules'),

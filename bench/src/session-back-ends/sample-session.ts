@@ -1,4 +1,5 @@
-import { createEvent, type Event, SESSION_RECORD_VERSION, type SessionRecord, systemPlatform } from '@eventloom/core';
+import { createEvent, type Event, type SessionRecord, systemPlatform } from '@eventloom/core';
+import { SESSION_RECORD_VERSION } from '@eventloom/core/internal';
 import { APP } from '../setup.ts';
 
 /** An event of a short answer, now. */

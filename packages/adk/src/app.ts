@@ -1,5 +1,5 @@
-import { type BaseAgent, type BasePlugin, ConfigurationError, isBaseAgent } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
+import { checkKnown, type OptionNames, isBaseAgent } from '@eventloom/core/internal';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {

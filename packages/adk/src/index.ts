@@ -12,13 +12,13 @@ export type {
 export {
   BaseAgent,
   CallbackContext,
-  Context,
+  CallbackContext as Context,
   InvocationContext,
-  isBaseAgent,
   ReadonlyContext,
   StreamingMode,
   ToolContext,
 } from '@eventloom/core';
+export { isBaseAgent } from '@eventloom/core/internal';
 export type {
   AfterModelCallback,
   AfterToolCallback,
@@ -32,7 +32,7 @@ export type {
   SingleBeforeToolCallback,
   ToolUnion,
 } from '@eventloom/llm-agent';
-export { Agent, isLlmAgent, LlmAgent } from '@eventloom/llm-agent';
+export { isLlmAgent, LlmAgent, LlmAgent as Agent } from '@eventloom/llm-agent';
 export type { LoopAgentConfig } from '@eventloom/multi-agent';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from './agent-guards.ts';
@@ -49,9 +49,10 @@ export { AdkInMemoryRunner as InMemoryRunner } from './in-memory-runner.ts';
 
 // Tools
 export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate, ToolProcessLlmRequest } from '@eventloom/core';
-export { BaseTool, BaseToolset, isBaseTool, isBaseToolset } from '@eventloom/core';
+export { BaseTool, BaseToolset } from '@eventloom/core';
+export { isBaseTool, isBaseToolset } from '@eventloom/core/internal';
 export type { AgentToolConfig } from '@eventloom/multi-agent';
-export { AgentTool, EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
+export { AgentTool, exitLoop as EXIT_LOOP, ExitLoopTool } from '@eventloom/multi-agent';
 export { isAgentTool } from './agent-guards.ts';
 export type {
   ConfirmationRule as RequireConfirmation,
@@ -131,7 +132,8 @@ export {
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
-export { BaseLlm, isBaseLlm } from '@eventloom/core';
+export { BaseLlm } from '@eventloom/core';
+export { isBaseLlm } from '@eventloom/core/internal';
 export type { AdkLlmRequest, GeminiParams } from './gemini.ts';
 export { AdkGemini as Gemini, geminiInitParams } from './gemini.ts';
 export type { BaseLlmType } from './llm-registry.ts';
@@ -158,11 +160,11 @@ export {
   createEventActions,
   getFunctionCalls,
   getFunctionResponses,
-  hasTrailingCodeExecutionResult,
   isFinalResponse,
   State,
   stringifyContent,
 } from '@eventloom/core';
+export { hasTrailingCodeExecutionResult } from '@eventloom/core/internal';
 export type {
   ActivityEvent,
   CallCodeEvent,
@@ -192,7 +194,8 @@ export { createSession, mergeStates, trimTempDeltaState, trimTempState } from '.
 
 // Plugins
 export { GlobalInstructionPlugin, LoggingPlugin } from '@eventloom/plugins';
-export { BasePlugin, PluginManager } from '@eventloom/core';
+export { BasePlugin } from '@eventloom/core';
+export { PluginManager } from '@eventloom/core/internal';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
 export {
   getAskUserConfirmationFunctionCalls,

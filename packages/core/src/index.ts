@@ -29,30 +29,22 @@ export type {
   InputRequest,
   ToolConfirmation,
 } from './event/event-actions.ts';
-export { createEventActions, mergeEventActions } from './event/event-actions.ts';
+export { createEventActions } from './event/event-actions.ts';
 export type { EventParams } from './event/create-event.ts';
 export { createEvent } from './event/create-event.ts';
-export {
-  getFunctionCalls,
-  getFunctionResponses,
-  hasTrailingCodeExecutionResult,
-  isDoneResponse,
-  isFinalResponse,
-  isRunnerCompletion,
-} from './event/event-predicates.ts';
-export { EventTag, hasTag, withTag } from './event/event-tags.ts';
+export { getFunctionCalls, getFunctionResponses, isDoneResponse, isFinalResponse } from './event/event-predicates.ts';
+export { EventTag, hasTag } from './event/event-tags.ts';
 export { RUN_ABANDONED } from './event/run-events.ts';
 export type { SerializeEventOptions } from './event/serialize-event.ts';
 export { serializeEvent } from './event/serialize-event.ts';
-export { parseContent, parseEvent } from './event/parse-event.ts';
+export { parseEvent } from './event/parse-event.ts';
 export type { ExecutionNode, ExecutionView, RequestNode } from './event/execution-view.ts';
-export { fromExecutionView, groupByExecution, toExecutionView } from './event/execution-view.ts';
+export { groupByExecution, toExecutionView } from './event/execution-view.ts';
 export { fromStrictAdk, toStrictAdk } from './event/strict-adk.ts';
-export { hideTransfers, TRANSFER_TAG } from './event/hide-transfers.ts';
-export { isTransfer, TRANSFER_TO_AGENT } from './tool/reserved-calls.ts';
+export { hideTransfers } from './event/hide-transfers.ts';
 
 // Tools
-export { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT, SET_MODEL_RESPONSE } from './tool/reserved-calls.ts';
+export { REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT } from './tool/reserved-calls.ts';
 
 // State
 export { State } from './state/state.ts';
@@ -66,17 +58,17 @@ export type {
   SingleAgentCallback,
   SingleAgentErrorCallback,
 } from './agent/agent-callbacks.ts';
-export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
 export { nearestNames } from './agent/nearest-names.ts';
-export { BaseAgent, closeAll, isBaseAgent } from './agent/base-agent.ts';
+export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
+export { BaseAgent, closeAll } from './agent/base-agent.ts';
 
 // Runs
 export type { OnOpenRun, RunBounds, RunConfig, RunConfigDefaults } from './agent/run-config.ts';
-export { RUN_CONFIG_DEFAULTS, StreamingMode } from './agent/run-config.ts';
+export { StreamingMode } from './agent/run-config.ts';
 
 // Contexts
 export type { CallbackContextParams, MemorySearchOptions } from './context/callback-context.ts';
-export { CallbackContext, CallbackContext as Context } from './context/callback-context.ts';
+export { CallbackContext } from './context/callback-context.ts';
 export type { Invocation } from './context/invocation.ts';
 export { InvocationContext } from './context/invocation-context.ts';
 export { requestInput } from './context/request-input.ts';
@@ -92,11 +84,11 @@ export type {
   RunAsyncToolRequest,
   ToolProcessLlmRequest,
 } from './tool/base-tool.ts';
-export { BaseTool, isBaseTool } from './tool/base-tool.ts';
+export { BaseTool } from './tool/base-tool.ts';
 export type { ToolResult, ToolResultParams } from './tool/tool-result.ts';
 export { toolResult } from './tool/tool-result.ts';
 export type { BaseToolsetOptions, ToolPredicate } from './tool/base-toolset.ts';
-export { BaseToolset, isBaseToolset } from './tool/base-toolset.ts';
+export { BaseToolset } from './tool/base-toolset.ts';
 export type { ToolRequest } from './tool/input-request.ts';
 
 // Credentials
@@ -115,17 +107,17 @@ export type {
   CodeFile,
   ExecuteCodeParams,
 } from './code-execution/base-code-executor.ts';
-export { BaseCodeExecutor, isBaseCodeExecutor } from './code-execution/base-code-executor.ts';
+export { BaseCodeExecutor } from './code-execution/base-code-executor.ts';
 
 // Models
 export type { CacheMetadata, ContextCacheConfig } from './model/context-cache.ts';
 
 // Agents
-export { BasePlanner, isBasePlanner } from './planner/base-planner.ts';
+export { BasePlanner } from './planner/base-planner.ts';
 
 // Models
 export type { ModelResolver } from './model/base-llm.ts';
-export { BaseLlm, isBaseLlm } from './model/base-llm.ts';
+export { BaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
 
 // Observing runs
@@ -135,7 +127,7 @@ export type { ActiveOperation, Instrumentation, Operation, OperationEnd } from '
 export type { BaseLiveRequestQueue, LiveRequest } from './live/live-request-queue.ts';
 export type { LiveRun, LiveSupport, RunLiveParams } from './live/live-run.ts';
 export type { LiveRunConfig } from './live/live-run-config.ts';
-export { Modality } from './live/live-run-config.ts';
+export type { Modality } from './live/live-run-config.ts';
 
 // Models
 export type { GenerateContentConfig, LlmRequest } from './model/llm-request.ts';
@@ -148,7 +140,6 @@ export type {
   Transcription,
   UsageMetadata,
 } from './model/llm-response.ts';
-export { ResponseAggregator } from './model/response-aggregator.ts';
 
 // Sessions
 export type { MaybePromise } from './session/maybe-promise.ts';
@@ -200,7 +191,6 @@ export type {
   SessionRecord,
   ToolCallRecord,
 } from './session/session-record.ts';
-export { SESSION_RECORD_VERSION } from './session/session-record.ts';
 export type { ToolLedgerEntry } from './session/tool-ledger.ts';
 
 // Artifacts
@@ -225,8 +215,6 @@ export { BaseMemoryService } from './memory/memory-service.ts';
 
 // Plugins
 export { BasePlugin } from './plugin/base-plugin.ts';
-export type { PluginHook } from './plugin/plugin-manager.ts';
-export { PluginManager } from './plugin/plugin-manager.ts';
 
 // Platform
 export type { DurableObjectStorage, Platform } from './platform/platform.ts';

@@ -1,6 +1,6 @@
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionNames, checkKnown, isBaseAgent } from '@eventloom/core/internal';
 
-import { ConfigurationError, isBaseAgent } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { geminiModels, type GeminiOptions } from '@eventloom/gemini';

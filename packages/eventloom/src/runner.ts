@@ -1,4 +1,4 @@
-import { isBaseAgent } from '@eventloom/core';
+import { isBaseAgent } from '@eventloom/core/internal';
 import { isRecord } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { Runner as TextRunner, type RunnerConfig } from '@eventloom/runner';

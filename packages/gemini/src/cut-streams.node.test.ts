@@ -1,6 +1,6 @@
 // Reads recordings from files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createLlmRequest, type FunctionCall, type LlmResponse, ModelError } from '@eventloom/core';
+import { type FunctionCall, type LlmResponse, ModelError, createLlmRequest } from '@eventloom/core';
 import type { GeminiRecording } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
 import { Gemini } from './gemini.ts';

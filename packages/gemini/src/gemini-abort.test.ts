@@ -1,4 +1,4 @@
-import { createLlmRequest, type LlmRequest, RunAbortedError } from '@eventloom/core';
+import { type LlmRequest, RunAbortedError, createLlmRequest } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import { errorReply, hangReply, sseReply, wireChunks } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';

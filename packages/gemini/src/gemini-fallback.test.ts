@@ -1,4 +1,4 @@
-import { createLlmRequest, type LlmResponse } from '@eventloom/core';
+import { type LlmResponse, createLlmRequest } from '@eventloom/core';
 import { ScriptedModel } from '@eventloom/testing';
 import { cutReply, errorReply, jsonReply, sseReply, wireChunks, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { createLlmRequest, type FunctionResponsePart } from '@eventloom/core';
+import { type FunctionResponsePart, createLlmRequest } from '@eventloom/core';
 import { errorReply, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
 import { DistantGemini } from './fixtures/distant-gemini.ts';

@@ -1,6 +1,6 @@
 // Reads recordings from files.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { createLlmRequest, type FunctionCall, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
+import { type FunctionCall, type LlmRequest, type LlmResponse, type Part, createLlmRequest } from '@eventloom/core';
 import {
   FakeGeminiServer,
   type GeminiInteraction,

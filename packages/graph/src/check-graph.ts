@@ -1,5 +1,5 @@
-import { ConfigurationError, isBaseAgent, toError } from '@eventloom/core';
-import { checkStateKey, copyJson, TEMP_PREFIX } from '@eventloom/core/internal';
+import { ConfigurationError, toError } from '@eventloom/core';
+import { checkStateKey, copyJson, TEMP_PREFIX, isBaseAgent } from '@eventloom/core/internal';
 import { describeFault } from './json-values.ts';
 import { type GraphNode, passOn } from './graph-node.ts';
 import { type GraphPlan, reachableFrom, targetsIn, targetsOf } from './graph-plan.ts';

@@ -1,17 +1,16 @@
 import {
   BaseAgent,
   type BaseAgentConfig,
-  closeAll,
   contentText,
   type Event,
   type InvocationContext,
   InvalidRequestError,
-  isBaseAgent,
-  isBaseTool,
   type JsonValue,
   type RunDescription,
   type Session,
+  closeAll,
 } from '@eventloom/core';
+import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
 import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';

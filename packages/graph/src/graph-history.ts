@@ -1,4 +1,4 @@
-import { type Event, isBaseAgent, type JsonValue, ObjectType } from '@eventloom/core';
+import { type Event, type JsonValue, ObjectType } from '@eventloom/core';
 import {
   type RecordedCall,
   Calls,
@@ -7,6 +7,7 @@ import {
   isFailure,
   isInput,
   inputRequestOf,
+  isBaseAgent,
 } from '@eventloom/core/internal';
 import { type StateChanges, ChannelHistory } from './channel-history.ts';
 import { BEGIN, type Checkpoint, checkpointOf, FINISH, outermostRun, placeOf, runId } from './checkpoint.ts';

@@ -1,5 +1,5 @@
-import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
-import { describeKind, type OptionNames } from '@eventloom/core/internal';
+import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/core';
+import { describeKind, type OptionNames, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';

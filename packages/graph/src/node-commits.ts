@@ -1,4 +1,5 @@
-import { type Event, type EventActions, type InvocationContext, isBaseTool, type JsonValue } from '@eventloom/core';
+import { type Event, type EventActions, type InvocationContext, type JsonValue } from '@eventloom/core';
+import { isBaseTool } from '@eventloom/core/internal';
 import type { ChannelState } from './channel-state.ts';
 import { placeOf, toAgentState } from './checkpoint.ts';
 import { NodeError, toNodeError } from './errors.ts';

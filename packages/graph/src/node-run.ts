@@ -4,13 +4,11 @@ import {
   ConfigurationError,
   type Event,
   type InvocationContext,
-  isBaseAgent,
-  isBaseTool,
   type JsonValue,
   ObjectType,
   RunAbortedError,
 } from '@eventloom/core';
-import { type AbortGuard, applyStateDelta, type InTurn } from '@eventloom/core/internal';
+import { type AbortGuard, applyStateDelta, type InTurn, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import { type Attempt, AttemptTimer } from './attempt.ts';
 import { innerRunId } from './checkpoint.ts';
 import { NodeTimeoutError, toNodeError } from './errors.ts';

@@ -9,8 +9,8 @@ import {
   type Part,
   REQUEST_INPUT,
   RunAbortedError,
-  toError,
   type ToolContext,
+  toError,
 } from '@eventloom/core';
 import {
   type AbortGuard,

@@ -1,5 +1,5 @@
-import { type BaseAgent, type BaseTool, ConfigurationError, isBaseAgent, isBaseTool } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/core';
+import { isRecord, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';

@@ -1,4 +1,4 @@
-import { isBaseAgent, isBaseTool } from '@eventloom/core';
+import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import type { GraphHistory } from './graph-history.ts';
 import type { GraphNode } from './graph-node.ts';
 import type { GraphPlan } from './graph-plan.ts';

@@ -5,11 +5,17 @@ import {
   type FunctionCall,
   type FunctionResponse,
   type InvocationContext,
-  isTransfer,
   type LlmRequest,
-  RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core';
-import { type AbortGuard, CANCELLED_CALL, getOwn, INTERRUPTED_CALL, TASK_COMPLETED } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  CANCELLED_CALL,
+  getOwn,
+  INTERRUPTED_CALL,
+  TASK_COMPLETED,
+  isTransfer,
+  RUN_CONFIG_DEFAULTS,
+} from '@eventloom/core/internal';
 import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';

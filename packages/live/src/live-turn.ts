@@ -6,10 +6,9 @@ import {
   type InvocationContext,
   type LiveLlmResponse,
   type Part,
-  ResponseAggregator,
   type Transcription,
 } from '@eventloom/core';
-import { createErrorEvent } from '@eventloom/core/internal';
+import { createErrorEvent, ResponseAggregator } from '@eventloom/core/internal';
 
 /** Creates the event of a model's calls. */
 export type CallEventMaker = (content: Content) => Event;

@@ -4,10 +4,9 @@ import {
   type EventActions,
   type FunctionDeclaration,
   type LlmRequest,
-  Modality,
   type ResponseScheduling,
 } from '@eventloom/core';
-import { getOwn } from '@eventloom/core/internal';
+import { getOwn, Modality } from '@eventloom/core/internal';
 import { prepareRequest, type AgentTurn } from '@eventloom/llm-agent/internal';
 import type { LiveToolCalls } from './live-tool-calls.ts';
 import { STOP_STREAMING, StopStreamingTool } from './stop-streaming-tool.ts';

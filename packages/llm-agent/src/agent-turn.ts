@@ -5,10 +5,10 @@ import {
   appendTools,
   type BaseAgent,
   BaseTool,
-  createLlmRequest,
   type FunctionDeclaration,
-  isBaseTool,
+  createLlmRequest,
 } from '@eventloom/core';
+import { isBaseTool } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type InstructionProvider } from './llm-agent-config.ts';
 import { transferInstruction, transferTargets, TransferToAgentTool } from '@eventloom/multi-agent';

@@ -1,7 +1,7 @@
 // The agent whose work is done by a language model.
 
 // Agents and their callbacks
-export { LlmAgent, LlmAgent as Agent } from './llm-agent.ts';
+export { LlmAgent } from './llm-agent.ts';
 export { isLlmAgent } from './llm-agent-config.ts';
 export type {
   AfterModelCallback,
@@ -40,4 +40,3 @@ export { BuiltInPlanner, PlanReActPlanner } from './planners.ts';
 
 // Agents and their callbacks
 export { injectSessionState } from './instruction-template.ts';
-export { SET_MODEL_RESPONSE } from '@eventloom/core';

@@ -3,7 +3,6 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';
-import { Agent } from './index.ts';
 import { LlmAgent } from './llm-agent.ts';
 import { isLlmAgent, type LlmAgentConfig } from './llm-agent-config.ts';
 
@@ -118,10 +117,6 @@ test('closing an agent closes its toolsets', async () => {
   const tools = [new Tools(), new Tools()];
   await agentOf({ tools: [...tools, toolOf('f')] }).close();
   expect(tools.map(({ isClosed }) => isClosed)).toEqual([true, true]);
-});
-
-test('Agent is the same class as LlmAgent', () => {
-  expect(Agent).toBe(LlmAgent);
 });
 
 class Silent extends BaseAgent {

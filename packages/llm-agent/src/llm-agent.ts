@@ -5,19 +5,24 @@ import {
   type BasePlanner,
   BaseTool,
   BaseToolset,
-  closeAll,
   ConfigurationError,
   type Event,
   type InvocationContext,
+  isFinalResponse,
+  type TransferRules,
+  closeAll,
+} from '@eventloom/core';
+import {
+  checkKnown,
+  checkStateKey,
+  toList,
+  describeKind,
   isBaseCodeExecutor,
   isBasePlanner,
   isBaseTool,
   isBaseToolset,
-  isFinalResponse,
-  type TransferRules,
   isBaseAgent,
-} from '@eventloom/core';
-import { checkKnown, checkStateKey, toList, describeKind } from '@eventloom/core/internal';
+} from '@eventloom/core/internal';
 import { ValueSchema } from '@eventloom/tools';
 import {
   type InstructionProvider,

@@ -7,8 +7,6 @@ import {
   type LlmResponse,
   ModelError,
   OutputSchemaError,
-  ResponseAggregator,
-  SET_MODEL_RESPONSE,
 } from '@eventloom/core';
 import {
   callsToRun,
@@ -17,6 +15,8 @@ import {
   FINISH_TASK,
   isOutputMismatch,
   STRUCTURED_OUTPUT,
+  SET_MODEL_RESPONSE,
+  ResponseAggregator,
 } from '@eventloom/core/internal';
 import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';

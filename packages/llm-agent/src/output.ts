@@ -6,11 +6,10 @@ import {
   type FunctionDeclaration,
   type LlmResponse,
   type RunAsyncToolRequest,
-  SET_MODEL_RESPONSE,
   State,
   toError,
 } from '@eventloom/core';
-import { FINISH_TASK, STRUCTURED_OUTPUT } from '@eventloom/core/internal';
+import { FINISH_TASK, STRUCTURED_OUTPUT, SET_MODEL_RESPONSE } from '@eventloom/core/internal';
 import { type SchemaCheck, ValueSchema } from '@eventloom/tools';
 import type { AgentTurn } from './agent-turn.ts';
 import type { LlmAgent } from './llm-agent.ts';

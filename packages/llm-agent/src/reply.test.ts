@@ -1,4 +1,4 @@
-import { createLlmRequest, type LlmRequest } from '@eventloom/core';
+import { type LlmRequest, createLlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { copyRequest } from './reply.ts';

@@ -5,15 +5,12 @@ import {
   type EventActions,
   type FunctionCall,
   type InvocationContext,
-  isTransfer,
   type LlmRequest,
   type LlmResponse,
   type Part,
-  ResponseAggregator,
   type TimingInfo,
-  toError,
-  TRANSFER_TAG,
   type Content,
+  toError,
 } from '@eventloom/core';
 import {
   Calls,
@@ -25,6 +22,9 @@ import {
   setOwn,
   startOperation,
   isRecord,
+  isTransfer,
+  TRANSFER_TAG,
+  ResponseAggregator,
 } from '@eventloom/core/internal';
 import { GROUNDING_METADATA_KEY } from '@eventloom/multi-agent';
 import type { AgentTurn } from './agent-turn.ts';

@@ -3,7 +3,6 @@ import {
   appendTools,
   type CacheMetadata,
   createEventActions,
-  createLlmRequest,
   type Event,
   type EventActions,
   type InvocationContext,
@@ -11,6 +10,7 @@ import {
   type MaybePromise,
   ObjectType,
   ReadonlyContext,
+  createLlmRequest,
 } from '@eventloom/core';
 import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';

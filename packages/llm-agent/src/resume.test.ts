@@ -1,5 +1,5 @@
-import { type Event, EventTag, withTag } from '@eventloom/core';
-import { Calls } from '@eventloom/core/internal';
+import { type Event, EventTag } from '@eventloom/core';
+import { Calls, withTag } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type Answers, answersTo } from './resume.ts';

@@ -1,10 +1,8 @@
 import {
   type Event,
   type FunctionCall,
-  hasTrailingCodeExecutionResult,
   type InvocationContext,
   ModelError,
-  SET_MODEL_RESPONSE,
   type ToolConfirmation,
 } from '@eventloom/core';
 import {
@@ -26,6 +24,8 @@ import {
   openAnswers,
   type RecordedExecution,
   refusalOf,
+  hasTrailingCodeExecutionResult,
+  SET_MODEL_RESPONSE,
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';

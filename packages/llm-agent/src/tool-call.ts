@@ -11,9 +11,9 @@ import {
   ObjectType,
   type ResponseScheduling,
   StorageError,
-  toError,
   ToolContext,
   type ToolLedgerEntry,
+  toError,
 } from '@eventloom/core';
 import {
   copyJson,

@@ -6,15 +6,20 @@ import {
   type FunctionCall,
   type FunctionResponse,
   type InvocationContext,
-  isTransfer,
   type MaybePromise,
-  mergeEventActions,
   type Part,
-  RUN_CONFIG_DEFAULTS,
   type ToolLedgerEntry,
-  TRANSFER_TAG,
 } from '@eventloom/core';
-import { askedCallId, inputRequestOf, leavesAgent, personRequests } from '@eventloom/core/internal';
+import {
+  askedCallId,
+  inputRequestOf,
+  leavesAgent,
+  personRequests,
+  isTransfer,
+  mergeEventActions,
+  RUN_CONFIG_DEFAULTS,
+  TRANSFER_TAG,
+} from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
 import type { ResumedCalls } from './resume.ts';

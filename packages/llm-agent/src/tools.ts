@@ -7,11 +7,10 @@ import {
   type EventActions,
   type FunctionDeclaration,
   type InvocationContext,
-  isBaseTool,
   type LlmRequest,
   ToolContext,
 } from '@eventloom/core';
-import { enclosureOf } from '@eventloom/core/internal';
+import { enclosureOf, isBaseTool } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
 import type { RequestProcessor } from './request.ts';
 import { isPlainTool } from './agent-turn.ts';

@@ -6,7 +6,6 @@ import {
   contentText,
   type Event,
   type FunctionDeclaration,
-  isBaseAgent,
   isFinalResponse,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
@@ -17,6 +16,7 @@ import {
   type OptionNames,
   STRUCTURED_OUTPUT,
   describeKind,
+  isBaseAgent,
 } from '@eventloom/core/internal';
 import { type ConfirmationRule, refuseUnlessConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { AgentAnswer } from './agent-answer.ts';

@@ -2,7 +2,7 @@
 
 export type { AgentToolConfig } from './agent-tool.ts';
 export { AgentTool, GROUNDING_METADATA_KEY } from './agent-tool.ts';
-export { exitLoop, exitLoop as EXIT_LOOP, ExitLoopTool, LoopAgent } from './loop-agent.ts';
+export { exitLoop, ExitLoopTool, LoopAgent } from './loop-agent.ts';
 export type { LoopAgentConfig } from './loop-agent.ts';
 export type { ParallelAgentConfig } from './parallel-agent.ts';
 export { ParallelAgent } from './parallel-agent.ts';

@@ -130,7 +130,7 @@ export class ExitLoopTool extends BaseTool {
  * not asked for another answer, and no later agent of the loop runs. The agent's instruction has to say when to call it. The model
  * gets no arguments to fill in.
  *
- * `EXIT_LOOP` is the same tool under its ADK name.
+ * `@eventloom/adk` exports it as `EXIT_LOOP`.
  *
  * @example
  * const critic = new LlmAgent({

@@ -1,4 +1,5 @@
-import { type BaseAgent, TRANSFER_TO_AGENT } from '@eventloom/core';
+import { type BaseAgent } from '@eventloom/core';
+import { TRANSFER_TO_AGENT } from '@eventloom/core/internal';
 
 /**
  * Lists the agents that an agent's model may transfer to: its sub-agents, then its parent and its peers if its transfer

@@ -1,10 +1,5 @@
-import {
-  type BaseAgent,
-  BaseTool,
-  type FunctionDeclaration,
-  type RunAsyncToolRequest,
-  TRANSFER_TO_AGENT,
-} from '@eventloom/core';
+import { type BaseAgent, BaseTool, type FunctionDeclaration, type RunAsyncToolRequest } from '@eventloom/core';
+import { TRANSFER_TO_AGENT } from '@eventloom/core/internal';
 
 const AGENT_NAME = 'agent_name';
 

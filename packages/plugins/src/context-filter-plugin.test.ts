@@ -1,4 +1,4 @@
-import { ConfigurationError, type Content, createLlmRequest, stringifyContent, createEvent } from '@eventloom/core';
+import { ConfigurationError, type Content, stringifyContent, createEvent, createLlmRequest } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { ContextFilterPlugin, type ContextFilterPluginOptions } from './context-filter-plugin.ts';
 import { play } from './fixtures/play.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError, createLlmRequest, CallbackContext } from '@eventloom/core';
+import { ConfigurationError, CallbackContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { play } from './fixtures/play.ts';

@@ -1,4 +1,4 @@
-import { type CodeExecutionOutput, type CodeFile, toError, decodeBase64 } from '@eventloom/core';
+import { type CodeExecutionOutput, type CodeFile, decodeBase64, toError } from '@eventloom/core';
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core';
 import { CONSOLE_SCRIPT } from './console-script.ts';
 import type { QuickJsBounds } from './quickjs-bounds.ts';

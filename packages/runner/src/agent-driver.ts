@@ -5,10 +5,14 @@ import {
   type InvocationContext,
   type MaybePromise,
   ObjectType,
+} from '@eventloom/core';
+import {
+  observeGenerator,
+  reportUnlessStopped,
+  startOperation,
   RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
-} from '@eventloom/core';
-import { observeGenerator, reportUnlessStopped, startOperation } from '@eventloom/core/internal';
+} from '@eventloom/core/internal';
 
 type AgentEvents = AsyncGenerator<Event, void, void>;
 type EventResult = IteratorResult<Event, void>;

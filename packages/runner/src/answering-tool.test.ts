@@ -1,5 +1,6 @@
 import { ConfigurationError, type Event, getStructuredOutput, OutputSchemaError } from '@eventloom/core';
-import { LlmAgent, SET_MODEL_RESPONSE } from '@eventloom/llm-agent';
+import { SET_MODEL_RESPONSE } from '@eventloom/core/internal';
+import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';

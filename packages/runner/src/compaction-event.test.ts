@@ -1,4 +1,5 @@
-import { ConfigurationError, isRunnerCompletion } from '@eventloom/core';
+import { ConfigurationError } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { createCompactionEvent } from '@eventloom/llm-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';

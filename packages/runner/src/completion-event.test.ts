@@ -1,11 +1,5 @@
-import {
-  BasePlugin,
-  type Content,
-  type Event,
-  EventloomError,
-  isRunnerCompletion,
-  RunAbortedError,
-} from '@eventloom/core';
+import { BasePlugin, type Content, type Event, EventloomError, RunAbortedError } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { throwing, twice } from './fixtures/failing-agents.ts';
 import { KEY, runToError, saying, scenario } from './fixtures/scenario.ts';

@@ -1,5 +1,5 @@
-import { type BaseAgent, type BaseToolset, isBaseToolset, type Platform } from '@eventloom/core';
-import { reportUnlessStopped } from '@eventloom/core/internal';
+import { type BaseAgent, type BaseToolset, type Platform } from '@eventloom/core';
+import { reportUnlessStopped, isBaseToolset } from '@eventloom/core/internal';
 import { isLlmAgent } from '@eventloom/llm-agent';
 
 /** Time that a toolset has to close at the end of a run, in milliseconds. */

@@ -1,5 +1,6 @@
 /* oxlint-disable eslint/require-yield -- agents that yield nothing are the point */
-import { AgentError, type Event, isRunnerCompletion, RunAbortedError } from '@eventloom/core';
+import { AgentError, type Event, RunAbortedError } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { Gate } from '@eventloom/testing';
 import { expect, test } from 'vitest';

@@ -1,13 +1,13 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import {
   ConfigurationError,
-  isRunnerCompletion,
   LlmCallLimitError,
   type RunBounds,
   type RunConfig,
   type RunConfigDefaults,
   ShuttingDownError,
 } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { Gate, modelEvent } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';

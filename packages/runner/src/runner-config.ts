@@ -8,7 +8,6 @@ import {
   ConfigurationError,
   type ContextCacheConfig,
   type GetSessionConfig,
-  isBaseAgent,
   type Instrumentation,
   type LiveSupport,
   type ModelResolver,
@@ -22,6 +21,7 @@ import {
   checkRunConfigDefaults,
   type OptionNames,
   describeKind,
+  isBaseAgent,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
 import { toGivenConfig } from './run-start.ts';

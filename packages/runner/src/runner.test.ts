@@ -5,7 +5,6 @@ import {
   ConfigurationError,
   type Event,
   InvalidMessageError,
-  isRunnerCompletion,
   type RunLiveParams,
   type SessionLease,
   SessionNotFoundError,
@@ -15,6 +14,7 @@ import {
   type BegunRun,
   type EndRunRequest,
 } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, modelEvent, ScriptedModel } from '@eventloom/testing';

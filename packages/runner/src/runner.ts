@@ -4,20 +4,19 @@ import {
   type BaseCredentialService,
   type BaseMemoryService,
   type BaseSessionService,
-  closeAll,
   type Event,
   type Instrumentation,
   type LiveSupport,
   type ListOpenRunsRequest,
   type ListOpenRunsResponse,
   type Platform,
-  PluginManager,
   type RunConfigDefaults,
   type RunLiveParams,
   type SessionKey,
   systemPlatform,
+  closeAll,
 } from '@eventloom/core';
-import { combineInstrumentation } from '@eventloom/core/internal';
+import { combineInstrumentation, PluginManager } from '@eventloom/core/internal';
 import { EventsCompactor } from '@eventloom/llm-agent/internal';
 import { findAnsweredRun, type FindAnsweredRunParams } from './answered-run.ts';
 import { OpenToolsets } from './open-toolsets.ts';

@@ -9,7 +9,6 @@ import {
   type MaybePromise,
   type OnBusy,
   type ReleaseLeaseOptions,
-  RUN_CONFIG_DEFAULTS,
   type RunOutcome,
   type Session,
   type SessionKey,
@@ -23,6 +22,7 @@ import {
   createErrorEvent,
   errorOutcome,
   reportTo,
+  RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core/internal';
 import { coveredUntil } from './event-committer.ts';
 import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';

@@ -1,11 +1,5 @@
-import {
-  ConfigurationError,
-  type Event,
-  SESSION_RECORD_VERSION,
-  type SessionKey,
-  type SessionRecord,
-} from '@eventloom/core';
-import { checkName } from '@eventloom/core/internal';
+import { ConfigurationError, type Event, type SessionKey, type SessionRecord } from '@eventloom/core';
+import { checkName, SESSION_RECORD_VERSION } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, mergedView } from './session-view.ts';
 import type { SessionDriver } from './session-driver.ts';

@@ -2,7 +2,6 @@ import {
   type Event,
   type ImportSessionRequest,
   InvalidRequestError,
-  SESSION_RECORD_VERSION,
   type SessionHeaderRecord,
   type SessionRecord,
   type StateWrite,
@@ -18,6 +17,7 @@ import {
   nameFault,
   toStateWrites,
   toStoredEvent,
+  SESSION_RECORD_VERSION,
 } from '@eventloom/core/internal';
 import type { SessionImport, StoredRun } from './session-driver.ts';
 

@@ -6,10 +6,9 @@ import {
   type Event,
   InvocationContext,
   type Platform,
-  PluginManager,
   type RunConfig,
 } from '@eventloom/core';
-import { AbortGuard, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { AbortGuard, type OptionNames, checkKnown, PluginManager } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** Options of `testContext`. All are optional. */

@@ -1,4 +1,4 @@
-import { BaseTool, ConfigurationError, createLlmRequest, type ToolConfirmation, ToolContext } from '@eventloom/core';
+import { BaseTool, ConfigurationError, type ToolConfirmation, ToolContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test, vi } from 'vitest';
 import * as z from 'zod';

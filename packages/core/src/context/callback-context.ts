@@ -82,7 +82,7 @@ export type MemorySearchOptions = Pick<SearchMemoryRequest, 'limit' | 'exceptSes
 
 /**
  * The parameter of callbacks: state, artifacts and memory of the session, for reading and writing. Changes are stored with the next event
- * of the agent, and are visible at once in the same run. `Context` is the same class under its ADK name.
+ * of the agent, and are visible at once in the same run. `@eventloom/adk` also exports it as `Context`.
  *
  * @example
  * const countTurns: SingleAgentCallback = (context) => {

@@ -1,12 +1,13 @@
 // Names that the packages of Eventloom share and applications do not need. They may change with every release.
 
 export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
-export { BASE_AGENT_OPTIONS } from '../agent/base-agent.ts';
+export { BASE_AGENT_OPTIONS, isBaseAgent } from '../agent/base-agent.ts';
 export { checkKnown, type OptionNames } from '../agent/options.ts';
 export {
   checkRunConfig,
   checkRunConfigDefaults,
   MAX_RUN_ATTEMPTS,
+  RUN_CONFIG_DEFAULTS,
   RUN_CONFIG_OPTIONS,
   mergeRunConfigs,
 } from '../agent/run-config.ts';
@@ -14,7 +15,7 @@ export { artifactUri, checkArtifactName, isUserArtifact } from '../artifact/arti
 export { ARTIFACTS_TO_RESTORE } from '../artifact/artifact-service.ts';
 export { type RecordedCall, type CallResponse, Calls, isSettled, openAnswers } from '../calls/calls.ts';
 export { confirmationOf, personRequests, refusalOf } from '../calls/person-requests.ts';
-export { languageOf } from '../code-execution/base-code-executor.ts';
+export { isBaseCodeExecutor, languageOf } from '../code-execution/base-code-executor.ts';
 export { isBase64, joinBytes } from '../content/bytes.ts';
 export { callsToRun } from '../content/content.ts';
 export { copyJson, type JsonFault, sealJson } from '../content/copy-json.ts';
@@ -35,10 +36,21 @@ export type { ToolListener } from '../context/tool-context.ts';
 export { branchBelow, enclosedBranch, enclosureOf, isVisibleOn } from '../event/branch.ts';
 export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
-export { afterCovered, isEmptyActions, leavesAgent } from '../event/event-actions.ts';
-export { isFailure, isInput, isOutputMismatch, isWholeReply } from '../event/event-predicates.ts';
+export { afterCovered, isEmptyActions, leavesAgent, mergeEventActions } from '../event/event-actions.ts';
+export {
+  hasTrailingCodeExecutionResult,
+  isFailure,
+  isInput,
+  isOutputMismatch,
+  isRunnerCompletion,
+  isWholeReply,
+} from '../event/event-predicates.ts';
+export { withTag } from '../event/event-tags.ts';
+export { fromExecutionView } from '../event/execution-view.ts';
+export { TRANSFER_TAG } from '../event/hide-transfers.ts';
+export { parseContent } from '../event/parse-event.ts';
 export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
-export { INCOMPLETE_CALL, withoutCalls } from '../model/response-aggregator.ts';
+export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/response-aggregator.ts';
 export { STRUCTURED_OUTPUT } from '../event/event.ts';
 export { newestEntries, newestFirst } from '../event/newest-first.ts';
 export { beginsResumableRun, errorOutcome, hasBeginOfRun, outcomeOfEvent } from '../event/run-events.ts';
@@ -47,9 +59,14 @@ export { readStreamed, streamedRecordOf, toStreamed, toStreamedRecord, withoutTe
 export type { ObservedOperation } from '../instrumentation/instrumentation.ts';
 export { combineInstrumentation, observeGenerator, startOperation } from '../instrumentation/instrumentation.ts';
 export { Fifo } from '../live/fifo.ts';
-export { checkLiveRunConfig } from '../live/live-run-config.ts';
+export { checkLiveRunConfig, Modality } from '../live/live-run-config.ts';
 export type { LiveRunHost } from '../live/live-run.ts';
 export { checkContextCacheConfig, CONTEXT_CACHE_DEFAULTS, isCacheMetadata } from '../model/context-cache.ts';
+export { isBaseLlm } from '../model/base-llm.ts';
+export { isBasePlanner } from '../planner/base-planner.ts';
+export { type PluginHook, PluginManager } from '../plugin/plugin-manager.ts';
+export { isBaseTool } from '../tool/base-tool.ts';
+export { isBaseToolset } from '../tool/base-toolset.ts';
 export { moveResponseParts, type TakesResponsePart } from '../tool/tool-result.ts';
 export { reportTo, reportUnlessStopped } from '../platform/platform.ts';
 export { LockLine } from '../platform/lock-line.ts';
@@ -59,6 +76,7 @@ export { sqliteResult, storageFailure } from '../platform/storage-failure.ts';
 export { checkName, nameFault } from '../session/check-name.ts';
 export { checkToolCall } from '../session/tool-ledger.ts';
 export { isPromiseLike } from '../session/maybe-promise.ts';
+export { SESSION_RECORD_VERSION } from '../session/session-record.ts';
 export { readNewest } from '../session/read-newest.ts';
 export { sessionKeyOf } from '../session/session.ts';
 export { checkStoredKeys, inField, toStoredEvent } from '../session/stored-checks.ts';
@@ -81,7 +99,15 @@ export {
   inputRequestPart,
   toInputRequest,
 } from '../tool/input-request.ts';
-export { askedCallId, INTERRUPTED_CALL, isPersonRequest, TASK_COMPLETED } from '../tool/reserved-calls.ts';
+export {
+  askedCallId,
+  INTERRUPTED_CALL,
+  isPersonRequest,
+  isTransfer,
+  SET_MODEL_RESPONSE,
+  TASK_COMPLETED,
+  TRANSFER_TO_AGENT,
+} from '../tool/reserved-calls.ts';
 export { checkLibrarySchema, isLibrarySchema, librarySchemaToJson } from '../tool/standard-schema.ts';
 export { isToolResult } from '../tool/tool-result.ts';
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from '../platform/postgres-pool.ts';

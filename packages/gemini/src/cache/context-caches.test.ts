@@ -1,4 +1,4 @@
-import { type CacheMetadata, type Content, createLlmRequest, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { type CacheMetadata, type Content, type LlmRequest, type LlmResponse, createLlmRequest } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import { errorReply, type FakeGeminiReply, jsonReply, sseReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 // Where there is no node, the client's own sockets are not used, which are what is tried here: see fetch-socket.ts.
-import { createLlmRequest, LiveConnectionError } from '@eventloom/core';
+import { LiveConnectionError, createLlmRequest } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import type { LiveConnectParameters } from '@google/genai';
 import { expect, test } from 'vitest';

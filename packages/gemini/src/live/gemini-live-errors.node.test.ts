@@ -1,5 +1,5 @@
 // Needs the other side of the connection at hand, which is a server of node. What all runtimes do is in gemini-live-network.test.ts.
-import { createLlmRequest, LiveConnectionError, type LlmRequest, RunAbortedError } from '@eventloom/core';
+import { LiveConnectionError, type LlmRequest, RunAbortedError, createLlmRequest } from '@eventloom/core';
 import { Gate } from '@eventloom/testing';
 import { FakeGeminiServer, type FakeLiveScript } from '@eventloom/testing/fake-gemini';
 import { GoogleGenAI } from '@google/genai';

@@ -1,5 +1,5 @@
 // Needs the other side of the connection at hand, which is a server of node. What all runtimes do is in gemini-live-network.test.ts.
-import { createLlmRequest, InvalidMessageError } from '@eventloom/core';
+import { InvalidMessageError, createLlmRequest } from '@eventloom/core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LivePeer, read, requestWith, user } from './fixtures/live-peer.ts';
 

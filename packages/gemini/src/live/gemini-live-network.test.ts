@@ -1,9 +1,9 @@
 import {
   type BaseLlmConnection,
-  createLlmRequest,
   type LiveLlmResponse,
   type LlmRequest,
   RunAbortedError,
+  createLlmRequest,
 } from '@eventloom/core';
 import type { FakeLiveScript, LiveClosing, LivePath } from '@eventloom/testing/fake-gemini';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';

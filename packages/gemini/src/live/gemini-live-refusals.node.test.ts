@@ -1,10 +1,10 @@
 // Needs the other side of the connection at hand, which is a server of node. What all runtimes do is in gemini-live-network.test.ts.
 import {
   ConfigurationError,
-  createLlmRequest,
   LiveConnectionError,
   type LlmRequest,
   RunAbortedError,
+  createLlmRequest,
 } from '@eventloom/core';
 import { fixedPlatform } from '@eventloom/testing';
 import { FakeGeminiServer, type FakeLiveScript } from '@eventloom/testing/fake-gemini';

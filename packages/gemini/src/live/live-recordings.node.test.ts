@@ -3,9 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   type BaseLlmConnection,
   type Content,
-  createLlmRequest,
   type LiveLlmResponse,
   type LlmRequest,
+  createLlmRequest,
 } from '@eventloom/core';
 import {
   FakeGeminiServer,

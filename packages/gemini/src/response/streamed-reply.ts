@@ -1,4 +1,5 @@
-import { type LlmResponse, type Platform, ResponseAggregator } from '@eventloom/core';
+import { type LlmResponse, type Platform } from '@eventloom/core';
+import { ResponseAggregator } from '@eventloom/core/internal';
 import type { GenerateContentResponse } from '@google/genai';
 import { withCutShort } from './cut-short.ts';
 import { toLlmResponse } from './to-llm-response.ts';

@@ -1,12 +1,5 @@
-import {
-  type Blob,
-  type Content,
-  encodeBase64,
-  InvalidEventError,
-  InvalidRequestError,
-  parseContent,
-} from '@eventloom/core';
-import { isBase64, isRecord } from '@eventloom/core/internal';
+import { type Blob, type Content, encodeBase64, InvalidEventError, InvalidRequestError } from '@eventloom/core';
+import { isBase64, isRecord, parseContent } from '@eventloom/core/internal';
 import { checkCounts, type CountLimits, parseJson, quotedName } from '@eventloom/server/internal';
 
 /** The content of one frame of a client. */

@@ -1,4 +1,5 @@
-import { InvalidRequestError, Modality, type RunConfig, type SessionKey } from '@eventloom/core';
+import { InvalidRequestError, type RunConfig, type SessionKey } from '@eventloom/core';
+import { Modality } from '@eventloom/core/internal';
 import { checkNoRunConfig } from '@eventloom/core/wire';
 import { checkId } from '@eventloom/server';
 

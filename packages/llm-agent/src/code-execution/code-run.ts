@@ -13,9 +13,8 @@ import {
   type LlmResponse,
   ObjectType,
   type Part,
-  withTag,
 } from '@eventloom/core';
-import { languageOf } from '@eventloom/core/internal';
+import { languageOf, withTag } from '@eventloom/core/internal';
 import { inputFilesOf } from './code-contents.ts';
 
 /** Prefix of ids that the runtime gives to code. It marks code that the model's service did not run. */

@@ -2,14 +2,13 @@ import {
   type BaseLlm,
   ConfigurationError,
   contentText,
-  createLlmRequest,
   type Event,
-  isBaseLlm,
   type LlmResponse,
   ModelError,
   type Part,
+  createLlmRequest,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionNames, checkKnown, isBaseLlm } from '@eventloom/core/internal';
 import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';

@@ -6,11 +6,9 @@ import {
   type EventActions,
   type EventParams,
   type MaybePromise,
-  mergeEventActions,
   ObjectType,
   type OnBusy,
   type Part,
-  type PluginManager,
   RUN_ABANDONED,
   RunNotFoundError,
   type RunOutcome,
@@ -30,6 +28,8 @@ import {
   outcomeOfEvent,
   type OptionNames,
   sessionKeyOf,
+  mergeEventActions,
+  type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';

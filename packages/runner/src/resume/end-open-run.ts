@@ -3,13 +3,12 @@ import {
   InvalidRequestError,
   type OpenRun,
   type OpenRunState,
-  RUN_CONFIG_DEFAULTS,
   type RunBounds,
   RunAbortedError,
   RunNotFoundError,
   ShuttingDownError,
 } from '@eventloom/core';
-import { MAX_RUN_ATTEMPTS } from '@eventloom/core/internal';
+import { MAX_RUN_ATTEMPTS, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
 import type { RunAsyncParams, RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
 import { closeRun } from './close-run.ts';

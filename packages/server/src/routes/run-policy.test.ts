@@ -1,4 +1,5 @@
-import { type Event, isRunnerCompletion, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
+import { type Event, type RunConfig, type RunConfigDefaults } from '@eventloom/core';
+import { isRunnerCompletion } from '@eventloom/core/internal';
 import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';

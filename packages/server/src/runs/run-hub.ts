@@ -7,8 +7,8 @@ import {
   SessionBusyError,
   type SessionKey,
   ShuttingDownError,
-  toError,
   UnfinishedRunError,
+  toError,
 } from '@eventloom/core';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { RunGoesOnError, ServerBusyError } from '../errors.ts';

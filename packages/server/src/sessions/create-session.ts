@@ -11,7 +11,6 @@ import {
   type SessionKey,
   type SessionLease,
   toError,
-  withTag,
 } from '@eventloom/core';
 import {
   beginsResumableRun,
@@ -20,6 +19,7 @@ import {
   checkArtifactName,
   newestEntries,
   sessionKeyOf,
+  withTag,
 } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import { ForbiddenError } from '../errors.ts';

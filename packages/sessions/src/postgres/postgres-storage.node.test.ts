@@ -3,11 +3,11 @@ import {
   type Event,
   type EventParams,
   type Session,
-  SESSION_RECORD_VERSION,
   type SessionKey,
   SizeLimitError,
   systemPlatform,
 } from '@eventloom/core';
+import { SESSION_RECORD_VERSION } from '@eventloom/core/internal';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';

@@ -1,10 +1,10 @@
 import {
   type BaseLlmConnection,
   ConfigurationError,
-  createLlmRequest,
   LiveConnectionError,
   type LiveLlmResponse,
   RunAbortedError,
+  createLlmRequest,
 } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';

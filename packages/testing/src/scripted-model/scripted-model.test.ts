@@ -1,4 +1,4 @@
-import { createLlmRequest, ModelError, RunAbortedError, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { ModelError, RunAbortedError, type LlmRequest, type LlmResponse, createLlmRequest } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';

@@ -4,10 +4,9 @@ import {
   type LlmRequest,
   type LlmResponse,
   type Part,
-  ResponseAggregator,
   RunAbortedError,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionNames, checkKnown, ResponseAggregator } from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError, createLlmRequest, ToolContext } from '@eventloom/core';
+import { ConfigurationError, ToolContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { BaseExampleProvider, type Example, ExampleTool } from './example-tool.ts';

@@ -1,5 +1,5 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type Content, createLlmRequest, encodeBase64, type Part, ToolContext } from '@eventloom/core';
+import { type Content, encodeBase64, type Part, ToolContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { LOAD_ARTIFACTS } from './load-artifacts-tool.ts';

@@ -1,4 +1,4 @@
-import { ConfigurationError, createLlmRequest, type LlmRequest, type BaseTool, ToolContext } from '@eventloom/core';
+import { ConfigurationError, type LlmRequest, type BaseTool, ToolContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ENTERPRISE_WEB_SEARCH, GOOGLE_MAPS_GROUNDING, GOOGLE_SEARCH, URL_CONTEXT } from './search-tools.ts';

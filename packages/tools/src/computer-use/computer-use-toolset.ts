@@ -6,8 +6,8 @@ import {
   type FunctionDeclaration,
   type RunAsyncToolRequest,
   type ToolProcessLlmRequest,
-  toError,
   toolResult,
+  toError,
 } from '@eventloom/core';
 import { checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { checkPublicHost } from '#open-public-url';

@@ -1,4 +1,4 @@
-import { ConfigurationError, createLlmRequest, type ToolConfirmation, ToolContext } from '@eventloom/core';
+import { ConfigurationError, type ToolConfirmation, ToolContext, createLlmRequest } from '@eventloom/core';
 import { testContext } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { ComputerUseToolset, type ComputerUseToolsetOptions } from './computer-use-toolset.ts';

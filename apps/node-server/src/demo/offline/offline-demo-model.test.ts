@@ -1,4 +1,4 @@
-import { type BaseLlm, createLlmRequest, type LlmResponse } from '@eventloom/core';
+import { type BaseLlm, type LlmResponse, createLlmRequest } from '@eventloom/core';
 import { describe, expect, test } from 'vitest';
 import { weatherTool } from '../demo-agent.ts';
 import { OfflineDemoModel } from './offline-demo-model.ts';
