@@ -41,7 +41,7 @@ async function compile(modules: readonly { readonly sample: CodeSample; readonly
       writeFileSync(join(folder, `${index}.ts`), text);
       return `${index}.ts`;
     });
-    const projects = globSync('packages/*/tsconfig.{src,node}.json', { cwd: root });
+    const projects = globSync('packages/*/tsconfig.{src,node,browser}.json', { cwd: root });
     const config = {
       extends: relative(folder, join(root, 'tsconfig.base.json')),
       compilerOptions: {

@@ -20,6 +20,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
+  '@eventloom/client': ['.', './live', './react'],
   '@eventloom/testing': ['.', './fake-gemini'],
   '@eventloom/adk': ['.'],
   eventloom: ['.', './adk', './plugins', './tools'],

@@ -3,6 +3,8 @@ import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artif
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
 import { R2ArtifactService } from '@eventloom/artifacts/r2';
+import { AgentChat, EventloomClient } from '@eventloom/client';
+import { LiveCall } from '@eventloom/client/live';
 import { createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseTool, toError } from '@eventloom/core';
 import { EncryptedCredentialService } from '@eventloom/credentials';
@@ -71,12 +73,19 @@ const runner = new Runner({ appName: 'app', agent, sessionService });
 type Case = readonly [misspelt: string, meant: string, make: (options: never) => unknown];
 
 const CASES: Readonly<Record<string, Case>> = {
+  AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],
   App: ['rootAgents', 'rootAgent', (options: object) => new App({ name: 'app', rootAgent: agent, ...options })],
   BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
   BuiltInPlanner: ['thinking_config', 'thinkingConfig', (options) => new BuiltInPlanner(options)],
   channel: ['reducers', 'reducer', (options: object) => channel({}, options)],
   ContextFilterPlugin: ['remove_amount', 'removeAmount', (options) => new ContextFilterPlugin(options)],
+  EventloomClient: ['baseURL', 'baseUrl', (options) => new EventloomClient(options)],
+  LiveCall: [
+    'modalty',
+    'modality',
+    (options: object) => new LiveCall({ appName: 'a', userId: 'u', sessionId: 's', ...options }),
+  ],
   createServer: ['runner', 'runners', (options) => createServer(options)],
   'createServer: limits': ['maxRun', 'maxRuns', (limits) => createServer({ runners: [], limits })],
   'createServer: webhooks': ['origin', 'origins', (webhooks) => createServer({ runners: [], webhooks })],
@@ -222,7 +231,7 @@ describe('a misspelt option is refused with the correct name', () => {
  * single call, and the options of errors.
  */
 const EXEMPT =
-  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|runInQuickJs|serializeEvent|\w+Error)$/;
+  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|runInQuickJs|serializeEvent|\w+Error)$/;
 
 test('every public class and function with options is in the table', () => {
   const packages = readPackages();

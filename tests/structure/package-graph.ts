@@ -18,6 +18,8 @@ export const allowedEdges: AllowedEdges = {
   gemini: [],
   quickjs: [],
   testing: [],
+  // Talks to a server by its protocol, and shares types with it.
+  client: [],
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],

@@ -4,6 +4,8 @@
  */
 import type { MakeService } from '@eventloom/core/conformance';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import type { ClientSession, EventloomClient } from '@eventloom/client';
+import type { AudioPlayer, LiveCall } from '@eventloom/client/live';
 import { InMemoryCredentialService } from '@eventloom/credentials';
 import { InMemoryMemoryService } from '@eventloom/memory';
 import { InMemorySessionService, type SessionDriver } from '@eventloom/sessions';
@@ -23,20 +25,26 @@ import type {
 export declare const agent: BaseAgent;
 export declare const apiKey: string;
 export declare const appName: string;
+export declare const call: LiveCall;
+export declare const client: EventloomClient;
 export declare const context: InvocationContext;
 export declare const event: Event;
 export declare const invocationId: string;
 export declare const key: SessionKey;
 export declare const model: BaseLlm;
 export declare const newMessage: Content;
+export declare const player: AudioPlayer;
 export declare const plugin: BasePlugin;
 export declare const rootAgent: BaseAgent;
 export declare const runner: Runner;
+export declare const session: ClientSession;
 export declare const sessionId: string;
 export declare const sessionService: BaseSessionService;
 export declare const toolContext: ToolContext;
 export declare const userId: string;
 
+/** Draws the reader's page again. */
+export declare function render(shown: object): void;
 /** Shows an event on the reader's page. */
 export declare function show(event: Event): void;
 /** The test function of the reader's test runner. */

@@ -1,0 +1,125 @@
+import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { AgentChat, type ChatSnapshot } from './index.ts';
+import { cutAfter, type Network, startServer } from './fixtures/test-server.ts';
+
+const shown = ({ conversation }: ChatSnapshot): string[] =>
+  conversation.messages.map(
+    ({ author, parts }) => `${author}: ${parts.map((part) => ('text' in part ? part.text : part.type)).join('|')}`,
+  );
+
+describe('a chat', () => {
+  test('shows the message at once, the reply as it grows, and then the whole', async () => {
+    const { session } = startServer([{ chunks: ['Blue', ' sky.'] }]);
+    const chat = new AgentChat(session);
+    const seen: string[] = [];
+    chat.subscribe(() => seen.push(`${chat.snapshot.status} ${shown(chat.snapshot).join(', ')}`));
+    await chat.send('Hi');
+    expect([...new Set(seen)]).toEqual([
+      'running ',
+      'running user: Hi',
+      'running user: Hi, helper: Blue',
+      'running user: Hi, helper: Blue sky.',
+      'idle user: Hi, helper: Blue sky.',
+    ]);
+  });
+
+  test('reads the session and follows the run that is under way', async () => {
+    const gate = new Gate();
+    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }]);
+    const first = new AgentChat(session);
+    const sending = first.send('Hi');
+    await gate.reached;
+    first.close();
+    const second = new AgentChat(session);
+    const followed = new Promise<void>((resolve) => {
+      second.subscribe(() => {
+        if (shown(second.snapshot).includes('helper: Blue')) resolve();
+      });
+    });
+    const loading = second.load();
+    await followed;
+    expect(second.snapshot.status).toBe('running');
+    gate.open();
+    await Promise.all([sending, loading]);
+    expect(second.snapshot).toMatchObject({ status: 'idle', error: undefined });
+    expect(shown(second.snapshot)).toEqual(['user: Hi', 'helper: Blue sky.']);
+  });
+
+  test('is empty for a session that does not exist', async () => {
+    const chat = new AgentChat(startServer([]).session);
+    await chat.load();
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: undefined });
+  });
+
+  test('sends answers to requests, and shows the call as completed', async () => {
+    const pay = new FunctionTool({
+      name: 'pay',
+      description: 'Pays.',
+      requireConfirmation: true,
+      execute: () => ({ paid: true }),
+    });
+    const script: readonly ScriptedStep[] = [{ calls: [{ name: 'pay' }] }, { text: 'Paid.' }, { text: 'Done.' }];
+    const { session } = startServer(script, { tools: [pay] });
+    const chat = new AgentChat(session);
+    await chat.send('Pay');
+    const [request] = chat.snapshot.conversation.requests;
+    expect(request).toMatchObject({ kind: 'confirmation' });
+    if (!request) return;
+    await chat.answer([request, { kind: 'confirmation', confirmed: true }]);
+    expect(chat.snapshot.conversation.requests).toEqual([]);
+    const calls = chat.snapshot.conversation.messages.flatMap(({ parts }) =>
+      parts.filter((part) => part.type === 'call'),
+    );
+    expect(calls).toMatchObject([{ name: 'pay', status: 'completed', response: { paid: true } }]);
+    // What the stored session shows is what the stream showed.
+    const again = new AgentChat(session);
+    await again.load();
+    expect(shown(again.snapshot)).toEqual(shown(chat.snapshot));
+  });
+
+  test('says that it reconnects', async () => {
+    let cuts = 0;
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      return cuts++ === 0 ? cutAfter(answer, 400) : answer;
+    };
+    const chat = new AgentChat(startServer([{ chunks: ['Blue', ' sky.'] }], { network }).session);
+    const states = new Set<string>();
+    chat.subscribe(() => states.add(chat.snapshot.status));
+    await chat.send('Hi');
+    expect([...states]).toEqual(['running', 'reconnecting', 'idle']);
+    expect(shown(chat.snapshot)).toEqual(['user: Hi', 'helper: Blue sky.']);
+  });
+
+  test('keeps the error of an action until the next one', async () => {
+    const { session } = startServer([{ error: new Error('broken') }, { text: 'Hello.' }]);
+    const chat = new AgentChat(session);
+    await chat.send('Hi');
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { code: 'SERVER_RESPONSE' } });
+    await chat.send('Again');
+    expect(chat.snapshot.error).toBeUndefined();
+  });
+
+  test('stops a run', async () => {
+    const gate = new Gate();
+    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }]);
+    const chat = new AgentChat(session);
+    const sending = chat.send('Hi');
+    await gate.reached;
+    await chat.stop();
+    await sending;
+    expect(chat.snapshot).toMatchObject({ status: 'idle', error: { serverCode: 'RUN_ABORTED' } });
+    expect(chat.snapshot.conversation.messages.at(-1)).toMatchObject({ status: 'interrupted' });
+  });
+
+  test('rewinds to before a run', async () => {
+    const { session } = startServer([{ text: 'One.' }, { text: 'Two.' }]);
+    const chat = new AgentChat(session);
+    await chat.send('1');
+    await chat.send('2');
+    await chat.rewind(chat.snapshot.conversation.messages.at(-1)?.invocationId ?? '');
+    expect(shown(chat.snapshot)).toEqual(['user: 1', 'helper: One.']);
+  });
+});

@@ -1,0 +1,172 @@
+import type { Event } from '@eventloom/core';
+import type { ClientRun, RunOptions } from './client-run.ts';
+import { type Conversation, emptyConversation, endRun, type PersonRequest, reduceEvents } from './conversation.ts';
+import { ServerError } from './errors.ts';
+import { checkNames } from './http.ts';
+import type { ClientSession } from './eventloom-client.ts';
+import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './messages.ts';
+
+/** The state of an AgentChat at one moment. The object is a new one after each change. */
+export interface ChatSnapshot {
+  readonly conversation: Conversation;
+  /** `loading`: reads the session. `running`: a run is under way. `reconnecting`: its connection was lost. */
+  readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
+  /** The failure of the last action; undefined after the next one began. */
+  readonly error: Error | undefined;
+}
+
+/** Options of an AgentChat. */
+export interface AgentChatOptions {
+  /** Options of each run. */
+  readonly run?: Pick<RunOptions, 'streaming' | 'customMetadata' | 'onBusy'>;
+  /** Called with every event, before the snapshot changes. */
+  readonly onEvent?: (event: Event) => void;
+}
+
+const OPTIONS: Readonly<Record<keyof AgentChatOptions, true>> = { run: true, onEvent: true };
+
+/**
+ * The state of a chat with an agent, for a user interface of any library: it reads the session, follows a run that is under way, sends
+ * messages and answers, and calls its subscribers after each change. `useAgent` of `@eventloom/client/react` is made of it.
+ *
+ * @example
+ * const chat = new AgentChat(client.session({ appName: 'demo', userId: 'ann', sessionId: 'first' }));
+ * chat.subscribe(() => render(chat.snapshot));
+ * await chat.load();
+ * await chat.send('Hello');
+ */
+export class AgentChat {
+  readonly session: ClientSession;
+  readonly #options: AgentChatOptions;
+  readonly #listeners = new Set<() => void>();
+  #snapshot: ChatSnapshot = { conversation: emptyConversation, status: 'idle', error: undefined };
+  /** The run that is read. */
+  #run: ClientRun | undefined;
+  #reading: AbortController | undefined;
+
+  /** @throws ConfigurationError for an unknown option */
+  constructor(session: ClientSession, options: AgentChatOptions = {}) {
+    checkNames('AgentChat', OPTIONS, options);
+    this.session = session;
+    this.#options = options;
+  }
+
+  get snapshot(): ChatSnapshot {
+    return this.#snapshot;
+  }
+
+  /** Calls a function after each change. Returns the function that ends this. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Reads the session, and follows its newest run if that is under way. A session that does not exist is shown as empty. Resolves when the
+   * run has ended.
+   */
+  async load(): Promise<void> {
+    await this.#do('loading', async (signal) => {
+      const session = await this.session.get().catch(unless('SESSION_NOT_FOUND'));
+      if (signal.aborted) return;
+      this.#set({
+        conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, session?.events ?? []),
+      });
+      const newest = session?.events.at(-1)?.invocationId;
+      if (newest === undefined) return;
+      // The newest event may be of no run: a client that imported the session wrote it.
+      const run = await this.session.follow(newest).state().catch(unless('RUN_NOT_FOUND'));
+      if (run?.state === 'running' || run?.state === 'queued')
+        await this.#read(signal, (options) => this.session.follow(newest, options));
+    });
+  }
+
+  /** Sends a message of the user, shows it at once, and resolves when the run has ended. A failure is in `snapshot.error`. */
+  async send(message: ClientMessage): Promise<void> {
+    const content = toContent(message);
+    await this.#do('running', async (signal) => {
+      // The server does not send the message back. This event stands for it until the session is read again.
+      const id = `local-${crypto.randomUUID()}`;
+      const shown = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content };
+      this.#add({ ...shown, actions: { stateDelta: {}, artifactDelta: {} } });
+      await this.#read(signal, (options) => this.session.run(content, { ...this.#options.run, ...options }));
+    });
+  }
+
+  /** Answers requests to the person, all that belong together at once. Resolves when the run has ended. */
+  async answer(...answers: readonly (readonly [request: PersonRequest, answer: PersonAnswer])[]): Promise<void> {
+    await this.send(answers.map(([request, answer]) => answerPart(request, answer)));
+  }
+
+  /** Ends the run that is under way. Without one it does nothing. @throws ServerError */
+  async stop(): Promise<void> {
+    await this.#run?.cancel();
+  }
+
+  /** Takes the session back to before a run, and reads it again. */
+  async rewind(invocationId: string): Promise<void> {
+    await this.#do('loading', () => this.session.rewind(invocationId).then(() => undefined));
+    if (this.#snapshot.error === undefined) await this.load();
+  }
+
+  /** Stops reading. A run continues on the server. */
+  close(): void {
+    this.#reading?.abort();
+    this.#reading = undefined;
+  }
+
+  async #do(status: ChatSnapshot['status'], action: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#reading?.abort();
+    const reading = (this.#reading = new AbortController());
+    this.#set({ status, error: undefined });
+    let error: Error | undefined;
+    try {
+      await action(reading.signal);
+    } catch (thrown) {
+      error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+    // Another action has begun, or the chat was closed.
+    if (reading.signal.aborted) return;
+    this.#reading = undefined;
+    this.#set({ status: 'idle', error });
+  }
+
+  async #read(signal: AbortSignal, start: (options: RunOptions) => ClientRun): Promise<void> {
+    const onConnection: RunOptions['onConnection'] = (state) => {
+      if (signal.aborted || state === 'closed') return;
+      this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
+      isOpened ||= state === 'open';
+    };
+    let isOpened = false;
+    const run = start({ signal, onConnection });
+    this.#run = run;
+    try {
+      for await (const event of run) {
+        if (signal.aborted) return;
+        this.#options.onEvent?.(event);
+        this.#add(event);
+      }
+    } finally {
+      if (!signal.aborted) {
+        this.#run = undefined;
+        this.#set({ conversation: endRun(this.#snapshot.conversation) });
+      }
+    }
+  }
+
+  #add(event: Event): void {
+    this.#set({ conversation: reduceEvents(this.#snapshot.conversation, [event]) });
+  }
+
+  #set(changes: Partial<ChatSnapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...changes };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Returns what handles a rejection: it ignores the error with a code of the server, and throws all others. */
+function unless(serverCode: string): (error: unknown) => undefined {
+  return (error) => {
+    if (!ServerError.isInstance(error) || error.serverCode !== serverCode) throw error;
+  };
+}

@@ -1,0 +1,238 @@
+import { type Event, stringifyContent } from '@eventloom/core';
+import { Gate, type ScriptedStep } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { ConnectionLostError, EventloomClient, ServerError } from './index.ts';
+import { cutAfter, type Network, startServer } from './fixtures/test-server.ts';
+
+const SCRIPT: readonly ScriptedStep[] = [
+  { chunks: ['Let me ', 'look.', [{ functionCall: { name: 'look' } }]] },
+  { chunks: ['Blue', ' sky.'] },
+];
+
+const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ color: 'blue' }) });
+
+const WHOLE = ['+Let me ', '+look.', '+', 'Let me look.', '', '+Blue', '+ sky.', 'Blue sky.'];
+
+async function read(events: AsyncIterable<Event>): Promise<Event[]> {
+  const all: Event[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+const texts = (events: readonly Event[]): string[] =>
+  events.map((event) => (event.partial ? `+${stringifyContent(event)}` : stringifyContent(event)));
+
+describe('a run', () => {
+  test('yields the events of the server, chunks included, in one request', async () => {
+    const { session, requests } = startServer(SCRIPT, { tools: [look] });
+    const run = session.run('What color?');
+    const events = await read(run);
+    expect(texts(events)).toEqual(WHOLE);
+    expect(run.invocationId).toBe(events[0]?.invocationId);
+    expect(requests).toEqual(['POST /run_sse']);
+  });
+
+  test('yields each event once when the connection is cut after any byte', async () => {
+    const whole = startServer(SCRIPT, { tools: [look] });
+    const response = await whole.server.fetch(
+      new Request('http://localhost/run_sse', {
+        method: 'POST',
+        headers: { 'eventloom-event-ids': '1' },
+        body: JSON.stringify({ ...whole.session.key, newMessage: { parts: [{ text: 'hi' }] }, streaming: true }),
+      }),
+    );
+    const { length } = await response.bytes();
+    expect(length).toBeGreaterThan(1500);
+    for (let bytes = 0; bytes < length; bytes += 7) {
+      let cuts = 0;
+      const network: Network = async (request, forward) => {
+        const answer = await forward(request);
+        return cuts++ === 0 ? cutAfter(answer, bytes) : answer;
+      };
+      const { session, model, sessionService } = startServer(SCRIPT, { tools: [look], network });
+      const events = await read(session.run('What color?'));
+      expect(texts(events), `cut after ${bytes} bytes`).toEqual(WHOLE);
+      expect(model.calls, `cut after ${bytes} bytes`).toBe(2);
+      const stored = await sessionService.getSession(session.key);
+      expect(stored?.events.filter(({ author }) => author === 'user')).toHaveLength(1);
+    }
+  });
+
+  test('is run once when the answer to its request is lost', async () => {
+    let lost = 0;
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      if (lost++ > 2) return answer;
+      throw new TypeError('fetch failed');
+    };
+    const { session, model } = startServer([{ text: 'Hello.' }], { network });
+    expect(texts(await read(session.run('Hi')))).toEqual(['+Hello.', 'Hello.']);
+    expect(model.calls).toBe(1);
+  });
+
+  test('is asked for again after an answer that says to try later', async () => {
+    let refused = 0;
+    const network: Network = (request, forward) =>
+      refused++ > 1
+        ? forward(request)
+        : Promise.resolve(Response.json({ error: 'full', code: 'SERVER_BUSY' }, { status: 503 }));
+    const { session } = startServer([{ text: 'Hello.' }], { network });
+    expect(texts(await read(session.run('Hi')))).toEqual(['+Hello.', 'Hello.']);
+    expect(refused).toBe(3);
+  });
+
+  test('throws ConnectionLostError when all attempts failed', async () => {
+    let attempts = 0;
+    const network: Network = () => {
+      attempts++;
+      return Promise.reject(new TypeError('fetch failed'));
+    };
+    const { session } = startServer([], { network, retry: { attempts: 4 } });
+    await expect(read(session.run('Hi'))).rejects.toThrow(ConnectionLostError);
+    expect(attempts).toBe(4);
+  });
+
+  test('throws the error of a server that refuses the request, and does not ask again', async () => {
+    const { session, requests } = startServer([]);
+    const run = session.run([{ text: 'Hi' }], { stateDelta: { 'app:x\u0000': 1 } });
+    const error = await read(run).catch((thrown: unknown) => thrown);
+    expect(ServerError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ status: 400 });
+    expect(requests).toHaveLength(1);
+  });
+
+  test('throws the failure of the run after its events', async () => {
+    const { session } = startServer([{ error: new Error('no more') }]);
+    const events: Event[] = [];
+    const reading = (async () => {
+      for await (const event of session.run('Hi')) events.push(event);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'SERVER_RESPONSE', status: expect.any(Number) as number });
+  });
+
+  test('continues on the server when its reader leaves, and can be followed from there', async () => {
+    const gate = new Gate();
+    const slow = new FunctionTool({
+      name: 'look',
+      description: 'Looks.',
+      execute: async () => {
+        await gate.pass();
+        return { color: 'blue' };
+      },
+    });
+    const { session } = startServer(SCRIPT, { tools: [slow] });
+    const run = session.run('What color?');
+    for await (const event of run) if (!event.partial) break;
+    gate.open();
+    const rest = await read(session.follow(run.invocationId ?? '', { lastEventId: run.lastEventId }));
+    expect(texts(rest)).toEqual(['', '+Blue', '+ sky.', 'Blue sky.']);
+    expect(await run.state()).toMatchObject({ state: 'completed' });
+  });
+
+  test('is ended by cancel', async () => {
+    const gate = new Gate();
+    const slow = new FunctionTool({
+      name: 'look',
+      description: 'Looks.',
+      execute: () => gate.pass().then(() => ({ color: 'blue' })),
+    });
+    const { session } = startServer(SCRIPT, { tools: [slow] });
+    const run = session.run('What color?');
+    const reading = (async () => {
+      for await (const event of run) if (event.partial !== true) await run.cancel();
+    })();
+    await expect(reading).rejects.toMatchObject({ serverCode: 'RUN_ABORTED' });
+    expect(await run.state()).toMatchObject({ state: 'interrupted' });
+  });
+
+  test('stops reading when its signal fires', async () => {
+    const { session } = startServer(SCRIPT, { tools: [look] });
+    const stop = new AbortController();
+    const reading = (async () => {
+      for await (const _ of session.run('What color?', { signal: stop.signal })) stop.abort();
+    })();
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
+  test('reports its connection', async () => {
+    let cuts = 0;
+    const network: Network = async (request, forward) => {
+      const answer = await forward(request);
+      return cuts++ === 0 ? cutAfter(answer, 800) : answer;
+    };
+    const { session } = startServer(SCRIPT, { tools: [look], network });
+    const states: string[] = [];
+    await read(session.run('What color?', { onConnection: (state) => states.push(state) }));
+    expect(states).toEqual(['connecting', 'open', 'connecting', 'open', 'closed']);
+  });
+
+  test('refuses a server that sends something else', async () => {
+    const network: Network = () => Promise.resolve(new Response('data: {"hello": 1}\n\n'));
+    const { session } = startServer([], { network });
+    await expect(read(session.run('Hi'))).rejects.toThrow('is baseUrl the address of an Eventloom server?');
+  });
+});
+
+describe('a client', () => {
+  test.each<[object, string]>([
+    [{ baseUrl: 'localhost:8000' }, "write baseUrl: 'http://localhost:8000'"],
+    [{ baseURL: 'http://localhost' }, 'has no option "baseURL"; did you mean "baseUrl"?'],
+  ])('refuses %j', (options, message) => {
+    expect(() => new EventloomClient(options)).toThrow(message);
+  });
+
+  test('sends the headers that a function returns, anew for each request', async () => {
+    const seen: (string | null)[] = [];
+    let token = 0;
+    const client = new EventloomClient({
+      baseUrl: 'http://localhost/prefix/',
+      headers: () => ({ authorization: `Bearer ${++token}` }),
+      fetch: (url, init) => {
+        seen.push(`${url} ${new Headers(init.headers).get('authorization')}`);
+        return Promise.resolve(Response.json([]));
+      },
+    });
+    await client.listApps();
+    await client.listApps();
+    expect(seen).toEqual(['http://localhost/prefix/list-apps Bearer 1', 'http://localhost/prefix/list-apps Bearer 2']);
+  });
+
+  test('reads and changes sessions', async () => {
+    const { client, session } = startServer([{ text: 'Hello.' }]);
+    await session.create({ mood: 'good' });
+    await expect(session.create()).rejects.toMatchObject({ serverCode: 'SESSION_ALREADY_EXISTS' });
+    expect((await session.updateState({ mood: 'better' })).state).toEqual({ mood: 'better' });
+    await read(session.run('Hi', { requestId: 'r1' }));
+    expect((await session.get()).events.map(({ author }) => author)).toEqual(['user', 'user', 'helper']);
+    expect((await session.listEvents({ limit: 1 })).nextCursor).toBeDefined();
+    await session.rewind((await session.follow('r1').state()).invocationId);
+    expect((await client.listSessions({ appName: 'app', userId: 'ann' })).items.map(({ id }) => id)).toEqual(['first']);
+    expect(await client.listApps()).toEqual(['app']);
+    await session.delete();
+    await expect(session.get()).rejects.toMatchObject({ status: 404, serverCode: 'SESSION_NOT_FOUND' });
+    expect((await client.createSession({ appName: 'app', userId: 'bob' }, { sessionId: 'x' })).id).toBe('x');
+  });
+
+  test('reads artifacts, whose names may have slashes', async () => {
+    const save = new FunctionTool({
+      name: 'look',
+      description: 'Saves.',
+      execute: (_args, context) => context.saveArtifact('a/b.txt', { text: 'hi' }),
+    });
+    const { session } = startServer(SCRIPT, { tools: [save] });
+    await read(session.run('Save'));
+    expect(await session.listArtifacts()).toEqual(['a/b.txt']);
+    expect(await session.loadArtifact('a/b.txt')).toEqual({ text: 'hi' });
+    expect(await session.listArtifactVersions('a/b.txt')).toEqual([0]);
+    await session.deleteArtifact('a/b.txt');
+    expect(await session.listArtifacts()).toEqual([]);
+  });
+
+  test('refuses a session key with an empty name', () => {
+    const { client } = startServer([]);
+    expect(() => client.session({ appName: 'app', userId: '', sessionId: 'x' })).toThrow(
+      'expected texts for appName, userId and sessionId',
+    );
+  });
+});

@@ -1,0 +1,211 @@
+import type { Event } from '@eventloom/core';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { ConnectionLostError, ServerError } from './errors.ts';
+import { errorIn, type HttpConnection, isRecord, parseRecord, retryAfterMs, toServerError } from './http.ts';
+
+/** State of a run, as `GET …/runs/{id}` answers it. */
+export interface ClientRunState {
+  readonly invocationId: string;
+  /** `queued`: waits for its session. `waiting`: ended with calls that wait for an answer. `interrupted`: was cancelled or given up. */
+  readonly state: 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'interrupted';
+  /** The error of a run that failed or was interrupted. */
+  readonly error?: string;
+  /** The code of that error. */
+  readonly code?: string;
+  /** Ids of the calls that a waiting run waits for. */
+  readonly waitingFor?: readonly string[];
+}
+
+/** Options of a run. */
+export interface RunOptions {
+  /** True (default): text comes in chunks, as events with `partial: true`. */
+  readonly streaming?: boolean;
+  /** Identifies the request. A request with the id of an earlier one is not run again: its run is followed. Default: a new UUID. */
+  readonly requestId?: string;
+  /** Changes of state that are stored with the message. */
+  readonly stateDelta?: Readonly<Record<string, unknown>>;
+  /** Put on every event of the run. */
+  readonly customMetadata?: Readonly<Record<string, unknown>>;
+  /** While another run has the session: `queue` (default) waits, `reject` fails with `SESSION_BUSY`, `interrupt` ends that run. */
+  readonly onBusy?: 'queue' | 'reject' | 'interrupt';
+  /** Stops reading. The run continues on the server; `cancel` ends it. */
+  readonly signal?: AbortSignal;
+  /** Called when the connection is made, lost, and made again. */
+  readonly onConnection?: (state: ConnectionState) => void;
+}
+
+/** State of the connection to a run: `connecting` also after a loss. */
+export type ConnectionState = 'connecting' | 'open' | 'closed';
+
+/** Options of following a run. */
+export interface FollowOptions extends Pick<RunOptions, 'signal' | 'onConnection'> {
+  /** The `lastEventId` of an earlier ClientRun: only later events come. Default: all. */
+  readonly lastEventId?: string;
+}
+
+/** The addresses and options of a run. */
+interface RunParams {
+  readonly http: HttpConnection;
+  /** Path of the session, encoded. */
+  readonly path: string;
+  /** The request id of a run that is started, or the invocation id of one that is followed. */
+  readonly id: string;
+  /** The body of `/run_sse`; absent for a run that is only followed. */
+  readonly body?: object;
+  readonly options: RunOptions & FollowOptions;
+}
+
+/**
+ * A run on the server. Iterating yields its events, each once, however often the connection is lost; the run begins with the iteration.
+ * When the reader leaves early the run continues on the server. Iterate only once; `session.follow` reads a run again.
+ *
+ * @throws ServerError while iterating, if the server refuses the request or the run fails
+ * @throws ConnectionLostError while iterating
+ */
+export class ClientRun implements AsyncIterable<Event> {
+  readonly #params: RunParams;
+  #invocationId: string | undefined;
+  #lastEventId: string;
+
+  constructor(params: RunParams) {
+    this.#params = params;
+    this.#lastEventId = params.options.lastEventId ?? '0';
+    if (!params.body) this.#invocationId = params.id;
+  }
+
+  /** The id of the request, or of the run that is followed. `session.follow` takes it. */
+  get id(): string {
+    return this.#params.id;
+  }
+
+  /** The invocation id; undefined until the server has answered. */
+  get invocationId(): string | undefined {
+    return this.#invocationId;
+  }
+
+  /** The position behind the newest event that was yielded. Store it to continue after a reload of the page. */
+  get lastEventId(): string {
+    return this.#lastEventId;
+  }
+
+  /** Ends the run. Its stored events stay. */
+  async cancel(): Promise<void> {
+    await this.#params.http.request(this.#address(), { method: 'DELETE' });
+  }
+
+  /** Reads the state of the run from the server. */
+  state(): Promise<ClientRunState> {
+    return this.#params.http.readJson(this.#address(), { headers: { accept: 'application/json' } });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
+    const { http, options } = this.#params;
+    const { signal, onConnection } = options;
+    let failure: unknown;
+    let retryAfter = 0;
+    try {
+      for (let attempt = 0; attempt < http.attempts; attempt++) {
+        onConnection?.('connecting');
+        await http.wait(attempt, retryAfter, signal);
+        retryAfter = 0;
+        try {
+          const response = await this.#connect(signal);
+          if (response.status === 204) return;
+          if (!response.ok) {
+            retryAfter = retryAfterMs(response);
+            throw await toServerError(response);
+          }
+          onConnection?.('open');
+          let isComplete = false;
+          for await (const frame of framesOf(response)) {
+            const item = readFrame(frame);
+            if ('error' in item) {
+              if (item.error.serverCode !== RUN_CONTINUES) throw item.error;
+              failure = item.error;
+              break;
+            }
+            this.#lastEventId = frame.id ?? this.#lastEventId;
+            attempt = 0;
+            if (item.event.object === 'runner.completion') isComplete = true;
+            else yield item.event;
+            signal?.throwIfAborted();
+          }
+          if (isComplete) return;
+        } catch (error) {
+          if (signal?.aborted || !isTemporary(error)) throw error;
+          failure = error;
+        }
+      }
+    } finally {
+      onConnection?.('closed');
+    }
+    throw new ConnectionLostError(
+      `the run ${this.#invocationId ?? this.id} could not be read in ${http.attempts} attempts; it continues: follow it later`,
+      { cause: failure },
+    );
+  }
+
+  /** Sends the request until an event of the run has come: the request id makes that safe. From then on the run is followed. */
+  async #connect(signal: AbortSignal | undefined): Promise<Response> {
+    const { http, body } = this.#params;
+    const abort = signal ? { signal } : {};
+    const isStarted = !body || this.#lastEventId !== '0';
+    const response = isStarted
+      ? await http.send(this.#address(), { headers: { 'last-event-id': this.#lastEventId }, ...abort })
+      : await http.send('/run_sse', { method: 'POST', json: body, headers: { 'eventloom-event-ids': '1' }, ...abort });
+    this.#invocationId = response.headers.get('eventloom-invocation-id') ?? this.#invocationId;
+    return response;
+  }
+
+  #address(): string {
+    return `${this.#params.path}/runs/${encodeURIComponent(this.#invocationId ?? this.id)}`;
+  }
+}
+
+/** The run is open and continues, in another process or when the storage is back. */
+const RUN_CONTINUES = 'RUN_GOES_ON';
+
+/** True for errors after which a further attempt may succeed. `fetch` throws a TypeError when a connection fails or is cut. */
+function isTemporary(error: unknown): boolean {
+  if (ServerError.isInstance(error)) return error.retryable;
+  return error instanceof TypeError;
+}
+
+type ClientRunItem = { readonly event: Event } | { readonly error: ServerError };
+
+/** @throws ServerError for a frame that is no event of Eventloom */
+function readFrame({ data }: EventSourceMessage): ClientRunItem {
+  const error = errorIn(data);
+  if (error) return { error };
+  const event = parseRecord(data);
+  if (isEvent(event)) return { event };
+  throw new ServerError('the server sent a frame that is no event; is baseUrl the address of an Eventloom server?');
+}
+
+function isEvent(value: unknown): value is Event {
+  return (
+    isRecord(value) &&
+    typeof value['id'] === 'string' &&
+    typeof value['author'] === 'string' &&
+    isRecord(value['actions'])
+  );
+}
+
+/** Yields the frames of a stream of server-sent events. Closes the connection when the reader leaves. */
+async function* framesOf({ body }: Response): AsyncGenerator<EventSourceMessage, void, undefined> {
+  const frames: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (frame) => frames.push(frame) });
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (!reader) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.feed(value);
+      yield* frames.splice(0);
+    }
+  } finally {
+    // A stream that failed rejects this, too; the failure was thrown above.
+    void reader.cancel().catch(() => undefined);
+  }
+}

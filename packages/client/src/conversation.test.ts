@@ -1,0 +1,218 @@
+import { createEvent, type Event } from '@eventloom/core';
+import { describe, expect, test } from 'vitest';
+import { type Conversation, emptyConversation, endRun, reduceEvents } from './index.ts';
+
+let count = 0;
+
+function event(fields: Partial<Event> & { readonly author: string }): Event {
+  return createEvent({ id: `event-${++count}`, invocationId: 'e-1', timestamp: count, ...fields });
+}
+
+const text = (author: string, value: string, more: Partial<Event> = {}): Event =>
+  event({ author, content: { parts: [{ text: value }] }, ...more });
+const chunk = (value: string, responseId: string, more: Partial<Event> = {}): Event =>
+  text('helper', value, { partial: true, responseId, ...more });
+const call = (id: string, name: string, args = {}, more: Partial<Event> = {}): Event =>
+  event({ author: 'helper', content: { parts: [{ functionCall: { id, name, args } }] }, ...more });
+const response = (id: string, name: string, value: Record<string, unknown>, more: Partial<Event> = {}): Event =>
+  event({ author: 'helper', content: { parts: [{ functionResponse: { id, name, response: value } }] }, ...more });
+
+const reduce = (...events: readonly Event[]): Conversation => reduceEvents(emptyConversation, events);
+const shown = ({ messages }: Conversation): string[] =>
+  messages.map(({ author, parts, status }) => {
+    const said = parts.map((part) => ('text' in part ? part.text : part.type)).join('|');
+    return `${author}: ${said}${status === 'complete' ? '' : ` (${status})`}`;
+  });
+
+describe('text', () => {
+  test('grows with the chunks of a reply, under one id, until the whole takes their place', () => {
+    const chunks = [chunk('Blue', 'r1'), chunk(' sky', 'r1')];
+    const growing = reduce(text('user', 'Hi'), ...chunks);
+    expect(shown(growing)).toEqual(['user: Hi', 'helper: Blue sky (streaming)']);
+    const whole = reduceEvents(growing, [text('helper', 'Blue sky.', { responseId: 'r1' })]);
+    expect(shown(whole)).toEqual(['user: Hi', 'helper: Blue sky.']);
+    expect(whole.messages[1]?.id).toBe(growing.messages[1]?.id);
+    expect(whole.progress.open.size).toBe(0);
+  });
+
+  test('keeps thoughts apart', () => {
+    const thought = event({
+      author: 'helper',
+      partial: true,
+      responseId: 'r1',
+      content: { parts: [{ text: 'Hm', thought: true }] },
+    });
+    expect(reduce(thought, chunk('Blue', 'r1')).messages[0]?.parts).toEqual([
+      { type: 'thought', text: 'Hm' },
+      { type: 'text', text: 'Blue' },
+    ]);
+  });
+
+  test('of a reply that a resumed run gives anew takes the place of the unfinished one', () => {
+    expect(shown(reduce(chunk('Blu', 'r1'), chunk('Red', 'r2')))).toEqual(['helper: Red (streaming)']);
+  });
+
+  test('of agents that stream at the same time is kept apart', () => {
+    const left = chunk('L', 'r1', { branch: 'both.left', executionId: 'x1' });
+    const right = chunk('R', 'r2', { branch: 'both.right', executionId: 'x2' });
+    const more = chunk('L', 'r1', { branch: 'both.left', executionId: 'x1' });
+    expect(shown(reduce(left, right, more))).toEqual(['helper: LL (streaming)', 'helper: R (streaming)']);
+  });
+
+  test('is interrupted when the run ends without the whole reply', () => {
+    expect(shown(endRun(reduce(chunk('Blu', 'r1'))))).toEqual(['helper: Blu (interrupted)']);
+  });
+
+  test('that was streamed before an error stays in front of it', () => {
+    const failed = reduce(chunk('Blu', 'r1'), event({ author: 'helper', errorCode: 'MODEL', errorMessage: 'no' }));
+    expect(shown(failed)).toEqual(['helper: Blu|error (interrupted)']);
+  });
+
+  test('of an event that comes twice is shown once', () => {
+    const twice = text('helper', 'Hello');
+    expect(shown(reduce(twice, twice))).toEqual(['helper: Hello']);
+  });
+});
+
+describe('a message that did not change', () => {
+  test('stays the same object', () => {
+    const before = reduce(text('user', 'Hi'), chunk('Blue', 'r1'));
+    const after = reduceEvents(before, [chunk(' sky', 'r1')]);
+    expect(after.messages[0]).toBe(before.messages[0]);
+    expect(after.messages[1]).not.toBe(before.messages[1]);
+    expect(shown(before)).toEqual(['user: Hi', 'helper: Blue (streaming)']);
+  });
+});
+
+describe('a tool call', () => {
+  test('runs, reports, and completes with its response', () => {
+    const running = reduce(call('c1', 'look', { at: 'sky' }));
+    expect(running.messages[0]?.parts[0]).toMatchObject({
+      type: 'call',
+      name: 'look',
+      args: { at: 'sky' },
+      status: 'running',
+    });
+    const progress = response('c1', 'look', { output: '50 %' }, { partial: true, object: 'tool.response' });
+    const reporting = reduceEvents(running, [progress]);
+    expect(reporting.messages[0]?.parts[0]).toMatchObject({ status: 'running', progress: ['50 %'] });
+    const done = reduceEvents(reporting, [response('c1', 'look', { color: 'blue' })]);
+    expect(done.messages).toHaveLength(1);
+    expect(done.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { color: 'blue' } });
+  });
+
+  test('fails with a response that has an error', () => {
+    const failed = reduce(call('c1', 'look'), response('c1', 'look', { error: 'dark' }));
+    expect(failed.messages[0]?.parts[0]).toMatchObject({ status: 'failed' });
+  });
+
+  test('to be confirmed waits, and runs after the answer', () => {
+    const request = call(
+      'q1',
+      'adk_request_confirmation',
+      { originalFunctionCall: { id: 'c1', name: 'pay', args: { sum: 5 } }, toolConfirmation: { hint: 'Pay?' } },
+      { longRunningToolIds: ['q1'] },
+    );
+    const asked = reduce(call('c1', 'pay', { sum: 5 }), request);
+    expect(asked.messages).toHaveLength(1);
+    expect(asked.messages[0]?.parts[0]).toMatchObject({ status: 'waiting' });
+    expect(asked.requests).toEqual([
+      {
+        id: 'q1',
+        name: 'adk_request_confirmation',
+        kind: 'confirmation',
+        invocationId: 'e-1',
+        author: 'helper',
+        callId: 'c1',
+        message: 'Pay?',
+        args: { sum: 5 },
+      },
+    ]);
+    const answered = reduceEvents(asked, [
+      response('q1', 'adk_request_confirmation', { confirmed: true }, { author: 'user' }),
+    ]);
+    expect(answered.requests).toEqual([]);
+    expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'running' });
+  });
+
+  test('that is long-running is a request until the client sends its response', () => {
+    const asked = reduce(call('c1', 'approve', { sum: 5 }, { longRunningToolIds: ['c1'] }));
+    expect(asked.requests).toMatchObject([{ id: 'c1', kind: 'call', args: { sum: 5 } }]);
+    expect(reduceEvents(asked, [response('c1', 'approve', { ok: true }, { author: 'user' })]).requests).toEqual([]);
+  });
+});
+
+describe('hand-overs', () => {
+  test('are shown where control moved, without their call', () => {
+    const moved = reduce(
+      call('c1', 'transfer_to_agent', { agent_name: 'billing' }),
+      response(
+        'c1',
+        'transfer_to_agent',
+        { result: null },
+        { actions: { stateDelta: {}, artifactDelta: {}, transferToAgent: 'billing' } },
+      ),
+    );
+    expect(moved.messages.map(({ parts }) => parts)).toEqual([[{ type: 'transfer', agentName: 'billing' }]]);
+    expect(moved.activeAgent).toBe('billing');
+  });
+});
+
+describe('state', () => {
+  test('follows the events that are stored', () => {
+    const set = (stateDelta: Record<string, unknown>, removedState?: string[]): Event =>
+      event({
+        author: 'helper',
+        actions: { stateDelta, artifactDelta: {}, ...(removedState ? { removedState } : {}) },
+      });
+    expect(reduce(set({ a: 1, b: 2, 'temp:c': 3 }), set({ a: 4 }, ['b'])).state).toEqual({ a: 4 });
+  });
+
+  test('has keys such as __proto__ as its own', () => {
+    const odd = JSON.parse('{"__proto__": {"x": 1}}') as Record<string, unknown>;
+    const { state } = reduce(event({ author: 'helper', actions: { stateDelta: odd, artifactDelta: {} } }));
+    expect(Object.keys(state)).toEqual(['__proto__']);
+  });
+});
+
+describe('a rewind', () => {
+  test('removes the messages and requests of the runs that are undone', () => {
+    const undone = reduce(
+      text('user', 'one'),
+      text('user', 'two', { invocationId: 'e-2' }),
+      call('c1', 'approve', {}, { invocationId: 'e-2', longRunningToolIds: ['c1'] }),
+      event({
+        author: 'user',
+        invocationId: 'e-3',
+        actions: { stateDelta: {}, artifactDelta: {}, rewindBeforeInvocationId: 'e-2' },
+      }),
+    );
+    expect(shown(undone)).toEqual(['user: one']);
+    expect(undone.requests).toEqual([]);
+  });
+});
+
+describe('a voice call', () => {
+  test('shows transcriptions as they grow, and no audio', () => {
+    const heard = (value: string, finished: boolean): Event =>
+      event({ author: 'user', inputTranscription: { text: value, finished }, ...(finished ? {} : { partial: true }) });
+    const audio = event({
+      author: 'helper',
+      content: { parts: [{ inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AA==' } }] },
+    });
+    const growing = reduce(heard('Are you ', false), heard('open?', false), audio);
+    expect(shown(growing)).toEqual(['user: Are you open? (streaming)']);
+    expect(shown(reduceEvents(growing, [heard('Are you open?', true)]))).toEqual(['user: Are you open?']);
+  });
+
+  test('marks the reply that the user interrupted', () => {
+    const said = (value: string, more: Partial<Event>): Event =>
+      event({ author: 'helper', outputTranscription: { text: value, finished: more.partial !== true }, ...more });
+    const cut = reduce(
+      said('Yes, ', { partial: true }),
+      said('Yes, ', { interrupted: true }),
+      event({ author: 'helper', interrupted: true }),
+    );
+    expect(shown(cut)).toEqual(['helper: Yes,  (interrupted)']);
+  });
+});

@@ -1,0 +1,425 @@
+import type {
+  Blob,
+  Event,
+  FileData,
+  FunctionCall,
+  FunctionResponse,
+  FunctionResponsePart,
+  Part,
+} from '@eventloom/core';
+
+/** The content of a chat: a value that `reduceEvents` computes from events. */
+export interface Conversation {
+  /** In the order in which they began. */
+  readonly messages: readonly Message[];
+  /** Requests to the person that are not answered yet, oldest first. */
+  readonly requests: readonly PersonRequest[];
+  /** The session's state, as far as the events changed it. */
+  readonly state: Readonly<Record<string, unknown>>;
+  /** Name of the agent that spoke or took over last; undefined before any did. */
+  readonly activeAgent: string | undefined;
+  /** For `reduceEvents`: the replies whose chunks are still coming, and the newest events. */
+  readonly progress: ConversationProgress;
+}
+
+/** One message of a person or of an agent. An object that did not change stays the same object. */
+export interface Message {
+  /** Id of its first event; it stays the same while chunks come. */
+  readonly id: string;
+  readonly invocationId: string;
+  /** `user`, or the name of the agent. */
+  readonly author: string;
+  /** The branch of the agent, such as `research.prices`; absent outside of branches and agents that run as tools. */
+  readonly branch?: string;
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+  readonly parts: readonly MessagePart[];
+  /** `streaming`: chunks are coming. `interrupted`: the user or a failure ended it early. */
+  readonly status: 'streaming' | 'complete' | 'interrupted';
+}
+
+/** A part of a message. */
+export type MessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string }
+  | CallPart
+  | { readonly type: 'media'; readonly inlineData: Blob }
+  | { readonly type: 'file'; readonly fileData: FileData }
+  | { readonly type: 'code'; readonly code: string; readonly language?: string }
+  | { readonly type: 'code-result'; readonly output: string; readonly isError: boolean }
+  /** Control moved to another agent. */
+  | { readonly type: 'transfer'; readonly agentName: string }
+  | { readonly type: 'error'; readonly code: string; readonly message: string };
+
+/** A tool call and everything that is known of it. */
+export interface CallPart {
+  readonly type: 'call';
+  readonly id: string;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /**
+   * `streaming`: its arguments are coming. `running`: no response yet. `waiting`: for a person, or for a response that comes later. `failed`: the
+   * response has an `error`.
+   */
+  readonly status: 'streaming' | 'running' | 'waiting' | 'completed' | 'failed';
+  /** Chunks of a tool that reports while it runs, in order. */
+  readonly progress: readonly unknown[];
+  readonly response?: Readonly<Record<string, unknown>>;
+  /** Files and images that the tool returned. */
+  readonly parts?: readonly FunctionResponsePart[];
+  /** Seconds since the epoch. */
+  readonly startedAt: number;
+  /** Seconds since the epoch; absent without a response. */
+  readonly endedAt?: number;
+}
+
+/** A request to the person. `answerPart(request, answer)` answers it. */
+export interface PersonRequest {
+  /** Id of the function call that asks. */
+  readonly id: string;
+  /** Name of that call. */
+  readonly name: string;
+  /** `call`: a tool of the client or a long-running tool whose result the client sends. */
+  readonly kind: 'confirmation' | 'credential' | 'input' | 'call';
+  readonly invocationId: string;
+  /** Name of the agent that asks. */
+  readonly author: string;
+  /** Id of the tool call that is about to run; absent if the agent itself asks. */
+  readonly callId?: string | undefined;
+  /** Text for the person; absent if there is none. */
+  readonly message?: string | undefined;
+  /** Further data of the tool. */
+  readonly payload?: unknown;
+  /** JSON Schema of the answer to a request for input. */
+  readonly responseSchema?: Readonly<Record<string, unknown>> | undefined;
+  /** For a credential: an AuthConfig, which says where to log in. */
+  readonly authConfig?: Readonly<Record<string, unknown>> | undefined;
+  /** Arguments of the call that is to be confirmed, or of a call whose result the client sends. */
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** See `Conversation.progress`. */
+export interface ConversationProgress {
+  /** The replies whose chunks are coming, by the execution they belong to: id of the message, and the reply it shows. */
+  readonly open: ReadonlyMap<string, { readonly messageId: string; readonly responseId: string | undefined }>;
+  /** Ids of the events of the newest run: an event that comes again changes nothing. */
+  readonly seen: ReadonlySet<string>;
+  readonly invocationId: string | undefined;
+}
+
+/** A conversation without messages. */
+export const emptyConversation: Conversation = {
+  messages: [],
+  requests: [],
+  state: {},
+  activeAgent: undefined,
+  progress: { open: new Map(), seen: new Set(), invocationId: undefined },
+};
+
+/**
+ * Returns the conversation after further events, in their order. Pure: the given conversation is not changed. Events of a session and of a
+ * run may be mixed; an event of the newest run that comes twice counts once.
+ *
+ * @example
+ * let conversation = reduceEvents(emptyConversation, (await session.get()).events);
+ * for await (const event of session.run('Hello')) conversation = reduceEvents(conversation, [event]);
+ */
+export function reduceEvents(conversation: Conversation, events: Iterable<Event>): Conversation {
+  const reducer = new ConversationReducer(conversation);
+  for (const event of events) reducer.add(event);
+  return reducer.result();
+}
+
+/** Returns the conversation after the end of a run: replies that are still streaming are interrupted. */
+export function endRun(conversation: Conversation): Conversation {
+  const { open } = conversation.progress;
+  if (open.size === 0) return conversation;
+  const ids = new Set(Array.from(open.values(), ({ messageId }) => messageId));
+  const messages = conversation.messages.map((message) =>
+    ids.has(message.id) ? { ...message, status: 'interrupted' as const } : message,
+  );
+  return { ...conversation, messages, progress: { ...conversation.progress, open: new Map() } };
+}
+
+/** The names of function calls that ask a person. (ADK) */
+const PERSON_REQUESTS: Readonly<Record<string, PersonRequest['kind']>> = {
+  adk_request_confirmation: 'confirmation',
+  adk_request_credential: 'credential',
+  adk_request_input: 'input',
+};
+const TRANSFER = 'transfer_to_agent';
+
+/** Kinds of events that a chat does not show. */
+const HIDDEN = /^(agent\.(input|transfer)|runner\.(completion|end|streamed)|graph\.node\..*)$/;
+
+class ConversationReducer {
+  readonly #messages: Message[];
+  #requests: readonly PersonRequest[];
+  #state: Readonly<Record<string, unknown>>;
+  #activeAgent: string | undefined;
+  #invocationId: string | undefined;
+  readonly #open: Map<string, { messageId: string; responseId: string | undefined }>;
+  #seen: Set<string>;
+
+  constructor({ messages, requests, state, activeAgent, progress }: Conversation) {
+    this.#messages = [...messages];
+    this.#requests = requests;
+    this.#state = state;
+    this.#activeAgent = activeAgent;
+    this.#open = new Map(progress.open);
+    this.#seen = new Set(progress.seen);
+    this.#invocationId = progress.invocationId;
+  }
+
+  result(): Conversation {
+    return {
+      messages: this.#messages,
+      requests: this.#requests,
+      state: this.#state,
+      activeAgent: this.#activeAgent,
+      progress: { open: this.#open, seen: this.#seen, invocationId: this.#invocationId },
+    };
+  }
+
+  add(event: Event): void {
+    if (event.invocationId !== this.#invocationId) {
+      this.#invocationId = event.invocationId;
+      this.#seen = new Set();
+    }
+    if (this.#seen.has(event.id)) return;
+    const isShown = event.object === undefined || !HIDDEN.test(event.object);
+    if (event.partial === true) return isShown ? this.#addChunk(event) : undefined;
+    this.#seen.add(event.id);
+    this.#changeState(event);
+    const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = event.actions;
+    if (rewound !== undefined) this.#rewind(rewound);
+    if (compaction !== undefined || !isShown) return;
+    this.#addResponses(event);
+    const parts = partsOf(event);
+    this.#addRequests(event);
+    if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
+    if (event.errorCode !== undefined) parts.push(errorPart(event));
+    if (parts.length > 0) this.#complete(event, parts);
+    else if (event.interrupted === true || event.turnComplete === true) this.#close(event);
+    if (transferToAgent !== undefined) this.#activeAgent = transferToAgent;
+    else if (event.author !== 'user' && parts.length > 0) this.#activeAgent = event.author;
+  }
+
+  #changeState({ actions: { stateDelta, removedState } }: Event): void {
+    const changes = Object.entries(stateDelta).filter(([key]) => !key.startsWith('temp:'));
+    if (changes.length === 0 && !removedState?.length) return;
+    const state = new Map([...Object.entries(this.#state), ...changes]);
+    for (const key of removedState ?? []) state.delete(key);
+    this.#state = Object.fromEntries(state);
+  }
+
+  #rewind(invocationId: string): void {
+    const first = this.#messages.findIndex((message) => message.invocationId === invocationId);
+    if (first < 0) return;
+    const undone = new Set(this.#messages.splice(first).map((message) => message.invocationId));
+    this.#requests = this.#requests.filter((request) => !undone.has(request.invocationId));
+    this.#open.clear();
+  }
+
+  /** Adds a chunk to the reply it belongs to. A chunk of another reply of the same agent takes the place of one that was not completed. */
+  #addChunk(event: Event): void {
+    const responses = responsesOf(event);
+    for (const { id, response } of responses) this.#changeCall(id, (call) => withProgress(call, response));
+    if (responses.length > 0) return;
+    const added = partsOf(event, 'streaming');
+    if (added.length === 0) return;
+    const key = replyKey(event);
+    const { responseId } = event;
+    const index = this.#openIndex(key);
+    const message = this.#messages[index];
+    if (message && this.#open.get(key)?.responseId === responseId) {
+      this.#messages[index] = { ...message, parts: joinParts(message.parts, added) };
+      return;
+    }
+    if (message) this.#messages.splice(index, 1);
+    this.#messages.push(messageOf(event, joinParts([], added), 'streaming'));
+    this.#open.set(key, { messageId: event.id, responseId });
+    if (event.author !== 'user') this.#activeAgent = event.author;
+  }
+
+  /** Adds a whole message, in the place of its chunks. */
+  #complete(event: Event, parts: readonly MessagePart[]): void {
+    const key = replyKey(event);
+    const index = this.#openIndex(key);
+    this.#open.delete(key);
+    const chunks = this.#messages[index];
+    const message = messageOf(event, parts, event.interrupted === true ? 'interrupted' : 'complete');
+    // An error after chunks ends their reply; the text so far was shown, and stays.
+    if (chunks && parts.every(({ type }) => type === 'error'))
+      this.#messages[index] = { ...chunks, parts: [...chunks.parts, ...parts], status: 'interrupted' };
+    else if (chunks) this.#messages[index] = { ...message, id: chunks.id, timestamp: chunks.timestamp };
+    else this.#messages.push(message);
+  }
+
+  /** Ends the replies of the author whose chunks were coming, after an event without content. */
+  #close(event: Event): void {
+    const key = replyKey(event);
+    const index = this.#openIndex(key);
+    this.#open.delete(key);
+    const message = this.#messages[index];
+    if (message)
+      this.#messages[index] = { ...message, status: event.interrupted === true ? 'interrupted' : 'complete' };
+  }
+
+  #addResponses(event: Event): void {
+    for (const response of responsesOf(event)) {
+      const answered = this.#requests.find(({ id }) => id === response.id);
+      if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
+      if (answered?.callId !== undefined) this.#changeCall(answered.callId, (call) => ({ ...call, status: 'running' }));
+      this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
+    }
+  }
+
+  #addRequests(event: Event): void {
+    const waiting = new Set(event.longRunningToolIds);
+    for (const { functionCall: call } of event.content?.parts ?? []) {
+      const request = call && requestOf(event, call, waiting);
+      if (!request || this.#requests.some(({ id }) => id === request.id)) continue;
+      this.#requests = [...this.#requests, request];
+      if (request.callId !== undefined) this.#changeCall(request.callId, (call) => ({ ...call, status: 'waiting' }));
+    }
+  }
+
+  #changeCall(id: string | undefined, change: (call: CallPart) => CallPart): void {
+    if (id === undefined) return;
+    // A response comes soon after its call, in most cases.
+    for (let index = this.#messages.length - 1; index >= 0; index--) {
+      const message = this.#messages[index];
+      if (!message?.parts.some((part) => part.type === 'call' && part.id === id)) continue;
+      const parts = message.parts.map((part) => (part.type === 'call' && part.id === id ? change(part) : part));
+      this.#messages[index] = { ...message, parts };
+      return;
+    }
+  }
+
+  /** Returns the index of the message whose chunks are coming; -1 without one. */
+  #openIndex(key: string): number {
+    const messageId = this.#open.get(key)?.messageId;
+    return messageId === undefined ? -1 : this.#messages.findLastIndex(({ id }) => id === messageId);
+  }
+}
+
+/** An agent streams one reply at a time in each of its executions; what the user says is apart. */
+function replyKey({ invocationId, executionId, branch, author }: Event): string {
+  return JSON.stringify([invocationId, executionId ?? branch, author]);
+}
+
+function messageOf(event: Event, parts: readonly MessagePart[], status: Message['status']): Message {
+  const { id, invocationId, author, branch, timestamp } = event;
+  return { id, invocationId, author, ...(branch === undefined ? {} : { branch }), timestamp, parts, status };
+}
+
+function responsesOf({ content }: Event): readonly FunctionResponse[] {
+  return content?.parts?.flatMap(({ functionResponse }) => functionResponse ?? []) ?? [];
+}
+
+/** Returns the parts that a chat shows. Requests to a person, transfers and responses of tools are shown elsewhere. */
+function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
+  const waiting = new Set(event.longRunningToolIds);
+  const { text } = event.inputTranscription ?? event.outputTranscription ?? {};
+  const spoken = text ? [{ text }] : [];
+  return [...(event.content?.parts ?? []), ...spoken].flatMap((part: Part): MessagePart[] => {
+    const { functionCall, inlineData, fileData, executableCode, codeExecutionResult } = part;
+    if (functionCall) {
+      if (functionCall.name === TRANSFER || isPersonRequest(functionCall)) return [];
+      return [callPart(event, functionCall, status ?? (waiting.has(functionCall.id ?? '') ? 'waiting' : 'running'))];
+    }
+    // Speech is played, not shown.
+    if (inlineData) return inlineData.mimeType?.startsWith('audio/pcm') ? [] : [{ type: 'media', inlineData }];
+    if (fileData) return [{ type: 'file', fileData }];
+    if (executableCode) {
+      const { code = '', language } = executableCode;
+      return [{ type: 'code', code, ...(language === undefined ? {} : { language }) }];
+    }
+    if (codeExecutionResult) {
+      const { output = '', outcome } = codeExecutionResult;
+      return [{ type: 'code-result', output, isError: outcome !== 'OUTCOME_OK' }];
+    }
+    if (!part.text) return [];
+    return [{ type: part.thought === true ? 'thought' : 'text', text: part.text }];
+  });
+}
+
+function callPart(event: Event, { id = '', name = '', args = {} }: FunctionCall, status: CallPart['status']): CallPart {
+  return { type: 'call', id, name, args, status, progress: [], startedAt: event.timestamp };
+}
+
+function isPersonRequest({ name = '' }: FunctionCall): boolean {
+  return Object.hasOwn(PERSON_REQUESTS, name);
+}
+
+function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string>): PersonRequest | undefined {
+  const { id = '', name = '', args = {} } = call;
+  const kind = PERSON_REQUESTS[name] ?? (waiting.has(id) ? 'call' : undefined);
+  if (kind === undefined) return undefined;
+  const base = { id, name, kind, invocationId: event.invocationId, author: event.author };
+  const callId = textOf(args['functionCallId']);
+  const { payload } = args;
+  const original = recordOf(args['originalFunctionCall']);
+  const confirmation = recordOf(args['toolConfirmation']);
+  switch (kind) {
+    case 'confirmation':
+      return {
+        ...base,
+        callId: textOf(original?.['id']),
+        message: textOf(confirmation?.['hint']),
+        payload: confirmation?.['payload'],
+        args: recordOf(original?.['args']),
+      };
+    case 'credential':
+      return { ...base, callId, authConfig: recordOf(args['authConfig']) };
+    case 'input':
+      return {
+        ...base,
+        callId,
+        message: textOf(args['message']),
+        payload,
+        responseSchema: recordOf(args['response_schema']),
+      };
+    case 'call':
+      return { ...base, callId: id, args };
+  }
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function withProgress(call: CallPart, response: Readonly<Record<string, unknown>> | undefined): CallPart {
+  const chunk = response && Object.hasOwn(response, 'output') ? response['output'] : response;
+  return { ...call, progress: [...call.progress, chunk] };
+}
+
+function withResponse(call: CallPart, { response = {}, parts }: FunctionResponse, endedAt: number): CallPart {
+  const status = Object.hasOwn(response, 'error') ? 'failed' : 'completed';
+  return { ...call, status, response, endedAt, ...(parts ? { parts } : {}) };
+}
+
+function errorPart({ errorCode = '', errorMessage = '' }: Event): MessagePart {
+  return { type: 'error', code: errorCode, message: errorMessage };
+}
+
+/** Appends parts of a chunk: text joins text of the same kind, and a call takes the place of its earlier chunks. */
+function joinParts(parts: readonly MessagePart[], added: readonly MessagePart[]): readonly MessagePart[] {
+  const joined = [...parts];
+  for (const part of added) {
+    const last = joined.at(-1);
+    if ((part.type === 'text' || part.type === 'thought') && last?.type === part.type)
+      joined[joined.length - 1] = { ...part, text: last.text + part.text };
+    else if (part.type === 'call') {
+      const index = joined.findIndex((other) => other.type === 'call' && other.id === part.id);
+      if (index < 0) joined.push(part);
+      else joined[index] = part;
+    } else joined.push(part);
+  }
+  return joined;
+}

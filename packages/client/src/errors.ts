@@ -1,0 +1,25 @@
+import { EventloomError } from '@eventloom/core';
+
+/** The server refused a request, or a run failed. `message` is the server's, and `serverCode` its code, e.g. `SESSION_BUSY`. */
+export class ServerError extends EventloomError {
+  static override readonly code = 'SERVER_RESPONSE';
+  /** The HTTP status; 200 if the run failed after its stream had begun. */
+  readonly status: number;
+  /** The stable code of the server's error, e.g. `SESSION_NOT_FOUND`. `HTTP` if the answer is not one of an Eventloom server. */
+  readonly serverCode: string;
+
+  constructor(
+    message: string,
+    { status = 200, serverCode = 'HTTP' }: { readonly status?: number; readonly serverCode?: string } = {},
+  ) {
+    super(message, { retryable: status === 429 || status === 502 || status === 503 || status === 504 });
+    this.status = status;
+    this.serverCode = serverCode;
+  }
+}
+
+/** The connection was lost, and so were all attempts to connect again. The run continues on the server: follow it later. */
+export class ConnectionLostError extends EventloomError {
+  static override readonly code = 'CONNECTION_LOST';
+  static override readonly retryable = true;
+}

@@ -1,0 +1,183 @@
+import { ConfigurationError, type Event, type Part, type Session, type SessionKey } from '@eventloom/core';
+import { ClientRun, type FollowOptions, type RunOptions } from './client-run.ts';
+import { type ClientOptions, HttpConnection } from './http.ts';
+import { type ClientMessage, toContent } from './messages.ts';
+
+/** A user of an app. */
+export interface AppUser {
+  readonly appName: string;
+  readonly userId: string;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Pass it as `cursor` to get the next page. Absent on the last one. */
+  readonly nextCursor?: string;
+}
+
+/** Chooses a page of a list. */
+export interface PageOptions {
+  /** The most items of a page. Default: the server's. */
+  readonly limit?: number;
+  /** The `nextCursor` of the page before. */
+  readonly cursor?: string;
+}
+
+/**
+ * Talks to a server of Eventloom, from a browser, Node or a Worker.
+ *
+ * @example
+ * const client = new EventloomClient({ baseUrl: 'http://localhost:8000' });
+ * const session = client.session({ appName: 'demo', userId: 'ann', sessionId: 'first' });
+ * for await (const event of session.run('Hello')) console.log(event.content);
+ */
+export class EventloomClient {
+  readonly #http: HttpConnection;
+
+  /** @throws ConfigurationError for an option that is unknown or cannot work */
+  constructor(options: ClientOptions = {}) {
+    this.#http = new HttpConnection(options);
+  }
+
+  /** Returns the names of the server's apps. @throws ServerError */
+  listApps(): Promise<string[]> {
+    return this.#http.readJson<string[]>('/list-apps');
+  }
+
+  /** Returns a page of a user's sessions, without their events, newest first. @throws ServerError */
+  async listSessions(user: AppUser, options: PageOptions = {}): Promise<Page<Session>> {
+    return readPage(await this.#http.request(sessionsPath(user) + queryOf({ ...options })));
+  }
+
+  /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
+  createSession(
+    user: AppUser,
+    init: { readonly sessionId?: string; readonly state?: Readonly<Record<string, unknown>> } = {},
+  ): Promise<Session> {
+    return this.#http.readJson<Session>(sessionsPath(user), { method: 'POST', json: init });
+  }
+
+  /** Returns the methods of one session. Sends nothing: the session need not exist yet. @throws ConfigurationError for a name that is not a text */
+  session({ appName, userId, sessionId }: SessionKey): ClientSession {
+    for (const value of [appName, userId, sessionId])
+      if (typeof value !== 'string' || value === '')
+        throw new ConfigurationError(
+          `client.session: expected texts for appName, userId and sessionId, got ${JSON.stringify(value)}`,
+        );
+    return new ClientSession(this.#http, { appName, userId, sessionId });
+  }
+}
+
+/** One session on the server: its runs, events, state and artifacts. From `client.session`. */
+export class ClientSession {
+  readonly key: SessionKey;
+  readonly #http: HttpConnection;
+  readonly #path: string;
+
+  constructor(http: HttpConnection, key: SessionKey) {
+    this.#http = http;
+    this.key = key;
+    this.#path = `${sessionsPath(key)}/${encodeURIComponent(key.sessionId)}`;
+  }
+
+  /**
+   * Reads the session.
+   * @param options `numRecentEvents`: at most so many of the newest events; default all
+   * @throws ServerError with the `serverCode` SESSION_NOT_FOUND if it does not exist
+   */
+  get(options: { readonly numRecentEvents?: number } = {}): Promise<Session> {
+    return this.#http.readJson<Session>(this.#path + queryOf(options));
+  }
+
+  /** Creates the session. @throws ServerError with the `serverCode` SESSION_ALREADY_EXISTS if it exists */
+  async create(state: Readonly<Record<string, unknown>> = {}): Promise<Session> {
+    return this.#http.readJson<Session>(this.#path, { method: 'POST', json: { state } });
+  }
+
+  /** Changes the state. Returns the session with the new state. @throws ServerError */
+  updateState(stateDelta: Readonly<Record<string, unknown>>): Promise<Session> {
+    return this.#http.readJson<Session>(this.#path, { method: 'PATCH', json: { stateDelta } });
+  }
+
+  /** Deletes the session with its artifacts. @throws ServerError */
+  async delete(): Promise<void> {
+    await this.#http.request(this.#path, { method: 'DELETE' });
+  }
+
+  /** Returns a page of the events. @param options `order`: `asc` (default) begins with the oldest @throws ServerError */
+  async listEvents(options: PageOptions & { readonly order?: 'asc' | 'desc' } = {}): Promise<Page<Event>> {
+    return readPage(await this.#http.request(`${this.#path}/events${queryOf({ ...options })}`));
+  }
+
+  /** Undoes a run and everything after it. Returns the event that says so. @throws ServerError */
+  rewind(rewindBeforeInvocationId: string): Promise<Event> {
+    const json = { rewindBeforeInvocationId };
+    return this.#http.readJson<Event>(`${this.#path}/rewind`, { method: 'POST', json });
+  }
+
+  /**
+   * Starts a run with a message, which may also be the answers to calls that an earlier run waits for.
+   * The message is sent when the result is iterated, and again after a lost connection; it is run once.
+   */
+  run(message: ClientMessage, options: RunOptions = {}): ClientRun {
+    return this.#start({ newMessage: toContent(message) }, options);
+  }
+
+  /** Resumes a run that was interrupted. */
+  resume(invocationId: string, options: RunOptions = {}): ClientRun {
+    return this.#start({ invocationId }, options);
+  }
+
+  /** Reads a run that was started before, under way or ended; `session.follow(id).state()` asks only for its state. @param id its invocation id or request id */
+  follow(id: string, options: FollowOptions = {}): ClientRun {
+    return new ClientRun({ http: this.#http, path: this.#path, id, options });
+  }
+
+  /** Returns the names of the artifacts. @throws ServerError */
+  listArtifacts(): Promise<string[]> {
+    return this.#http.readJson<string[]>(`${this.#path}/artifacts`);
+  }
+
+  /** Reads an artifact. @param version default: the newest @throws ServerError with the `serverCode` ARTIFACT_NOT_FOUND */
+  loadArtifact(filename: string, version?: number): Promise<Part> {
+    return this.#http.readJson<Part>(this.#artifact(filename) + queryOf({ version }));
+  }
+
+  /** Returns the versions of an artifact, ascending. @throws ServerError */
+  listArtifactVersions(filename: string): Promise<number[]> {
+    return this.#http.readJson<number[]>(`${this.#artifact(filename)}/versions`);
+  }
+
+  /** Deletes all versions of an artifact. @throws ServerError */
+  async deleteArtifact(filename: string): Promise<void> {
+    await this.#http.request(this.#artifact(filename), { method: 'DELETE' });
+  }
+
+  #artifact(filename: string): string {
+    return `${this.#path}/artifacts/${encodeURIComponent(filename)}`;
+  }
+
+  #start(request: object, options: RunOptions): ClientRun {
+    const { streaming = true, requestId = crypto.randomUUID(), stateDelta, customMetadata, onBusy } = options;
+    const settings = { requestId, streaming, stateDelta, customMetadata, onBusy };
+    // The event at the end of a run saves the request that asks whether there is more.
+    const body = { ...this.key, ...request, ...settings, completionEvent: true };
+    return new ClientRun({ http: this.#http, path: this.#path, id: requestId, body, options });
+  }
+}
+
+function sessionsPath({ appName, userId }: AppUser): string {
+  return `/apps/${encodeURIComponent(appName)}/users/${encodeURIComponent(userId)}/sessions`;
+}
+
+function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;
+}
+
+async function readPage<T>(response: Response): Promise<Page<T>> {
+  const items = (await response.json()) as T[];
+  const nextCursor = response.headers.get('eventloom-next-cursor');
+  return nextCursor === null ? { items } : { items, nextCursor };
+}

@@ -1,0 +1,154 @@
+import { ConfigurationError } from '@eventloom/core';
+import { ServerError } from './errors.ts';
+
+/** Options of an EventloomClient. */
+export interface ClientOptions {
+  /** Address of the server, e.g. `https://agents.example` or, behind a prefix, `https://example.com/agents`. In a browser default the page's origin. */
+  readonly baseUrl?: string;
+  /** Headers of every request, such as `authorization`; a function is called for each request, so that a token may change. */
+  readonly headers?: Readonly<Record<string, string>> | (() => HeaderRecord | Promise<HeaderRecord>);
+  /** Default: the global `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Delays before the client connects again, after a lost connection or an answer that says to try later. */
+  readonly retry?: ReconnectOptions;
+}
+
+/** A request whose body is written as JSON. */
+interface JsonRequest extends Omit<RequestInit, 'body' | 'headers'> {
+  readonly json?: unknown;
+  readonly headers?: HeaderRecord;
+}
+
+type HeaderRecord = Readonly<Record<string, string>>;
+
+/** Delays before a lost connection is opened again, and the number of attempts. */
+export interface ReconnectOptions {
+  /** Attempts in a row that bring no event, before the run is given up with a ConnectionLostError. Default 12. */
+  readonly attempts?: number;
+  /** Milliseconds before the second attempt. Doubles with each further one, and varies by up to half. Default 250; the first is made at once. */
+  readonly firstDelayMs?: number;
+  /** The longest of these delays, in milliseconds. Default 10,000. A `Retry-After` of the server may be longer, up to a minute. */
+  readonly maxDelayMs?: number;
+}
+
+const MAX_RETRY_AFTER_MS = 60_000;
+/** The longest error message that is read from a server. */
+const MAX_ERROR_CHARS = 10_000;
+
+const OPTIONS: Readonly<Record<keyof ClientOptions, true>> = { baseUrl: true, headers: true, fetch: true, retry: true };
+
+/** Sends requests to one server. */
+export class HttpConnection {
+  readonly baseUrl: string;
+  readonly #headers: NonNullable<ClientOptions['headers']>;
+  readonly #fetch: NonNullable<ClientOptions['fetch']>;
+  readonly #retry: Required<ReconnectOptions>;
+
+  /** @throws ConfigurationError */
+  constructor(options: ClientOptions = {}) {
+    checkNames('EventloomClient', OPTIONS, options);
+    const { baseUrl, headers = {}, fetch, retry } = options;
+    this.baseUrl = serverAddress('EventloomClient', baseUrl);
+    this.#headers = headers;
+    // Called without `this`, which the fetch of browsers demands.
+    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
+    this.#retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, ...retry };
+  }
+
+  get attempts(): number {
+    return this.#retry.attempts;
+  }
+
+  /** Sends a request and returns the answer, whatever its status. */
+  async send(path: string, init: JsonRequest = {}): Promise<Response> {
+    const { json, headers, ...rest } = init;
+    const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers;
+    const body = json === undefined ? {} : { body: JSON.stringify(json) };
+    const type = json === undefined ? {} : { 'content-type': 'application/json' };
+    return this.#fetch(this.baseUrl + path, { ...rest, ...body, headers: { ...own, ...type, ...headers } });
+  }
+
+  /** Sends a request and returns the answer if it is a success. @throws ServerError */
+  async request(path: string, init?: JsonRequest): Promise<Response> {
+    const response = await this.send(path, init);
+    if (!response.ok) throw await toServerError(response);
+    return response;
+  }
+
+  /** Sends a request and returns the JSON of the answer. @throws ServerError */
+  async readJson<T>(path: string, init?: JsonRequest): Promise<T> {
+    return (await (await this.request(path, init)).json()) as T;
+  }
+
+  /** Waits before an attempt. @param attempt how many attempts in a row failed; 0 and 1 do not wait */
+  async wait(attempt: number, retryAfterMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const { firstDelayMs, maxDelayMs } = this.#retry;
+    const delay = attempt <= 1 ? 0 : Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 2));
+    const ms = Math.max(delay * (0.5 + Math.random() / 2), Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
+    if (ms > 0 && signal?.aborted !== true)
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', done);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        signal?.addEventListener('abort', done);
+      });
+    signal?.throwIfAborted();
+  }
+}
+
+/** Returns the address of a server without a slash at its end. @throws ConfigurationError */
+export function serverAddress(caller: string, baseUrl: string | undefined = globalThis.location?.origin): string {
+  if (typeof baseUrl === 'string' && /^https?:\/\//.test(baseUrl))
+    return baseUrl.endsWith('/') ? baseUrl.slice(0, -1) : baseUrl;
+  throw new ConfigurationError(
+    `${caller}: baseUrl: expected the address of a server, got ${JSON.stringify(baseUrl)}; write baseUrl: 'http://localhost:8000'`,
+  );
+}
+
+/** @throws ConfigurationError for an option that is not among the known ones; names one with the same begin */
+export function checkNames(caller: string, known: Readonly<Record<string, true>>, options: object): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(known, name)) continue;
+    const meant = Object.keys(known).find((option) => option.slice(0, 3) === name.slice(0, 3));
+    const hint = meant ? `did you mean "${meant}"?` : `it has ${Object.keys(known).join(', ')}`;
+    throw new ConfigurationError(`${caller}: has no option "${name}"; ${hint}`);
+  }
+}
+
+/** Reads the error in an answer. */
+export async function toServerError(response: Response): Promise<ServerError> {
+  const { status, statusText } = response;
+  const text = (await response.text()).slice(0, MAX_ERROR_CHARS);
+  return errorIn(text, status) ?? new ServerError(`the server answered ${status}: ${text || statusText}`, { status });
+}
+
+/** Returns the error in a JSON text; undefined if it has none. */
+export function errorIn(json: string, status = 200): ServerError | undefined {
+  const { error, code } = parseRecord(json) ?? {};
+  if (typeof error !== 'string') return undefined;
+  return new ServerError(error, typeof code === 'string' ? { status, serverCode: code } : { status });
+}
+
+/** Returns how long the server asks to wait, in milliseconds; 0 if it does not say. */
+export function retryAfterMs(response: Response): number {
+  const seconds = Number(response.headers.get('retry-after') ?? 0);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+}
+
+/** Returns the object in a JSON text; undefined for other texts. */
+export function parseRecord(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

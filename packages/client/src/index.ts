@@ -1,0 +1,26 @@
+// Talking to a server
+export { EventloomClient, ClientSession } from './eventloom-client.ts';
+export type { AppUser, Page, PageOptions } from './eventloom-client.ts';
+export type { ClientOptions, ReconnectOptions } from './http.ts';
+
+// Runs
+export { ClientRun } from './client-run.ts';
+export type { ConnectionState, FollowOptions, RunOptions, ClientRunState } from './client-run.ts';
+export { answerPart } from './messages.ts';
+export type { ClientMessage, PersonAnswer } from './messages.ts';
+
+// What a chat shows
+export { emptyConversation, endRun, reduceEvents } from './conversation.ts';
+export type {
+  CallPart,
+  Conversation,
+  ConversationProgress,
+  Message,
+  MessagePart,
+  PersonRequest,
+} from './conversation.ts';
+export { AgentChat } from './agent-chat.ts';
+export type { AgentChatOptions, ChatSnapshot } from './agent-chat.ts';
+
+// Errors
+export { ConnectionLostError, ServerError } from './errors.ts';

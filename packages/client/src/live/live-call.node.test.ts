@@ -1,0 +1,82 @@
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { type NodeServer, serve } from '@eventloom/server/node';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedLiveModel, type ScriptedLiveStep } from '@eventloom/testing';
+import { afterEach, describe, expect, test } from 'vitest';
+import { LiveCall, type LiveCallOptions } from './index.ts';
+
+const speech = {
+  mimeType: 'audio/pcm;rate=24000',
+  data: Buffer.from(new Int16Array([1, -2, 3]).buffer).toString('base64'),
+};
+
+let server: NodeServer | undefined;
+afterEach(() => server?.shutDown());
+
+async function open(steps: readonly ScriptedLiveStep[], options: Partial<LiveCallOptions> = {}) {
+  const model = new ScriptedLiveModel([[...steps]]);
+  const runner = new Runner({
+    appName: 'voice',
+    agent: new LlmAgent({ name: 'speaker', model }),
+    live: live(),
+    sessionService: new InMemorySessionService(),
+    autoCreateSession: true,
+  });
+  server = await serve(createServer({ runners: [runner], live: liveEndpoint() }), { port: 0 });
+  const call = new LiveCall({ baseUrl: server.url, appName: 'voice', userId: 'me', sessionId: 'first', ...options });
+  return { call, model };
+}
+
+describe('a call', () => {
+  test('sends speech and text, plays speech, and yields events until it is closed', async () => {
+    const { call, model } = await open([
+      { heard: 'blob' },
+      { content: { parts: [{ inlineData: speech }] } },
+      { outputTranscription: { text: 'Hello.', finished: true } },
+      { turnComplete: true },
+    ]);
+    const played: number[][] = [];
+    call.onAudio = (samples) => played.push([...samples]);
+    await call.opened;
+    call.sendAudio(new Int16Array([5, 6]));
+    const heard: string[] = [];
+    for await (const event of call) {
+      if (event.outputTranscription) heard.push(event.outputTranscription.text ?? '');
+      if (event.turnComplete) call.close();
+    }
+    expect(played).toEqual([[1, -2, 3]]);
+    expect(heard).toContain('Hello.');
+    expect(model.connections[0]?.sent).toContainEqual({
+      blob: { mimeType: 'audio/pcm;rate=16000', data: Buffer.from(new Int16Array([5, 6]).buffer).toString('base64') },
+    });
+  });
+
+  test('throws the reason when the server refuses it', async () => {
+    const { call } = await open([], { appName: 'unknown' });
+    const reading = (async () => {
+      for await (const _ of call);
+    })();
+    await expect(reading).rejects.toMatchObject({
+      code: expect.stringMatching(/SERVER_RESPONSE|CONNECTION_LOST/) as string,
+    });
+  });
+
+  test('ends when its reader leaves', async () => {
+    const { call } = await open([{ heard: 'content' }, { turnComplete: true }, { heard: 'content' }]);
+    await call.opened;
+    call.sendContent('Hi');
+    for await (const event of call) if (event.turnComplete) break;
+    expect(() => call.sendContent('Hi')).toThrow('the call is not open');
+  });
+});
+
+test.each([
+  [{ base: 'http://localhost' }, 'LiveCall: has no option "base"; did you mean "baseUrl"?'],
+  [{ baseUrl: 'localhost' }, "write baseUrl: 'http://localhost:8000'"],
+])('a call refuses %j', (options, message) => {
+  expect(() => new LiveCall({ appName: 'voice', userId: 'me', sessionId: 'first', ...options })).toThrow(message);
+});

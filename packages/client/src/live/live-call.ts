@@ -1,0 +1,199 @@
+import { ConfigurationError, type Content, type Event, type SessionKey } from '@eventloom/core';
+import { ConnectionLostError, ServerError } from '../errors.ts';
+import { checkNames, errorIn, parseRecord, serverAddress } from '../http.ts';
+import { type ClientMessage, toContent } from '../messages.ts';
+
+/** Options of a voice call. */
+export interface LiveCallOptions extends SessionKey {
+  /** Address of the server. In a browser default the page's origin. */
+  readonly baseUrl?: string;
+  /** Default: the global `WebSocket`. */
+  readonly WebSocket?: typeof WebSocket;
+  /** The kind of the model's answers. Default `AUDIO`. */
+  readonly modality?: 'AUDIO' | 'TEXT';
+  /** True: what the user says comes as text, too. */
+  readonly inputAudioTranscription?: boolean;
+  /** True: what the model says comes as text, too. */
+  readonly outputAudioTranscription?: boolean;
+  /** True: the audio of both sides is saved as artifacts. */
+  readonly saveLiveBlob?: boolean;
+  /** While another run has the session: `queue` (default) waits up to 5 seconds, `reject` fails, `interrupt` ends that run. */
+  readonly onBusy?: 'queue' | 'reject' | 'interrupt';
+  /** Further query parameters of `/run_live`, for the server's hook `runConfig`. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Subprotocols to offer: a browser sends no headers, so a token goes here, where the server reads it. */
+  readonly protocols?: readonly string[];
+}
+
+/** The codes with which a socket closes: the call ended as it should, and the server is about to restart or full. */
+const ENDED = 1000;
+const TRY_AGAIN = new Set([1006, 1012, 1013]);
+
+const OPTIONS: Readonly<Record<keyof LiveCallOptions, true>> = {
+  appName: true,
+  userId: true,
+  sessionId: true,
+  baseUrl: true,
+  WebSocket: true,
+  modality: true,
+  inputAudioTranscription: true,
+  outputAudioTranscription: true,
+  saveLiveBlob: true,
+  onBusy: true,
+  query: true,
+  protocols: true,
+};
+
+/**
+ * A voice call: what is sent goes to the model, and iterating yields the events. Audio comes in `onAudio`, raw. A lost connection ends the
+ * call, and the conversation so far is in the session: open another one to continue.
+ *
+ * @example
+ * const call = new LiveCall({ appName: 'demo', userId: 'ann', sessionId: 'first', outputAudioTranscription: true });
+ * call.onAudio = (samples) => player.play(samples);
+ * for await (const event of call) show(event);
+ */
+export class LiveCall implements AsyncIterable<Event> {
+  /** Called with the model's speech: 16-bit samples, one channel, 24,000 a second. */
+  onAudio: ((samples: Int16Array) => void) | undefined;
+  readonly #socket: WebSocket;
+  readonly #opened: Promise<void>;
+  readonly #events: Event[] = [];
+  #failure: Error | undefined;
+  #isClosed = false;
+  #wake: (() => void) | undefined;
+
+  /** Connects. @throws ConfigurationError for an option that is unknown or cannot work, and if there is no WebSocket */
+  constructor(options: LiveCallOptions) {
+    checkNames('LiveCall', OPTIONS, options);
+    const { baseUrl, WebSocket = globalThis.WebSocket } = options;
+    if (!WebSocket) throw new ConfigurationError('LiveCall: this runtime has no WebSocket; give the option WebSocket');
+    const address = `${serverAddress('LiveCall', baseUrl).replace(/^http/, 'ws')}/run_live?${queryOf(options).toString()}`;
+    this.#socket = new WebSocket(address, [...(options.protocols ?? [])]);
+    this.#socket.binaryType = 'arraybuffer';
+    this.#opened = new Promise((resolve) => this.#socket.addEventListener('open', () => resolve()));
+    this.#socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => this.#receive(data));
+    this.#socket.addEventListener('close', ({ code, reason }) => this.#end(code, reason));
+  }
+
+  /** Resolves when the server has taken the call. Stays open if it refuses it: then iterating throws. */
+  get opened(): Promise<void> {
+    return this.#opened;
+  }
+
+  /** Sends speech: 16-bit samples, one channel, 16,000 a second. Does nothing before the call is open and after it ended. */
+  sendAudio(samples: Int16Array<ArrayBuffer>): void {
+    if (this.#isOpen) this.#socket.send(samples);
+  }
+
+  /** Sends a picture or other media. @param data base64 */
+  sendBlob(mimeType: string, data: string): void {
+    this.#send({ blob: { mimeType, data } });
+  }
+
+  /** Sends a text, or the answers to calls. */
+  sendContent(message: ClientMessage): void {
+    const content: Content = toContent(message);
+    this.#send({ content });
+  }
+
+  /** Says that the user begins to speak, where the server's run config has no automatic detection. */
+  sendActivityStart(): void {
+    this.#send({ activity_start: {} });
+  }
+
+  /** Says that the user has finished speaking. */
+  sendActivityEnd(): void {
+    this.#send({ activity_end: {} });
+  }
+
+  /** Ends the call. Events that are under way still come. */
+  close(): void {
+    if (this.#isOpen) this.#send({ close: true });
+    else this.#socket.close();
+  }
+
+  /** @throws ServerError if the server refuses or ends the call @throws ConnectionLostError */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
+    try {
+      for (;;) {
+        yield* this.#events.splice(0);
+        if (this.#events.length > 0) continue;
+        if (this.#isClosed) break;
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+      if (this.#failure) throw this.#failure;
+    } finally {
+      this.#socket.close();
+    }
+  }
+
+  get #isOpen(): boolean {
+    return this.#socket.readyState === 1;
+  }
+
+  #send(frame: object): void {
+    if (!this.#isOpen)
+      throw new ConnectionLostError('the call is not open; await call.opened before the first message');
+    this.#socket.send(JSON.stringify(frame));
+  }
+
+  #receive(data: unknown): void {
+    if (data instanceof ArrayBuffer) return this.onAudio?.(new Int16Array(data));
+    const text = typeof data === 'string' ? data : '';
+    const frame = parseRecord(text);
+    if (!frame) return this.#fail(new ServerError('the server sent a frame that is no event'));
+    if ('ping' in frame) return this.#socket.send(JSON.stringify({ pong: frame['ping'] }));
+    const error = errorIn(text);
+    if (error) return this.#fail(error);
+    this.#events.push(frame as unknown as Event);
+    this.#wake?.();
+  }
+
+  #fail(error: ServerError): void {
+    this.#failure ??= error;
+    this.#socket.close();
+  }
+
+  #end(code: number, reason: string): void {
+    this.#isClosed = true;
+    if (code !== ENDED && !this.#failure) {
+      const message = `the call ended with ${code}${reason === '' ? '' : `: ${reason}`}`;
+      this.#failure = TRY_AGAIN.has(code)
+        ? new ConnectionLostError(`${message}; open another one to continue`)
+        : new ServerError(message);
+    }
+    this.#wake?.();
+  }
+}
+
+function queryOf(options: LiveCallOptions): URLSearchParams {
+  const {
+    appName,
+    userId,
+    sessionId,
+    modality,
+    onBusy,
+    inputAudioTranscription,
+    outputAudioTranscription,
+    saveLiveBlob,
+    query,
+  } = options;
+  const flags = {
+    input_audio_transcription: inputAudioTranscription,
+    output_audio_transcription: outputAudioTranscription,
+    save_live_blob: saveLiveBlob,
+  };
+  const named = Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return new URLSearchParams({
+    ...query,
+    app_name: appName,
+    user_id: userId,
+    session_id: sessionId,
+    audio: 'binary',
+    ping: 'text',
+    ...(modality === undefined ? {} : { modalities: modality }),
+    ...(onBusy === undefined ? {} : { on_busy: onBusy }),
+    ...Object.fromEntries(named),
+  });
+}

@@ -1,0 +1,53 @@
+import { type AuthCredential, ConfigurationError, type Content, type Part } from '@eventloom/core';
+import type { PersonRequest } from './conversation.ts';
+
+/** A message of the user: a text, parts such as files, or a whole content. */
+export type ClientMessage = string | readonly Part[] | Content;
+
+/** The answer to a request that an agent or a tool made to a person, by the kind of the request. */
+export type PersonAnswer =
+  | { readonly kind: 'confirmation'; readonly confirmed: boolean; readonly payload?: unknown }
+  | { readonly kind: 'credential'; readonly credential: AuthCredential }
+  | { readonly kind: 'input'; readonly value: unknown }
+  /** The result of a long-running call, or of a tool of the client. */
+  | { readonly kind: 'call'; readonly response: Readonly<Record<string, unknown>> };
+
+/** Returns a message as a content. @throws ConfigurationError */
+export function toContent(message: ClientMessage): Content {
+  if (typeof message === 'string') return { role: 'user', parts: [{ text: message }] };
+  if (isParts(message)) return { role: 'user', parts: [...message] };
+  if (typeof message === 'object' && message !== null && Array.isArray(message.parts))
+    return { role: 'user', ...message };
+  throw new ConfigurationError(
+    `newMessage: expected a text, a list of parts or a content, got ${JSON.stringify(message)}; write { parts: [{ text: 'Hello' }] }`,
+  );
+}
+
+function isParts(message: ClientMessage): message is readonly Part[] {
+  return Array.isArray(message);
+}
+
+/**
+ * Returns the part that answers a request. Send it alone or with others: `session.run([answerPart(request, answer)])`.
+ *
+ * @example
+ * function approve(session: ClientSession, request: PersonRequest): ClientRun {
+ *   return session.run([answerPart(request, { kind: 'confirmation', confirmed: true })]);
+ * }
+ */
+export function answerPart({ id, name }: Pick<PersonRequest, 'id' | 'name'>, answer: PersonAnswer): Part {
+  return { functionResponse: { id, name, response: responseOf(answer) } };
+}
+
+function responseOf(answer: PersonAnswer): Record<string, unknown> {
+  switch (answer.kind) {
+    case 'confirmation':
+      return { confirmed: answer.confirmed, payload: answer.payload };
+    case 'credential':
+      return { ...answer.credential };
+    case 'input':
+      return { result: answer.value };
+    case 'call':
+      return { ...answer.response };
+  }
+}

@@ -1,0 +1,74 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import type { SessionKey } from '@eventloom/core';
+import { AgentChat, type AgentChatOptions, type ChatSnapshot } from '../agent-chat.ts';
+import type { Message, PersonRequest } from '../conversation.ts';
+import type { EventloomClient } from '../eventloom-client.ts';
+
+/** Options of `useAgent`. */
+export interface UseAgentOptions extends SessionKey, AgentChatOptions {
+  /** Create it once, outside of the component. */
+  readonly client: EventloomClient;
+}
+
+/** The result of `useAgent`: a snapshot of the chat, and the actions of the person. */
+export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
+  /** The messages, oldest first. A message that did not change is the same object as before, so `memo` works. */
+  readonly messages: readonly Message[];
+  /** Requests to the person that are not answered yet. */
+  readonly requests: readonly PersonRequest[];
+  readonly state: Readonly<Record<string, unknown>>;
+  readonly activeAgent: string | undefined;
+  readonly send: AgentChat['send'];
+  readonly answer: AgentChat['answer'];
+  readonly stop: AgentChat['stop'];
+  readonly rewind: AgentChat['rewind'];
+  /** The chat itself. */
+  readonly chat: AgentChat;
+}
+
+/**
+ * A chat with an agent. Reads the session when the component appears or the session changes, follows a run that is under way, and stops
+ * reading when the component goes; the run continues on the server.
+ *
+ * @example
+ * const client = new EventloomClient();
+ *
+ * function Chat() {
+ *   const { messages, send, status } = useAgent({ client, appName: 'demo', userId: 'ann', sessionId: 'first' });
+ *   return messages.map(({ id, parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')).join(''));
+ * }
+ */
+export function useAgent({ client, appName, userId, sessionId, ...options }: UseAgentOptions): UseAgentResult {
+  const newest = useRef(options);
+  newest.current = options;
+  const chat = useMemo(
+    () =>
+      new AgentChat(client.session({ appName, userId, sessionId }), {
+        run: newest.current.run ?? {},
+        onEvent: (event) => newest.current.onEvent?.(event),
+      }),
+    [client, appName, userId, sessionId],
+  );
+  const snapshot = useSyncExternalStore(
+    useMemo(() => (listener: () => void) => chat.subscribe(listener), [chat]),
+    () => chat.snapshot,
+    () => chat.snapshot,
+  );
+  useEffect(() => {
+    void chat.load();
+    return () => chat.close();
+  }, [chat]);
+  const actions = useMemo(
+    () => ({
+      send: chat.send.bind(chat),
+      answer: chat.answer.bind(chat),
+      stop: chat.stop.bind(chat),
+      rewind: chat.rewind.bind(chat),
+      chat,
+    }),
+    [chat],
+  );
+  const { conversation, status, error } = snapshot;
+  const { messages, requests, state, activeAgent } = conversation;
+  return { messages, requests, state, activeAgent, status, error, ...actions };
+}
