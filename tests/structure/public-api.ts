@@ -1,5 +1,7 @@
-import { exportedNames } from './module-syntax.ts';
+import { exportedNames, parseModule } from './module-syntax.ts';
 import type { SourceFile, Workspace } from './repository.ts';
+
+const MAX_WIDTH = 120;
 
 /** Every name that the packages export, one a line, in a text made for reading the difference. */
 export function publicApi(packages: readonly Workspace[]): string {
@@ -12,6 +14,26 @@ export function publicApi(packages: readonly Workspace[]): string {
     }),
   );
   return `${sections.join('\n\n')}\n`;
+}
+
+/** The module that exports all names of an entry file under the same names and tasks, from the package of that file. */
+export function passOn({ path, text }: SourceFile, packageName: string): string {
+  const { program, comments, module } = parseModule({ path, text });
+  const groups = new Map<string, string[]>();
+  let lines: string[] = [];
+  for (const { start } of program.body) {
+    const task = comments.find(({ type, end }) => type === 'Line' && text.slice(end, start) === '\n');
+    if (task) groups.set(task.value.trim(), (lines = groups.get(task.value.trim()) ?? []));
+    const entries = module.staticExports
+      .filter((statement) => statement.start === start)
+      .flatMap((each) => each.entries);
+    const names = entries.flatMap(({ exportName }) => exportName.name ?? []).toSorted();
+    const keyword = entries.every(({ isType }) => isType) ? 'export type' : 'export';
+    const line = `${keyword} { ${names.join(', ')} } from '${packageName}';`;
+    const isLong = line.length > MAX_WIDTH;
+    lines.push(isLong ? `${keyword} {\n${names.map((name) => `  ${name},\n`).join('')}} from '${packageName}';` : line);
+  }
+  return Array.from(groups, ([task, statements]) => `// ${task}\n${statements.join('\n')}\n`).join('\n');
 }
 
 /** Entry files that export with a star: what they publish cannot be read off them. */

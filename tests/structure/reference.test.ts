@@ -6,6 +6,7 @@ import {
   readEntries,
   referenceIndex,
   referencePage,
+  unexplainedTwins,
   ungroupedNames,
   withoutSummary,
 } from './reference.ts';
@@ -43,6 +44,11 @@ test('every public name has a docstring', () => {
 
 test('the names of a large entry are grouped by task', () => {
   expect(ungroupedNames(all)).toEqual([]);
+});
+
+test('a name that @eventloom/adk has for something else says in its first sentence for whom it is', () => {
+  const explanations = ['@google/adk', 'Not offered'];
+  expect(unexplainedTwins(all, { folder: 'packages/adk', explanations })).toEqual([]);
 });
 
 test('each public name has one meaning, except for names of another library', () => {
@@ -123,6 +129,19 @@ describe('a reference', () => {
     const workspace = sample("export { a as b } from './a.ts';", '/** Says a. */\nexport const a = 1;');
     const page = referencePage('sample', readEntries(workspace, [workspace]));
     expect(page).toContain('- `b`: the same as `const a = 1` Says a.');
+  });
+
+  test('reports a name of a folder that another entry has for something else, unless it says so', () => {
+    const name = { name: 'a', declaredAs: 'a', group: '', signature: '' };
+    const entry = (declaredIn: string, summary: string) => ({
+      specifier: 's',
+      names: [{ ...name, declaredIn, summary }],
+    });
+    const twins = (...of: ReturnType<typeof entry>[]) =>
+      unexplainedTwins(of, { folder: 'packages/adk', explanations: ['@google/adk'] });
+    expect(twins(entry('packages/adk/a.ts', 'Runs.'), entry('packages/a/a.ts', 'Runs.'))).toEqual(['a']);
+    expect(twins(entry('packages/adk/a.ts', 'For @google/adk.'), entry('packages/a/a.ts', 'Runs.'))).toEqual([]);
+    expect(twins(entry('packages/adk/a.ts', 'Runs.'))).toEqual([]);
   });
 
   test('reports a name with two declarations, and not one that is exported twice', () => {

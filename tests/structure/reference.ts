@@ -1,7 +1,6 @@
 import type { Comment, Node, Statement } from 'oxc-parser';
 import { dirname, join } from 'node:path/posix';
-import { parseModule } from './module-syntax.ts';
-import { starExports } from './public-api.ts';
+import { exportedNames, importedSpecifiers, parseModule } from './module-syntax.ts';
 import type { SourceFile, Workspace } from './repository.ts';
 
 /** A public name with what its declaration says of it. */
@@ -48,11 +47,26 @@ export function readEntries(workspace: Workspace, packages: readonly Workspace[]
   return Object.entries(exports).flatMap(([key, source]) => {
     if (key === './internal' || !source.endsWith('.ts')) return [];
     const path = join(workspace.folder, source);
+    const entry = readFile(path, packages);
     // The page of the package whose names the entry passes on has them.
-    if (starExports([readFile(path, packages)]).length > 0) return [];
-    const names = namesOf(readFile(path, packages), packages);
+    if (passesOn(entry, packages)) return [];
+    const names = namesOf(entry, packages);
     return [{ specifier: `${packageName}${key.slice(1)}`, names }];
   });
+}
+
+/** True if an entry exports all names of another package, and nothing else. */
+function passesOn(entry: SourceFile, packages: readonly Workspace[]): boolean {
+  const specifiers = new Set(importedSpecifiers(entry));
+  const [specifier = ''] = specifiers;
+  if (specifiers.size !== 1 || specifier.startsWith('.')) return false;
+  const names = (file: SourceFile) =>
+    JSON.stringify(
+      exportedNames(file)
+        .map(({ name }) => name ?? '')
+        .toSorted(),
+    );
+  return names(entry) === names(readFile(resolve(specifier, entry.path, packages), packages));
 }
 
 /** The reference page of a package. @param pagesOf the pages that show a name, where that is to be said */
@@ -105,6 +119,21 @@ export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
     for (const { name, declaredIn } of own) files.set(name, (files.get(name) ?? new Set()).add(declaredIn));
   }
   return Array.from(files).flatMap(([name, paths]) => (paths.size > 1 ? [`${name}: ${[...paths].join(', ')}`] : []));
+}
+
+/**
+ * Names that an entry for programs of another library has for things that this folder declares, while another entry has the same name for
+ * something else, and whose summary does not say for whom they are.
+ */
+export function unexplainedTwins(
+  entries: readonly ReferenceEntry[],
+  { folder, explanations }: { readonly folder: string; readonly explanations: readonly string[] },
+): string[] {
+  const isOwn = ({ declaredIn }: ReferenceName) => declaredIn.startsWith(`${folder}/`);
+  const names = entries.flatMap((entry) => entry.names);
+  const others = new Set(names.filter((name) => !isOwn(name)).map(({ name }) => name));
+  const twins = names.filter((name) => isOwn(name) && others.has(name.name));
+  return twins.filter(({ summary }) => !explanations.some((words) => summary.includes(words))).map(({ name }) => name);
 }
 
 const GENERATED = '<!-- Generated from the sources: pnpm docs:update -->\n';

@@ -2,7 +2,7 @@ import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloo
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
 
-/** The parameters of a Gemini model: those of `@eventloom/gemini`, of which the environment gives what is missing. */
+/** The parameters of the `Gemini` for programs that were written for @google/adk: those of `@eventloom/gemini`, of which the environment gives what is missing. */
 export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
   /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
   readonly model?: string | undefined;
@@ -58,7 +58,9 @@ export interface AdkLlmRequest extends Omit<LlmRequest, 'config' | 'toolsDict'> 
 }
 
 /**
- * A Gemini model whose key, or whose project and location of Vertex AI, come from the environment on Node unless they are given.
+ * The `Gemini` for programs that were written for @google/adk: its key, or its project and location of Vertex AI, come from the environment
+ * on Node unless they are given. It extends the `Gemini` of `eventloom`, which reads nothing from the environment. A missing key fails
+ * here at once, and there at the first call.
  *
  * @example
  * const model = new Gemini({ model: 'gemini-flash-latest' });

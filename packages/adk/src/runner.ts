@@ -26,7 +26,10 @@ interface AdkNames {
   readonly resumabilityConfig?: ResumabilityConfig | undefined;
 }
 
-/** Options of a runner: those of `@eventloom/runner`, and those of the ADK. */
+/**
+ * Options of the `Runner` for programs that were written for @google/adk: those of the `Runner` of `eventloom`, and `app` and
+ * `resumabilityConfig`.
+ */
 export interface AdkRunnerConfig extends Omit<RunnerConfig, 'appName' | 'agent' | 'plugins'>, AdkNames {}
 
 /** Parameters of `runEphemeral`. */
@@ -39,8 +42,13 @@ export interface RunEphemeralParams {
 }
 
 /**
- * The runner of `@eventloom/runner` with the options of the ADK. Models given by name are created by `LLMRegistry`, with keys from the
- * environment on Node.
+ * The `Runner` for programs that were written for @google/adk. It extends that of `@eventloom/runner`, and differs from the `Runner` of
+ * `eventloom` in four ways:
+ *
+ * - It also takes `app` and `resumabilityConfig`.
+ * - `LLMRegistry` creates models that agents give by name, with keys from the environment on Node.
+ * - It has `runEphemeral`.
+ * - A run that is aborted ends its stream, and throws no `RunAbortedError`.
  *
  * @example
  * const runner = new Runner({ appName: 'weather', agent, sessionService: new InMemorySessionService() });

@@ -15,12 +15,12 @@ export type DatabaseSessionService = BaseSessionService;
  */
 export const DatabaseSessionService: new (url: string) => BaseSessionService = opener(openDatabaseSessions);
 
-/** Artifacts in a folder, as `FileArtifactService` opens them. */
+/** Artifacts in a folder, as the `FileArtifactService` for programs that were written for @google/adk opens them. */
 export type AdkFileArtifactService = BaseArtifactService;
 
 /**
- * Opens the artifacts of a folder, on Node, given as a path or as a URL with the scheme `file`. It gives the service of
- * `@eventloom/artifacts/fs`.
+ * Opens the artifacts of a folder, on Node, for programs that were written for @google/adk. It takes a path, or a URL with the scheme `file`, and
+ * gives the service of `@eventloom/artifacts/fs`, whose own `FileArtifactService` takes `{ rootDir }`.
  *
  * @example
  * const artifactService = new FileArtifactService('artifacts');

@@ -1,4 +1,7 @@
-/** The answer of a person who was asked to confirm a tool call. */
+/**
+ * The answer of a person who was asked to confirm a tool call, as a class, for programs that were written for @google/adk. The `ToolConfirmation`
+ * of `@eventloom/core` is the type of plain objects with the same fields.
+ */
 export class AdkToolConfirmation {
   hint: string;
   confirmed: boolean;

@@ -27,7 +27,10 @@ import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/
 import { toGivenConfig } from './run-start.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 
-/** Options of a `Runner`. Required are `appName`, `agent` and `sessionService`. */
+/**
+ * Options of a `Runner`. Required are `appName`, `agent` and `sessionService`. (The `Runner` of `@eventloom/adk` has options of its own, under
+ * the same name.)
+ */
 export interface RunnerConfig {
   /** Name of the app. Sessions, artifacts and memories are stored under it, so keep it between versions of the app. */
   readonly appName: string;

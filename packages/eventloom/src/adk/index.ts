@@ -1,3 +1,371 @@
-// All names of `@eventloom/adk`, for programs that were written for @google/adk.
+// All names of `@eventloom/adk`, for programs that were written for @google/adk. Written by pnpm api:update.
 
-export * from '@eventloom/adk';
+// Agents
+export type {
+  AfterAgentCallback,
+  BaseAgentConfig,
+  BeforeAgentCallback,
+  ReadonlyState,
+  RunConfig,
+  SingleAgentCallback,
+} from '@eventloom/adk';
+export {
+  BaseAgent,
+  CallbackContext,
+  Context,
+  InvocationContext,
+  ReadonlyContext,
+  StreamingMode,
+  ToolContext,
+} from '@eventloom/adk';
+export { isBaseAgent } from '@eventloom/adk';
+export type {
+  AfterModelCallback,
+  AfterToolCallback,
+  BeforeModelCallback,
+  BeforeToolCallback,
+  InstructionProvider,
+  LlmAgentConfig,
+  SingleAfterModelCallback,
+  SingleAfterToolCallback,
+  SingleBeforeModelCallback,
+  SingleBeforeToolCallback,
+  ToolUnion,
+} from '@eventloom/adk';
+export { Agent, LlmAgent, isLlmAgent } from '@eventloom/adk';
+export type { LoopAgentConfig } from '@eventloom/adk';
+export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/adk';
+export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from '@eventloom/adk';
+export type { AgentRouter, RoutedAgentConfig } from '@eventloom/adk';
+export { RoutedAgent, isRoutedAgent } from '@eventloom/adk';
+
+// Apps and runs
+export type { AppOptions, ResumabilityConfig } from '@eventloom/adk';
+export { App, createResumabilityConfig, isApp, validateAppName } from '@eventloom/adk';
+export type { RunEphemeralParams, RunnerConfig } from '@eventloom/adk';
+export { Runner, isRunner } from '@eventloom/adk';
+export type { InMemoryRunnerConfig } from '@eventloom/adk';
+export { InMemoryRunner } from '@eventloom/adk';
+
+// Tools
+export type { BaseToolParams, RunAsyncToolRequest, ToolPredicate, ToolProcessLlmRequest } from '@eventloom/adk';
+export { BaseTool, BaseToolset } from '@eventloom/adk';
+export { isBaseTool, isBaseToolset } from '@eventloom/adk';
+export type { AgentToolConfig } from '@eventloom/adk';
+export { AgentTool, EXIT_LOOP, ExitLoopTool } from '@eventloom/adk';
+export { isAgentTool } from '@eventloom/adk';
+export type {
+  LlmAgentSchema,
+  RequireConfirmation,
+  SchemaLike,
+  ToolExecuteArgument,
+  ToolExecuteFunction,
+  ToolInputParameters,
+  ToolOptions,
+} from '@eventloom/adk';
+export {
+  FunctionTool,
+  LOAD_MEMORY,
+  LoadMemoryTool,
+  LongRunningFunctionTool,
+  PRELOAD_MEMORY,
+  PreloadMemoryTool,
+  isFunctionTool,
+} from '@eventloom/adk';
+
+// Built-in tools
+export type { Example, LoadWebPageOptions, VertexAISearchConfig, VertexAiSearchToolParams } from '@eventloom/adk';
+export {
+  BaseExampleProvider,
+  ENTERPRISE_WEB_SEARCH,
+  EnterpriseWebSearchTool,
+  ExampleTool,
+  GOOGLE_MAPS_GROUNDING,
+  GOOGLE_SEARCH,
+  GoogleMapsGroundingTool,
+  GoogleSearchTool,
+  LOAD_ARTIFACTS,
+  LOAD_WEB_PAGE,
+  LoadArtifactsTool,
+  URL_CONTEXT,
+  UrlContextTool,
+  VertexAiSearchTool,
+  VertexRagRetrievalTool,
+  isBaseExampleProvider,
+  loadWebPage,
+} from '@eventloom/adk';
+export { GoogleSearchAgentTool, createGoogleSearchAgent } from '@eventloom/adk';
+
+// Questions to people
+export {
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+} from '@eventloom/adk';
+export { getUserChoiceTool, requestInputTool } from '@eventloom/adk';
+export { ToolConfirmation } from '@eventloom/adk';
+export type { UserInputKind, UserInputRequest } from '@eventloom/adk';
+export { getPendingUserInputRequests, getUserInputRequests, requiresUserInput } from '@eventloom/adk';
+
+// Credentials
+export type { AuthConfig, AuthCredential, OAuth2Auth } from '@eventloom/adk';
+export type {
+  AuthScheme,
+  BaseAuthProvider,
+  BaseCredentialExchanger,
+  BaseCredentialRefresher,
+  ExchangeResult,
+} from '@eventloom/adk';
+export {
+  AuthCredentialTypes,
+  AuthHandler,
+  AuthProviderRegistry,
+  CredentialRefresherRegistry,
+  OAuth2CredentialExchanger,
+  OAuthGrantType,
+} from '@eventloom/adk';
+
+// Models
+export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/adk';
+export { BaseLlm } from '@eventloom/adk';
+export { isBaseLlm } from '@eventloom/adk';
+export type { AdkLlmRequest, GeminiParams } from '@eventloom/adk';
+export { Gemini, geminiInitParams } from '@eventloom/adk';
+export type { BaseLlmType } from '@eventloom/adk';
+export { LLMRegistry } from '@eventloom/adk';
+export type { LlmRouter, RoutedLlmParams } from '@eventloom/adk';
+export { RoutedLlm } from '@eventloom/adk';
+export { GoogleLLMVariant, isGemini2OrAbove, isGemini3xFlashLive } from '@eventloom/adk';
+
+// Code execution
+export type { CodeExecutionInput, CodeExecutionResult, ExecuteCodeParams, File } from '@eventloom/adk';
+export { CodeExecutionLanguage, FileContentEncoding } from '@eventloom/adk';
+export { BaseCodeExecutor } from '@eventloom/adk';
+export { BuiltInCodeExecutor } from '@eventloom/adk';
+
+// Events and state
+export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
+export {
+  State,
+  createEvent,
+  createEventActions,
+  getFunctionCalls,
+  getFunctionResponses,
+  isFinalResponse,
+  stringifyContent,
+} from '@eventloom/adk';
+export { hasTrailingCodeExecutionResult } from '@eventloom/adk';
+export type {
+  ActivityEvent,
+  CallCodeEvent,
+  CodeResultEvent,
+  ContentEvent,
+  ErrorEvent,
+  FinishedEvent,
+  StructuredEvent,
+  ThoughtEvent,
+  ToolCallEvent,
+  ToolConfirmationEvent,
+  ToolResultEvent,
+} from '@eventloom/adk';
+export { EventType, toStructuredEvents } from '@eventloom/adk';
+export {
+  determineAgentForResumption,
+  findEventByFunctionCallId,
+  findEventByLastFunctionResponseId,
+  findMatchingFunctionCall,
+  generateClientFunctionCallId,
+  hasThoughts,
+  populateClientFunctionCallId,
+  pruneThoughts,
+} from '@eventloom/adk';
+export { createSession, mergeStates, trimTempDeltaState, trimTempState } from '@eventloom/adk';
+
+// Plugins
+export { GlobalInstructionPlugin, LoggingPlugin } from '@eventloom/adk';
+export { BasePlugin } from '@eventloom/adk';
+export { PluginManager } from '@eventloom/adk';
+export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from '@eventloom/adk';
+export {
+  InMemoryPolicyEngine,
+  PolicyOutcome,
+  SecurityPlugin,
+  getAskUserConfirmationFunctionCalls,
+} from '@eventloom/adk';
+
+// Voice and video
+export type { LiveRequest } from '@eventloom/adk';
+export { LiveRequestQueue } from '@eventloom/adk';
+
+// Services
+export type {
+  AppendEventRequest,
+  ArtifactVersion,
+  CompositeSessionKey,
+  CreateSessionRequest,
+  DeleteArtifactRequest,
+  DeleteSessionRequest,
+  GetSessionConfig,
+  GetSessionRequest,
+  ListArtifactKeysRequest,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  ListVersionsRequest,
+  LoadArtifactRequest,
+  MemoryEntry,
+  SaveArtifactRequest,
+  SearchMemoryRequest,
+  SearchMemoryResponse,
+  Session,
+} from '@eventloom/adk';
+export { BaseArtifactService, BaseCredentialService, BaseMemoryService, BaseSessionService } from '@eventloom/adk';
+export { InMemoryArtifactService } from '@eventloom/adk';
+export { InMemoryCredentialService } from '@eventloom/adk';
+export { InMemoryMemoryService } from '@eventloom/adk';
+export { InMemorySessionService } from '@eventloom/adk';
+export {
+  DatabaseSessionService,
+  FileArtifactService,
+  getArtifactServiceFromUri,
+  getSessionServiceFromUri,
+} from '@eventloom/adk';
+
+// Utilities
+export { AsyncQueue } from '@eventloom/adk';
+export { getClientLabels, runWithClientLabel, version } from '@eventloom/adk';
+export type { FeatureConfig } from '@eventloom/adk';
+export {
+  FeatureName,
+  FeatureStage,
+  getFeatureConfig,
+  isFeatureEnabled,
+  overrideFeatureEnabled,
+  registerFeature,
+  withTemporaryFeatureOverride,
+} from '@eventloom/adk';
+export type { TaskExecutable } from '@eventloom/adk';
+export { Task } from '@eventloom/adk';
+export { zodObjectToSchema } from '@eventloom/adk';
+
+// Logs and errors
+export type { Logger } from '@eventloom/adk';
+export { LogLevel, getLogger, setLogLevel, setLogger } from '@eventloom/adk';
+export { CredentialExchangeError, NotOfferedError } from '@eventloom/adk';
+
+// Names that are not offered
+export type { NotOffered } from '@eventloom/adk';
+export {
+  A2AAgentExecutor,
+  AGENT_CARD_PATH,
+  AGENT_REGISTRY_BASE_URL,
+  AUTH_PREPROCESSOR,
+  ActiveStreamingTool,
+  AgentControlledContextCompactor,
+  AgentEngineSandboxCodeExecutor,
+  AgentRegistry,
+  AgentRegistrySingleMCPToolset,
+  AgentTransferLlmRequestProcessor,
+  AnchoredContextCompactor,
+  ApigeeLlm,
+  AuthPreprocessor,
+  BaseEnvironment,
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+  BaseNode,
+  BranchPath,
+  CONTENT_REQUEST_PROCESSOR,
+  ConsolidateContextTool,
+  ContentRequestProcessor,
+  ContextCompactionTrigger,
+  ContextCompactorRequestProcessor,
+  DEFAULT_ROUTE,
+  Edge,
+  FINISH_TASK_SUCCESS_RESULT,
+  FINISH_TASK_TOOL_NAME,
+  FinishTaskTool,
+  FunctionNode,
+  GCPSkillRegistry,
+  GCP_MCP_SERVER_DESTINATION_ID,
+  GcsArtifactService,
+  Graph,
+  INTERACTIONS_REQUEST_PROCESSOR,
+  IntentMismatchError,
+  InteractionsRequestProcessor,
+  JoinNode,
+  ListSkillsTool,
+  LlmSummarizer,
+  LoadMcpResourceTool,
+  LoadSkillResourceTool,
+  LoadSkillTool,
+  LocalEnvironment,
+  MCPSessionManager,
+  MCPTool,
+  MCPToolset,
+  NodeContext,
+  NodeReportedError,
+  NodeSchemaValidationError,
+  NodeStatus,
+  NodeTimeoutError,
+  NodeTool,
+  OAuth2DiscoveryManager,
+  OpenAPIToolset,
+  OpenApiSpecParser,
+  OperationParser,
+  ParallelWorker,
+  ProtocolType,
+  RemoteA2AAgent,
+  RequestInput,
+  RestApiTool,
+  RunSkillInlineScriptErrorCode,
+  RunSkillInlineScriptTool,
+  RunSkillScriptTool,
+  START,
+  SearchSkillsTool,
+  SessionStateCredentialService,
+  SkillToolset,
+  StateSchemaError,
+  TokenBasedContextCompactor,
+  ToolAuthHandler,
+  ToolNode,
+  TrajectoryThoughtPruningCompactor,
+  TruncatingContextCompactor,
+  UnsafeLocalCodeExecutor,
+  VertexAiMemoryBankService,
+  VertexAiSessionService,
+  Workflow,
+  WorkflowNode,
+  asRunnableRoot,
+  bearerTokenUserBuilder,
+  cleanName,
+  commonPrefixOf,
+  createNodeErrorEvent,
+  createNodeState,
+  createRestApiTool,
+  createSubBranch,
+  functionsExportedForTestingOnly,
+  getA2AAgentCard,
+  getGcpExporters,
+  getGcpResource,
+  isCompactedEvent,
+  isGoogleApi,
+  isIntentMismatchError,
+  isNodeErrorEvent,
+  isNodeReportedError,
+  isNodeSchemaValidationError,
+  isNodeState,
+  isNodeTimeoutError,
+  isRequestInput,
+  isRunnableRoot,
+  isScratchpadEvent,
+  isStateSchemaError,
+  isWorkflow,
+  loadAllSkillsInDir,
+  loadSkillFromDir,
+  loadSkillFromZipBuffer,
+  maybeSetOtelProviders,
+  node,
+  normalizeRetryExceptions,
+  prepareRetryConfig,
+  toA2a,
+  validateSkillDir,
+} from '@eventloom/adk';
