@@ -27,6 +27,31 @@ function sharedWithRoot(id: string, context: Rolldown.ChunkingContext): string |
   return loaded.has(id) ? 'shared' : null;
 }
 
+interface Syntax {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Takes the members that are marked with `@internal` out of declarations: only the packages of Eventloom use them. */
+function withoutInternals(code: string, program: Syntax): string {
+  const internal: Syntax[] = [];
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('type' in value && (value.type === 'ClassBody' || value.type === 'TSInterfaceBody') && 'body' in value) {
+      for (const { type, end, start } of value.body as readonly Syntax[]) {
+        const [comment] = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*$/.exec(code.slice(0, start)) ?? [''];
+        if (comment.includes('@internal')) internal.push({ type, start: start - comment.length, end });
+      }
+    }
+    for (const child of Object.values(value)) visit(child);
+  };
+  visit(program);
+  return internal
+    .toReversed()
+    .reduce((text, { start, end }) => text.slice(0, start) + text.slice(end).trimStart(), code);
+}
+
 const shared: UserConfig = {
   cwd: process.cwd(),
   format: 'esm',
@@ -58,6 +83,12 @@ export default defineConfig([
         name: 'types-of-bytes',
         // Writes the same type in a form that TypeScript before 5.7 knows as well, where `Uint8Array` is not generic.
         renderChunk: (code) => code.replaceAll('Uint8Array<ArrayBuffer>', "ReturnType<Uint8ArrayConstructor['of']>"),
+      },
+      {
+        name: 'public-members',
+        renderChunk(code) {
+          return withoutInternals(code, this.parse(code, { lang: 'dts' }));
+        },
       },
     ],
   },

@@ -34,6 +34,13 @@ describe.for(packages)('the tarball of $name', (manifest) => {
     expect(stdout).not.toContain('./src/');
   });
 
+  test('has no member in its declarations that is marked @internal', async () => {
+    const { stdout } = await run('tar', ['-xzOf', tarballPath(manifest), '--wildcards', '*.d.ts'], {
+      maxBuffer: 2 ** 26,
+    });
+    expect(stdout).not.toContain('@internal');
+  });
+
   test('passes publint', async () => {
     const tarball = await readFile(tarballPath(manifest));
     const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });

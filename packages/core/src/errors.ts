@@ -19,11 +19,14 @@ export interface EventloomErrorOptions {
  * registered symbol and the code.
  */
 export abstract class EventloomError extends Error {
+  /** Stable code of the class, such as `SESSION_BUSY`: the same in every version. */
   static readonly code: string = 'EVENTLOOM';
   /** Default of `retryable` for errors of this class. */
   static readonly retryable: boolean = false;
   readonly [BRAND] = true;
+  /** Stable code of the error's class, such as `SESSION_BUSY`. */
   readonly code: string;
+  /** True if the same operation may succeed later. */
   readonly retryable: boolean;
   readonly #publicMessage: string | undefined;
 
@@ -122,6 +125,7 @@ export class MissingStateKeyError extends EventloomError {
 export class ToolsetUnavailableError extends EventloomError {
   static override readonly code = 'TOOLSET_UNAVAILABLE';
   static override readonly retryable = true;
+  /** Name of the toolset. */
   readonly toolsetName: string | undefined;
 
   constructor(message: string, options: EventloomErrorOptions & { readonly toolsetName?: string } = {}) {
@@ -161,6 +165,7 @@ export class SessionBusyError extends EventloomError {
  */
 export class UnfinishedRunError extends EventloomError {
   static override readonly code = 'RUN_OPEN';
+  /** The run that has not ended. */
   readonly run: OpenRun;
 
   constructor(message: string, options: EventloomErrorOptions & { readonly run: OpenRun }) {
@@ -172,6 +177,7 @@ export class UnfinishedRunError extends EventloomError {
 /** A run with this `requestId` was started before; `invocationId` is its id. Thrown with `ifKnown: 'reject'`. Nothing was changed. */
 export class RequestKnownError extends EventloomError {
   static override readonly code = 'REQUEST_KNOWN';
+  /** Id of the run that the request began. */
   readonly invocationId: string;
   /** The position of the request's message in the run, counted from the run's first event; 0 for the message that began the run. */
   readonly position: number;
@@ -298,8 +304,11 @@ export interface ModelErrorOptions extends EventloomErrorOptions {
 /** A model call failed at the service or on the way to it. The message holds the service's own. */
 export class ModelError extends EventloomError {
   static override readonly code = 'MODEL';
+  /** The code of the model's service, such as `RESOURCE_EXHAUSTED`. */
   readonly errorCode: string;
+  /** HTTP status of the answer; undefined if there was none. */
   readonly status: number | undefined;
+  /** Time that the service asked to wait, in milliseconds; undefined if it named none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: ModelErrorOptions) {
@@ -340,9 +349,13 @@ export interface LiveConnectionErrorOptions extends EventloomErrorOptions {
 /** A live connection to a model could not be made, or ended before it was closed. The message is the service's own, if it gave one. */
 export class LiveConnectionError extends EventloomError {
   static override readonly code = 'LIVE_CONNECTION';
+  /** Close code of the WebSocket; undefined if there was none. */
   readonly closeCode: number | undefined;
+  /** True if another attempt may succeed. */
   readonly isRetryable: boolean;
+  /** True if the service refused only `sessionResumption.handle`. */
   readonly isHandleRefused: boolean;
+  /** The service's own code for a temporary failure; undefined if it gave none. */
   readonly errorCode: string | undefined;
 
   constructor(message: string, options: LiveConnectionErrorOptions) {

@@ -59,7 +59,7 @@ export type {
   SingleAgentErrorCallback,
 } from './agent/agent-callbacks.ts';
 export { nearestNames } from './agent/nearest-names.ts';
-export type { BaseAgentConfig, RunDescription, RunQuery, TransferRules } from './agent/base-agent.ts';
+export type { BaseAgentConfig } from './agent/base-agent.ts';
 export { BaseAgent, closeAll } from './agent/base-agent.ts';
 
 // Runs

@@ -6,10 +6,10 @@ import {
   type InvocationContext,
   InvalidRequestError,
   type JsonValue,
-  type RunDescription,
   type Session,
   closeAll,
 } from '@eventloom/core';
+import type { RunDescription } from '@eventloom/core/internal';
 import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
@@ -53,7 +53,7 @@ export class GraphAgent extends BaseAgent {
     return true;
   }
 
-  /** The nodes, edges and channels of the compiled graph. */
+  /** The nodes, edges and channels of the compiled graph. @internal */
   get plan(): GraphPlan {
     return this.#config.plan;
   }
@@ -83,6 +83,7 @@ export class GraphAgent extends BaseAgent {
     return forkRun(this.plan, params);
   }
 
+  /** @internal */
   override describeRun(query: HistoryQuery): RunDescription {
     const runs = this.history(query);
     const nodes = [...this.plan.nodes.values()].map(({ name, isJoin, work }) => ({
@@ -126,6 +127,7 @@ export class GraphAgent extends BaseAgent {
     throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
   }
 
+  /** @internal */
   override get calledAgents(): readonly BaseAgent[] {
     return [...this.plan.nodes.values()].flatMap(({ work }) =>
       isBaseAgent(work) ? [work] : isBaseTool(work) ? (work.calledAgent ?? []) : [],

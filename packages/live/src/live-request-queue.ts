@@ -64,12 +64,12 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     return this.#waiting.isEnded;
   }
 
-  /** Size of the queued requests, in characters of base64 and text. */
+  /** Size of the queued requests, in characters of base64 and text. @internal */
   get chars(): number {
     return this.#chars;
   }
 
-  /** True while a written message or a tool response is queued. */
+  /** True while a written message or a tool response is queued. @internal */
   get holdsWritten(): boolean {
     return this.#waiting.values().some(({ request }) => 'content' in request || 'toolResponses' in request);
   }
@@ -150,10 +150,12 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     return this.#ready.promise;
   }
 
+  /** @internal */
   async peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined> {
     return (await this.#waiting.peek(abortSignal))?.request;
   }
 
+  /** @internal */
   shift(): void {
     this.#chars -= this.#waiting.shift()?.chars ?? 0;
     if (this.#chars < this.maxChars / 2) this.#settleReady();

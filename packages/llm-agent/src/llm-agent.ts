@@ -9,9 +9,9 @@ import {
   type Event,
   type InvocationContext,
   isFinalResponse,
-  type TransferRules,
   closeAll,
 } from '@eventloom/core';
+import type { TransferRules } from '@eventloom/core/internal';
 import {
   checkKnown,
   checkStateKey,
@@ -63,27 +63,45 @@ import { runSteps } from './loop.ts';
 export class LlmAgent extends BaseAgent {
   /** The model, or its name. Undefined if the agent uses the model of its nearest ancestor that has one. */
   readonly model: string | BaseLlm | undefined;
+  /** See `LlmAgentConfig.instruction`. Empty if none was given. */
   readonly instruction: string | InstructionProvider;
+  /** See `LlmAgentConfig.globalInstruction`. Empty if none was given. */
   readonly globalInstruction: string | InstructionProvider;
+  /** See `LlmAgentConfig.staticInstruction`. Empty if none was given. */
   readonly staticInstruction: string;
+  /** See `LlmAgentConfig.tools`. Empty if none was given. */
   readonly tools: readonly ToolUnion[];
+  /** See `LlmAgentConfig.codeExecutor`. */
   readonly codeExecutor: BaseCodeExecutor | undefined;
+  /** See `LlmAgentConfig.planner`. */
   readonly planner: BasePlanner | undefined;
+  /** See `LlmAgentConfig.generateContentConfig`. */
   readonly generateContentConfig: LlmAgentConfig['generateContentConfig'];
   /** See `LlmAgentConfig.mode`; undefined for a conversation. */
   readonly mode: LlmAgentConfig['mode'];
+  /** See `LlmAgentConfig.includeContents`. */
   readonly includeContents: 'default' | 'none';
+  /** See `LlmAgentConfig.outputSchema`. */
   readonly outputSchema: LlmAgentConfig['outputSchema'];
+  /** See `LlmAgentConfig.outputKey`. */
   readonly outputKey: string | undefined;
+  /** See `LlmAgentConfig.disallowTransferToParent`. */
   readonly disallowTransferToParent: boolean;
+  /** See `LlmAgentConfig.disallowTransferToPeers`. */
   readonly disallowTransferToPeers: boolean;
+  /** The callbacks of `LlmAgentConfig.beforeModelCallback`, as a list. */
   readonly beforeModelCallback: readonly SingleBeforeModelCallback[];
+  /** The callbacks of `LlmAgentConfig.afterModelCallback`, as a list. */
   readonly afterModelCallback: readonly SingleAfterModelCallback[];
+  /** The callbacks of `LlmAgentConfig.onModelErrorCallback`, as a list. */
   readonly onModelErrorCallback: readonly SingleModelErrorCallback[];
+  /** The callbacks of `LlmAgentConfig.beforeToolCallback`, as a list. */
   readonly beforeToolCallback: readonly SingleBeforeToolCallback[];
+  /** The callbacks of `LlmAgentConfig.afterToolCallback`, as a list. */
   readonly afterToolCallback: readonly SingleAfterToolCallback[];
+  /** The callbacks of `LlmAgentConfig.onToolErrorCallback`, as a list. */
   readonly onToolErrorCallback: readonly SingleToolErrorCallback[];
-  /** A validator compiled from `outputSchema`; undefined without a schema. */
+  /** A validator compiled from `outputSchema`; undefined without a schema. @internal */
   readonly outputValueSchema: ValueSchema | undefined;
   readonly #inputSchema: LlmAgentConfig['inputSchema'];
 
@@ -130,7 +148,7 @@ export class LlmAgent extends BaseAgent {
     return true;
   }
 
-  /** The transfers that the agent's model may make. */
+  /** The transfers that the agent's model may make. @internal */
   override get transferRules(): TransferRules {
     return { toParent: !this.disallowTransferToParent, toPeers: !this.disallowTransferToPeers };
   }
@@ -151,6 +169,7 @@ export class LlmAgent extends BaseAgent {
     return runSteps(this, context);
   }
 
+  /** @internal */
   override isDoneAfter(event: Event): boolean {
     if (this.afterAgentCallback.length > 0 || this.codeExecutor !== undefined) return false;
     // The agent transferred the conversation to a sub-agent, which wrote this event.
@@ -166,6 +185,7 @@ export class LlmAgent extends BaseAgent {
     return true;
   }
 
+  /** @internal */
   override get calledAgents(): readonly BaseAgent[] {
     return this.tools.flatMap((tool) => (isBaseTool(tool) ? (tool.calledAgent ?? []) : []));
   }

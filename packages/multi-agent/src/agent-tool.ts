@@ -94,8 +94,11 @@ const REQUEST_SCHEMA: SchemaLike = {
  * });
  */
 export class AgentTool extends BaseTool {
+  /** The agent that a call runs. */
   readonly agent: BaseAgent;
+  /** See `AgentToolConfig.skipSummarization`. */
   readonly skipSummarization: boolean;
+  /** See `AgentToolConfig.streamInner`. */
   readonly streamInner: boolean;
   readonly #propagateGroundingMetadata: boolean;
   readonly #parameters: ValueSchema;
@@ -130,15 +133,17 @@ export class AgentTool extends BaseTool {
     this.#parameters = new ValueSchema((agent.inputSchema ?? REQUEST_SCHEMA) as SchemaLike, owner);
   }
 
-  /** True: in a resumed run the agent continues from its own events. */
+  /** True: in a resumed run the agent continues from its own events. @internal */
   override get resumesCalls(): boolean {
     return true;
   }
 
+  /** @internal */
   override get calledAgent(): BaseAgent {
     return this.agent;
   }
 
+  /** @internal */
   override get propagateGroundingMetadata(): boolean {
     return this.#propagateGroundingMetadata;
   }

@@ -45,6 +45,7 @@ const ANSWERED = new WeakSet<Event>();
  * const refine = new LoopAgent({ name: 'refine', subAgents: [writer, critic], maxIterations: 5 });
  */
 export class LoopAgent extends BaseAgent {
+  /** Maximum number of rounds; undefined for no limit. */
   readonly maxIterations: number | undefined;
 
   /** @throws ConfigurationError for an invalid or unknown option */

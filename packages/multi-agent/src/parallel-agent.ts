@@ -31,6 +31,7 @@ const OPTIONS: OptionNames<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxCo
  * const rootAgent = new SequentialAgent({ name: 'shopping', subAgents: [research, advisor] });
  */
 export class ParallelAgent extends BaseAgent {
+  /** Maximum number of sub-agents that run at once; undefined for all. */
   readonly maxConcurrency: number | undefined;
 
   /** @throws ConfigurationError for an invalid or unknown option */

@@ -1,4 +1,5 @@
-import { BaseAgent, type BaseAgentConfig, type Event, type TransferRules } from '@eventloom/core';
+import { BaseAgent, type BaseAgentConfig, type Event } from '@eventloom/core';
+import type { TransferRules } from '@eventloom/core/internal';
 import { expect, test } from 'vitest';
 import { SequentialAgent } from './sequential-agent.ts';
 import { transferInstruction, transferTargets } from './transfer-targets.ts';

@@ -26,13 +26,13 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
    * session.
    */
   readonly seq: number;
-  /** The sequence number of the run's message in its session. 0 until the run has started. */
+  /** The sequence number of the run's message in its session. 0 until the run has started. @internal */
   readonly firstSeq: number;
-  /** The position behind which the events of this stream are: 0 for a new run, that of the newest event of the session for one that is resumed. */
+  /** The position behind which the events of this stream are: 0 for a new run, that of the newest event of the session for one that is resumed. @internal */
   readonly beginSeq: number;
-  /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. */
+  /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. @internal */
   readonly attempt: number;
-  /** True when the stream ended and the run did not: the session says that it is open, or another process took it over. */
+  /** True when the stream ended and the run did not: the session says that it is open, or another process took it over. @internal */
   readonly isLeftOpen: boolean;
   /**
    * Resolves to true when the run has its session and its message is stored, to false when the run ended before. Never rejects: an
@@ -42,6 +42,7 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /**
    * Starts the run again, under the same id, after it was refused before its start, for example with
    * UnfinishedRunError.
+   * @internal
    */
   retry(): RunStream;
 }

@@ -53,24 +53,35 @@ export class Runner {
   readonly appName: string;
   /** The agent that gets the messages. */
   readonly agent: BaseAgent;
+  /** Stores the sessions. */
   readonly sessionService: BaseSessionService;
+  /** Stores files of sessions and users; undefined if the runner has none. */
   readonly artifactService: BaseArtifactService | undefined;
+  /** Stores earlier conversations for searches; undefined if the runner has none. */
   readonly memoryService: BaseMemoryService | undefined;
+  /** Stores credentials of users; undefined if the runner has none. */
   readonly credentialService: BaseCredentialService | undefined;
+  /** The plugins of the runner. */
   readonly pluginManager: PluginManager;
+  /** @internal */
   readonly instrumentation: Instrumentation | undefined;
+  /** @internal */
   readonly live: LiveSupport | undefined;
+  /** @internal */
   readonly models: RunnerConfig['models'];
+  /** @internal */
   readonly contextCacheConfig: RunnerConfig['contextCacheConfig'];
+  /** Clock, ids, timers and background work. */
   readonly platform: Platform;
+  /** @internal */
   readonly requestTtlMs: number | undefined;
   /** Defaults for options that a run does not set. */
   readonly runConfig: RunConfigDefaults;
-  /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. */
+  /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. @internal */
   readonly sessions: SessionLocks;
-  /** The toolsets of the agents, which are closed while no run is under way; undefined if no agent has one. */
+  /** The toolsets of the agents, which are closed while no run is under way; undefined if no agent has one. @internal */
   readonly toolsets: OpenToolsets | undefined;
-  /** Compacts a session at the end of a run, if the runner is configured to. */
+  /** Compacts a session at the end of a run, if the runner is configured to. @internal */
   readonly compactor: EventsCompactor | undefined;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */

@@ -58,6 +58,7 @@ function joined(chunks: readonly unknown[]): unknown {
  * }
  */
 export class FinalToolResult {
+  /** The result of the tool. */
   readonly value: unknown;
 
   constructor(value: unknown) {

@@ -62,12 +62,17 @@ const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
  * const greeter = new Greeter({ name: 'greeter', description: 'Greets the user.' });
  */
 export abstract class BaseAgent {
+  /** Unique name in the agent's tree. It is the `author` of the agent's events. */
   readonly name: string;
+  /** Description of what the agent is for. Models of other agents read it to decide whether to hand over to this one. */
   readonly description: string;
   /** Child agents, in the order in which they were given. */
   readonly subAgents: readonly BaseAgent[];
+  /** Callbacks that run before the agent, in order; see `BaseAgentConfig.beforeAgentCallback`. */
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
+  /** Callbacks that run after the agent, in order; see `BaseAgentConfig.afterAgentCallback`. */
   readonly afterAgentCallback: readonly SingleAgentCallback[];
+  /** Callbacks that run after the agent threw, in order; see `BaseAgentConfig.onAgentErrorCallback`. */
   readonly onAgentErrorCallback: readonly SingleAgentErrorCallback[];
   readonly #below: ReadonlyMap<string, BaseAgent>;
   #parent: BaseAgent | undefined;
@@ -107,7 +112,7 @@ export abstract class BaseAgent {
     return true;
   }
 
-  /** Sets the parent. Called by the parent, which may come from another loaded copy of this package. */
+  /** Sets the parent. Called by the parent, which may come from another loaded copy of this package. @internal */
   '~eventloom.agent.adopt'(parent: BaseAgent): void {
     this.#parent = parent;
   }
@@ -120,6 +125,7 @@ export abstract class BaseAgent {
   /**
    * True if this event completes the agent. The event may be its own or a sub-agent's. If the process ends right
    * after such an event was stored, a run that is not resumable is recorded as completed. Default: false, the agent may have more to do.
+   * @internal
    */
   isDoneAfter(_event: Event): boolean {
     return false;
@@ -140,7 +146,7 @@ export abstract class BaseAgent {
     return this.#below.get(name);
   }
 
-  /** Transfers that the agent's model may make besides those to its sub-agents; undefined for an agent without a model. */
+  /** Transfers that the agent's model may make besides those to its sub-agents; undefined for an agent without a model. @internal */
   get transferRules(): TransferRules | undefined {
     return undefined;
   }
@@ -181,12 +187,12 @@ export abstract class BaseAgent {
     return this.runLiveImpl !== undefined;
   }
 
-  /** Agents that this agent runs in isolation, as graph nodes or as tools. They are not part of its tree. */
+  /** Agents that this agent runs in isolation, as graph nodes or as tools. They are not part of its tree. @internal */
   get calledAgents(): readonly BaseAgent[] {
     return [];
   }
 
-  /** Describes a run of this agent from stored events, for display; undefined for an agent without a description. */
+  /** Describes a run of this agent from stored events, for display; undefined for an agent without a description. @internal */
   describeRun(_query: RunQuery): RunDescription | undefined {
     return undefined;
   }
@@ -209,6 +215,7 @@ export abstract class BaseAgent {
   /**
    * Runs the agent in its own context: the callbacks before it, its work, the callbacks after it. For the runner's agent
    * driver; an agent runs another agent with `runAsync`.
+   * @internal
    */
   runIn(context: InvocationContext): AsyncGenerator<Event, void, void> {
     const { plugins } = context;

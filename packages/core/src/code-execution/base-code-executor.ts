@@ -89,13 +89,19 @@ const PYTHON: readonly CodeDelimiters[] = [
  * An executor serves any number of executions at the same time. Each executor documents how it isolates code.
  */
 export abstract class BaseCodeExecutor {
+  /** See `CodeExecutorOptions.stateful`. */
   readonly stateful: boolean;
+  /** See `CodeExecutorOptions.errorRetryAttempts`. */
   readonly errorRetryAttempts: number;
+  /** See `CodeExecutorOptions.codeBlockDelimiters`. */
   readonly codeBlockDelimiters: readonly CodeDelimiters[];
   /** Undefined: any. */
   readonly languages: readonly string[] | undefined;
+  /** See `CodeExecutorOptions.executionResultDelimiters`. */
   readonly executionResultDelimiters: CodeDelimiters;
+  /** See `CodeExecutorOptions.timeoutMs`. */
   readonly timeoutMs: number;
+  /** See `CodeExecutorOptions.instruction`. */
   readonly instruction: string;
 
   /** @throws ConfigurationError for a number or a delimiter that cannot work */

@@ -14,29 +14,45 @@ export type VendorValue = any; // oxlint-disable-line typescript/no-explicit-any
 export interface Content {
   /** `user` or `model`. Function responses have the role `user`. */
   role?: string;
+  /** The pieces of the message, in order. An absent list is an empty one. */
   parts?: Part[];
 }
 
 /** One piece of a message: a text, a function call, its response, an image, … Exactly one of these is set: `{ text: 'Hello' }`. */
 export interface Part {
+  /** Text of the message, or of the model's reasoning with `thought`. */
   text?: string;
   /** The text is the model's reasoning, not its answer. */
   thought?: boolean;
   /** Opaque; goes back to the model unchanged with the part it came on. Base64. */
   thoughtSignature?: string;
+  /** A call of a tool that the model asks for. */
   functionCall?: FunctionCall;
+  /** The response to a function call. */
   functionResponse?: FunctionResponse;
+  /** An image, a recording or a document inside the message, as base64. */
   inlineData?: Blob;
+  /** A file outside the message, by its URI. */
   fileData?: FileData;
+  /** Code that the model wrote to be run. */
   executableCode?: ExecutableCode;
+  /** The result of code that was run. */
   codeExecutionResult?: CodeExecutionResult;
+  /** The section of a video to look at, and its frame rate. */
   videoMetadata?: { endOffset?: string; fps?: number; startOffset?: string };
+  /** JSON data of the application or of the model that made the part. */
   partMetadata?: Record<string, unknown>;
+  /** A call of a tool that the model's service runs. */
   toolCall?: object;
+  /** The response of a tool that the model's service ran. */
   toolResponse?: object;
+  /** The words of a recording, as the service reports them. */
   audioTranscription?: object;
+  /** The resolution in which the service looks at the media. */
   mediaResolution?: VendorValue;
+  /** The way in which the service processes the media. */
   mediaProcessing?: VendorValue;
+  /** Details of spoken audio, as the service reports them. */
   speechMetadata?: object;
 }
 
@@ -50,6 +66,7 @@ export interface FunctionCall {
   args?: Record<string, unknown>;
   /** Pieces of arguments that are still being streamed. */
   partialArgs?: PartialArg[];
+  /** True while more pieces of the arguments follow. */
   willContinue?: boolean;
 }
 
@@ -69,10 +86,13 @@ export interface FunctionResponse {
   id?: string;
   /** Name of the tool. */
   name?: string;
+  /** The result as JSON: an object of the tool, `{ result }`, or `{ error }`. */
   response?: Record<string, unknown>;
   /** Media that belongs to the response. */
   parts?: FunctionResponsePart[];
+  /** In live runs: the moment at which the model speaks about the response, see `ResponseScheduling`. */
   scheduling?: VendorValue;
+  /** In live runs: true if further responses to the same call follow. */
   willContinue?: boolean;
 }
 

@@ -239,7 +239,7 @@ export class CallbackContext extends ReadonlyContext {
     await this.credentials('saveCredential').saveCredential({ appName, userId, credentialKey, credential });
   }
 
-  /** Returns the credential service. @throws ConfigurationError without one */
+  /** Returns the credential service. @throws ConfigurationError without one @internal */
   protected credentials(caller: string): BaseCredentialService {
     const service = this.invocationContext.invocation.credentialService;
     if (!service)
@@ -249,7 +249,7 @@ export class CallbackContext extends ReadonlyContext {
     return service;
   }
 
-  /** Returns the id of the function call. @throws ConfigurationError outside a tool call */
+  /** Returns the id of the function call. @throws ConfigurationError outside a tool call @internal */
   protected callId(caller: string): string {
     if (!this.functionCallId) throw new ConfigurationError(`${caller}: can be used only while a tool call runs`);
     return this.functionCallId;

@@ -95,7 +95,7 @@ function withReadOnlyState(session: Session): Session {
  * }
  */
 export class InvocationContext {
-  /** Data and services that all agents of the run share. For code that drives agents. */
+  /** Data and services that all agents of the run share. For code that drives agents. @internal */
   readonly invocation: Invocation;
   /** Id of the run: the same in all of its events. */
   readonly invocationId: string;
@@ -103,7 +103,7 @@ export class InvocationContext {
   readonly runConfig: RunConfig;
   /** Clock, ids and timers: use them in place of `Date.now` and `setTimeout`, so that tests can replace them. */
   readonly platform: Platform;
-  /** The plugins of the runner. For code that drives agents. */
+  /** The plugins of the runner. For code that drives agents. @internal */
   readonly plugins: PluginManager;
   /** The agent that runs; the root agent before any agent has started. */
   readonly agent: BaseAgent;
@@ -116,24 +116,26 @@ export class InvocationContext {
   readonly isResumable: boolean;
   /** The branch that the agent's events get: see `Event.branch`. Undefined outside of a ParallelAgent or a called agent. */
   readonly branch: string | undefined;
-  /** Scope of the agent: it sees the events of this scope, and those without one. */
+  /** Scope of the agent: it sees the events of this scope, and those without one. @internal */
   readonly isolationScope: string | undefined;
   /** Id of this execution of the agent, in all of its events. */
   readonly executionId: string;
   /** Id of the execution that started this one; undefined for the first agent. */
   readonly parentExecutionId: string | undefined;
-  /** Tools that the caller of the agent added for this run. */
+  /** Tools that the caller of the agent added for this run. @internal */
   readonly extraTools: readonly BaseTool[];
-  /** Instructions that the caller of the agent added for this run. */
+  /** Instructions that the caller of the agent added for this run. @internal */
   readonly extraInstructions: readonly string[];
   /**
    * Progress of the invocation: one object that all of its contexts share. For code that drives agents and commits
    * their events.
+   * @internal
    */
   readonly progress: InvocationProgress;
   /**
    * The agent's stored events from before the run was interrupted or paused; undefined for an agent that starts fresh.
    * For code that drives agents.
+   * @internal
    */
   readonly resumedFrom: RecordedExecution | undefined;
   /** False before any agent has started. */
@@ -169,7 +171,7 @@ export class InvocationContext {
     this.#hasEvents = place.hasEvents;
   }
 
-  /** Creates the context in which an invocation starts, before any agent runs. */
+  /** Creates the context in which an invocation starts, before any agent runs. @internal */
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
@@ -184,7 +186,7 @@ export class InvocationContext {
     });
   }
 
-  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. */
+  /** Creates the context of an agent that is started from this context. The first agent's execution id is the invocation id. @internal */
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
@@ -210,6 +212,7 @@ export class InvocationContext {
    * Creates the context in which a sub-invocation starts: a separate agent tree on an enclosed branch. Ending the
    * sub-invocation does not end the run. Its model calls count towards the run's limit. While it waits for a person, the
    * agent that called it waits as well.
+   * @internal
    */
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
@@ -269,6 +272,7 @@ export class InvocationContext {
    * events: `yield* context.runAgent(other)`. In a live run the agents run live. Errors of the agents are thrown.
    *
    * @param place values for the agent that differ from this context, such as another branch
+   * @internal
    */
   runAgent(agent: BaseAgent, place?: AgentPlace): AsyncGenerator<Event, void, void> {
     return this.invocation.runAgent(this.forAgent(agent, place));
@@ -281,6 +285,7 @@ export class InvocationContext {
    *
    * Errors of the agent are thrown. Closing the generator stops the agent.
    * @throws ConfigurationError outside a runner
+   * @internal
    */
   runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
     const { runSubInvocation } = this.invocation;
@@ -370,7 +375,7 @@ export class InvocationContext {
     this.#parent?.pause();
   }
 
-  /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already */
+  /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already @internal */
   countLlmCall(): void {
     this.progress.countLlmCall(this.runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls);
   }
@@ -383,27 +388,27 @@ export class InvocationContext {
     return this.#abort.until(work);
   }
 
-  /** Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most one minute. */
+  /** Waits for application code as `untilAborted` does. In a live run whose client has disconnected it waits for at most one minute. @internal */
   whileConnected<T>(work: Promise<T>): Promise<T> {
     return this.invocation.live?.until(work, this) ?? this.untilAborted(work);
   }
 
-  /** Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort` when the part is complete. */
+  /** Creates an abort guard for a part of the agent's work, to be passed to the agents of that part. Call `dropAbort` when the part is complete. @internal */
   forkAbort(): AbortGuard {
     return this.#abort.fork();
   }
 
-  /** Releases a guard of `forkAbort`: it no longer fires with the run. */
+  /** Releases a guard of `forkAbort`: it no longer fires with the run. @internal */
   dropAbort(fork: AbortGuard): void {
     this.#abort.drop(fork);
   }
 
-  /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. */
+  /** Returns a copy of this context with another abort guard, for one call that can be stopped while the agent continues. @internal */
   withAbort(abort: AbortGuard): InvocationContext {
     return this.#with({ abort });
   }
 
-  /** Returns a copy of this context in another invocation, for code that runs agents at the same time, each with its own session object. */
+  /** Returns a copy of this context in another invocation, for code that runs agents at the same time, each with its own session object. @internal */
   withInvocation(invocation: Invocation): InvocationContext {
     return this.#with({ invocation, parent: this });
   }
@@ -427,12 +432,12 @@ export class InvocationContext {
     });
   }
 
-  /** Notes that an event for this error was yielded, so that the runner adds none. */
+  /** Notes that an event for this error was yielded, so that the runner adds none. @internal */
   markReported(error: unknown): void {
     this.progress.reportedError = error;
   }
 
-  /** True if an event for this error was yielded already. */
+  /** True if an event for this error was yielded already. @internal */
   isReported(error: unknown): boolean {
     return error !== undefined && this.progress.reportedError === error;
   }

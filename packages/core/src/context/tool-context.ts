@@ -113,6 +113,7 @@ export class ToolContext extends CallbackContext {
    * tools with `inputStream`; for other tools and in other runs it does nothing and returns undefined. Settles once the
    * model has been told. Further calls do nothing. Function tools call it themselves, after the arguments are checked and
    * the call is confirmed.
+   * @internal
    */
   began(): Promise<void> | undefined {
     return this.#listener?.began?.();
@@ -128,7 +129,7 @@ export class ToolContext extends CallbackContext {
     if (!taken) throw new RunAbortedError('the tool call has ended: its events are not read any more');
   }
 
-  /** True once `pause` was called: the call has no response yet. */
+  /** True once `pause` was called: the call has no response yet. @internal */
   get isPaused(): boolean {
     return this.#isPaused;
   }
@@ -136,6 +137,7 @@ export class ToolContext extends CallbackContext {
   /**
    * Pauses a resumable run until an answer comes in a later message. The tool's return value is ignored, and the tool is
    * called again when the run is resumed. For tools that continue an interrupted call (`resumesCalls`).
+   * @internal
    */
   pause(): void {
     this.#isPaused = true;
@@ -146,7 +148,7 @@ export class ToolContext extends CallbackContext {
     return credential && structuredClone(credential);
   }
 
-  /** Loads the credentials that were given for requests of this call, for `getAuthResponse`. For code that runs tools. */
+  /** Loads the credentials that were given for requests of this call, for `getAuthResponse`. For code that runs tools. @internal */
   async loadAnswers(): Promise<void> {
     const keys = this.#asked.flatMap((call) => credentialKeyOf(call) ?? []);
     if (keys.length === 0) return;

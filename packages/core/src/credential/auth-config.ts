@@ -34,9 +34,11 @@ export interface OAuth2Auth {
 export interface AuthCredential {
   /** `apiKey`, `http`, `oauth2`, `openIdConnect`, `serviceAccount`. */
   authType: string;
+  /** Name under which a secret store of the application has the credential. */
   resourceRef?: string;
   /** Secret. */
   apiKey?: string;
+  /** Basic or bearer authentication over HTTP. */
   http?: {
     /** `basic`, `bearer`, … */
     scheme?: string;
@@ -47,6 +49,7 @@ export interface AuthCredential {
   };
   /** Secret. */
   serviceAccount?: Record<string, unknown>;
+  /** Fields of OAuth 2 and OpenID Connect. */
   oauth2?: OAuth2Auth;
 }
 

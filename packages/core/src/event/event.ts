@@ -67,6 +67,7 @@ export interface NodeInfo {
 export interface NodeEvent {
   /** Name that the node gave the report; the category for progress and text. */
   readonly eventType: string;
+  /** Kind of the report: of `emitCustom`, `emitProgress` or `emitText`. */
   readonly category: 'custom' | 'progress' | 'text';
   /** Name of the node. */
   readonly nodeId: string;

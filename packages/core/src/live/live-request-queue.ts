@@ -22,11 +22,11 @@ export type LiveRequest =
 export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
   /** Capacity of the queue, in characters of base64 and text. */
   readonly maxChars: number;
-  /** Number of characters that wait to be read. */
+  /** Number of characters that wait to be read. @internal */
   readonly chars: number;
   /** True once `close` was called: every further send throws. */
   readonly isClosed: boolean;
-  /** True while contents or tool responses wait; media and activity signals do not count. */
+  /** True while contents or tool responses wait; media and activity signals do not count. @internal */
   readonly holdsWritten: boolean;
 
   /** Sends a whole turn of the user. @throws LiveQueueFullError InvalidMessageError when the queue is closed, or the content has no parts */
@@ -60,9 +60,10 @@ export interface BaseLiveRequestQueue extends AsyncIterable<LiveRequest> {
    * Resolves to the oldest request, which stays in the queue until `shift`, so that none is lost with a connection. Resolves to undefined when
    * the queue is closed and empty. For one reader at a time.
    * @throws the signal's reason when it fires first
+   * @internal
    */
   peek(abortSignal: AbortSignal): Promise<LiveRequest | undefined>;
 
-  /** Removes the oldest request. */
+  /** Removes the oldest request. @internal */
   shift(): void;
 }

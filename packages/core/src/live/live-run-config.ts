@@ -24,7 +24,9 @@ export interface LiveRunConfig {
   readonly sessionResumption?: object | undefined;
   /** Lets the service drop old content, so that it does not end a session for its length. */
   readonly contextWindowCompression?: object | undefined;
+  /** Lets the model decide not to answer what is not meant for it, for models that can. */
   readonly proactivity?: object | undefined;
+  /** True lets the model adapt its tone to the user's, for models that can. */
   readonly enableAffectiveDialog?: boolean | undefined;
   /**
    * True saves the audio of both sides as artifacts, raw audio as WAV, and stores events that refer to them: the model's after its

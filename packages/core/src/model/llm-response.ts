@@ -47,6 +47,7 @@ export interface AlternativeResponse {
  * A response of a model: a whole reply, or a chunk of one (`partial: true`). All fields are optional. The agent's event has the same fields.
  */
 export interface LlmResponse {
+  /** The reply, or the new piece of it with `partial`. */
   content?: Content;
   /** True for a chunk, which contains only the content that is new since the previous chunk. */
   partial?: boolean;
@@ -62,13 +63,19 @@ export interface LlmResponse {
   errorMessage?: string;
   /** Token counts and times of the call. */
   usageMetadata?: UsageMetadata;
+  /** Sources of the reply, with Google Search and the like. */
   groundingMetadata?: object;
+  /** Citations in the reply, as the service reports them. */
   citationMetadata?: object;
   /** The pages that the model's service read for the reply (URL context). */
   urlContextMetadata?: object;
+  /** The context cache that the request used, see `CacheMetadata`. */
   cacheMetadata?: object;
+  /** Log probabilities of the tokens, if the request asked for them. */
   logprobsResult?: object;
+  /** Average log probability of the tokens. */
   avgLogprobs?: number;
+  /** The version of the model that answered. */
   modelVersion?: string;
   /** JSON data of the application. */
   customMetadata?: Record<string, unknown>;
@@ -76,8 +83,10 @@ export interface LlmResponse {
   inputTranscription?: Transcription;
   /** In live runs: the model's speech as text. */
   outputTranscription?: Transcription;
+  /** In live runs with `sessionResumption`: the handle with which another connection can continue from here. */
   liveSessionResumptionUpdate?: { newHandle?: string; resumable?: boolean };
   /** Id that the chunks of one reply share with the event that merges them. */
   responseId?: string;
+  /** Further replies to the same request, if it asked for several. */
   alternatives?: AlternativeResponse[];
 }

@@ -35,6 +35,7 @@ type Answer<T> = Promise<T | undefined | void> | T | undefined | void;
  * const runner = new Runner({ appName: 'app', agent, sessionService, plugins: [new ToolLog()] });
  */
 export abstract class BasePlugin {
+  /** Unique name among the plugins of a runner. */
   readonly name: string;
 
   /** @param name the plugin's name in error messages; two plugins of a runner cannot have the same @throws ConfigurationError if it is empty */

@@ -2,15 +2,21 @@ import type { Event } from '../event/event.ts';
 
 /** The key of a session. Each id is any non-empty text without NUL, at most 256 bytes of UTF-8. */
 export interface SessionKey {
+  /** Name of the app, as given to the runner. */
   readonly appName: string;
+  /** Id of the user that the session belongs to. */
   readonly userId: string;
+  /** Id of the session, unique for its user and app. */
   readonly sessionId: string;
 }
 
 /** One conversation: its state and its events. */
 export interface Session {
+  /** Id of the session, unique for its user and app. */
   readonly id: string;
+  /** Name of the app. */
   readonly appName: string;
+  /** Id of the user that the session belongs to. */
   readonly userId: string;
   /**
    * Merged view of the app's, the user's and the session's state, keys with their prefixes. To change it, write to `context.state`: a write to the

@@ -79,8 +79,11 @@ export class StateReader extends NoAssignment {
  * };
  */
 export class State extends StateReader {
+  /** Prefix of keys that all users of the app share: `app:`. */
   static readonly APP_PREFIX = APP_PREFIX;
+  /** Prefix of keys that all sessions of a user share: `user:`. */
   static readonly USER_PREFIX = USER_PREFIX;
+  /** Prefix of keys that last for one run: `temp:`. */
   static readonly TEMP_PREFIX = TEMP_PREFIX;
   readonly #view: Record<string, unknown>;
   readonly #actions: EventActions;

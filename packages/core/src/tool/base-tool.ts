@@ -19,6 +19,7 @@ export interface RunAsyncToolRequest {
  * the tool's declaration to the request. A tool of your own may override it, for example to add text to the instruction.
  */
 export interface ToolProcessLlmRequest {
+  /** State, artifacts and memory of the session. */
   readonly toolContext: ToolContext;
   /** The request that is about to be sent. Change it in place. */
   readonly llmRequest: LlmRequest;
@@ -100,14 +101,19 @@ export type ResponseScheduling = 'SILENT' | 'WHEN_IDLE' | 'INTERRUPT';
  * }
  */
 export abstract class BaseTool {
+  /** The name that the model calls. */
   readonly name: string;
+  /** Tells the model what the tool does and when to call it. */
   readonly description: string;
+  /** True if the result comes later, in a message of the client. */
   readonly isLongRunning: boolean;
+  /** True if running a call twice does no more than running it once. */
   readonly isIdempotent: boolean;
   /** True for a tool that reads the client's input in a live run. */
   readonly hasInputStream: boolean;
   /** True for a tool during whose calls the model of a live run may continue to speak. */
   readonly isNonBlocking: boolean;
+  /** For live runs: the moment at which the model speaks about a response. Undefined: the model decides. */
   readonly responseScheduling: ResponseScheduling | undefined;
 
   /** @throws ConfigurationError for a name that models do not accept, a missing description, and an unknown option */
@@ -152,17 +158,17 @@ export abstract class BaseTool {
     appendTools(llmRequest, [this]);
   }
 
-  /** True for a tool that continues an interrupted call in a resumed run. Default: false, see `idempotent`. */
+  /** True for a tool that continues an interrupted call in a resumed run. Default: false, see `idempotent`. @internal */
   get resumesCalls(): boolean {
     return false;
   }
 
-  /** The agent that a call runs; undefined for a tool that runs none. */
+  /** The agent that a call runs; undefined for a tool that runs none. @internal */
   get calledAgent(): BaseAgent | undefined {
     return undefined;
   }
 
-  /** True for a tool that passes the sources of its agent's answer on to the answers of the calling agent. Default: false. */
+  /** True for a tool that passes the sources of its agent's answer on to the answers of the calling agent. Default: false. @internal */
   get propagateGroundingMetadata(): boolean {
     return false;
   }

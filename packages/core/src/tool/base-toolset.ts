@@ -42,7 +42,9 @@ export abstract class BaseToolset {
   readonly toolFilter: ToolPredicate | readonly string[];
   /** Text before the names of the tools, so that two toolsets can have tools of the same name. The subclass adds it, with `prefixed`. */
   readonly prefix: string | undefined;
+  /** Name of the toolset in errors and for the model. */
   readonly name: string;
+  /** Behaviour when `getTools` throws, see `BaseToolsetOptions.onUnavailable`. */
   readonly onUnavailable: 'fail' | 'skip';
 
   /** @throws ConfigurationError for a name with other characters than tool names have, and for an unknown `onUnavailable` */
