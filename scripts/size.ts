@@ -27,8 +27,8 @@ const bundles = [
   // without a connection and told of by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
   { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 129_500 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
-  // Everything of the root: what a page loads that has a chat.
-  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8000 },
+  // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
+  { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
   { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 213_000 },
 ];
 

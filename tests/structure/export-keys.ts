@@ -21,6 +21,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],
   '@eventloom/cloudflare': ['.'],
   '@eventloom/client': ['.', './live', './react'],
+  '@eventloom/studio': ['.', './node'],
   '@eventloom/testing': ['.', './fake-gemini'],
   '@eventloom/adk': ['.'],
   eventloom: ['.', './adk', './plugins', './tools'],

@@ -5,6 +5,7 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/memory/src/sqlite',
   'packages/credentials/src/sqlite',
   'packages/server/src/node',
+  'packages/studio/src/node',
   'packages/testing/src/fake-gemini',
   'packages/quickjs/src/node',
   'packages/adk/src/node',

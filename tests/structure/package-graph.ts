@@ -30,6 +30,7 @@ export const allowedEdges: AllowedEdges = {
   // `./server` plugs into a server, which knows live runs only as an option.
   live: ['multi-agent', 'llm-agent', 'runner', 'server'],
   server: ['runner'],
+  studio: ['server'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
   // Names of another library over all that Eventloom has.
   adk: 'all',

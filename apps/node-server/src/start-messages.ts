@@ -24,6 +24,7 @@ export function readyText(url: string, appNames: readonly string[], needsToken =
   ];
   return [
     ready,
+    `Open ${url}/studio in a browser.`,
     TRY_IT,
     '',
     'curl -gs -o /dev/null -X POST \\',
@@ -34,7 +35,7 @@ export function readyText(url: string, appNames: readonly string[], needsToken =
 }
 
 /** The line before the commands. */
-export const TRY_IT = 'Try it in another terminal:';
+export const TRY_IT = 'Or try it in another terminal:';
 
 /** For a path, and free of what a shell or curl takes for a sign of its own. */
 function encoded(text: string): string {

@@ -5,6 +5,8 @@ import type { Runner } from '@eventloom/runner';
 import { createServer, type EventloomServer, type OnUnfinishedRuns } from '@eventloom/server';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
 import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@eventloom/server/node';
+import { studio } from '@eventloom/studio';
+import { studioFiles } from '@eventloom/studio/node';
 import { openApplication } from './application.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
@@ -41,6 +43,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     left = await leftRuns(application.runners, settings.unfinishedRuns);
     server = createServer({
       live: liveEndpoint(),
+      protocols: [studio({ files: studioFiles() })],
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,

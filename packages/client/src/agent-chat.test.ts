@@ -16,6 +16,9 @@ describe('a chat', () => {
     const seen: string[] = [];
     chat.subscribe(() => seen.push(`${chat.snapshot.status} ${shown(chat.snapshot).join(', ')}`));
     await chat.send('Hi');
+    const { conversation, events } = chat.snapshot;
+    expect(events.map(({ author }) => author)).toEqual(['user', 'helper']);
+    expect(new Set([...events, ...conversation.messages].map(({ invocationId }) => invocationId)).size).toBe(1);
     expect([...new Set(seen)]).toEqual([
       'running ',
       'running user: Hi',

@@ -9,6 +9,8 @@ import { answerPart, type ClientMessage, type PersonAnswer, toContent } from './
 /** The state of an AgentChat at one moment. The object is a new one after each change. */
 export interface ChatSnapshot {
   readonly conversation: Conversation;
+  /** The whole events behind it, oldest first: those of the session, and of runs since. */
+  readonly events: readonly Event[];
   /** `loading`: reads the session. `running`: a run is under way. `reconnecting`: its connection was lost. */
   readonly status: 'loading' | 'idle' | 'running' | 'reconnecting';
   /** The failure of the last action; undefined after the next one began. */
@@ -19,11 +21,13 @@ export interface ChatSnapshot {
 export interface AgentChatOptions {
   /** Options of each run. */
   readonly run?: Pick<RunOptions, 'streaming' | 'customMetadata' | 'onBusy'>;
+  /** True: a session that does not exist is created before the first message. Default false, for runners with `autoCreateSession`. */
+  readonly createSession?: boolean;
   /** Called with every event, before the snapshot changes. */
   readonly onEvent?: (event: Event) => void;
 }
 
-const OPTIONS: Readonly<Record<keyof AgentChatOptions, true>> = { run: true, onEvent: true };
+const OPTIONS: Readonly<Record<keyof AgentChatOptions, true>> = { run: true, createSession: true, onEvent: true };
 
 /**
  * The state of a chat with an agent, for a user interface of any library: it reads the session, follows a run that is under way, sends
@@ -39,10 +43,14 @@ export class AgentChat {
   readonly session: ClientSession;
   readonly #options: AgentChatOptions;
   readonly #listeners = new Set<() => void>();
-  #snapshot: ChatSnapshot = { conversation: emptyConversation, status: 'idle', error: undefined };
+  #snapshot: ChatSnapshot = { conversation: emptyConversation, events: [], status: 'idle', error: undefined };
   /** The run that is read. */
   #run: ClientRun | undefined;
   #reading: AbortController | undefined;
+  /** True until the session was seen. */
+  #isMissing = true;
+  /** Stands for the invocation id of the message that was sent last, until the server has named its run. */
+  #sentId: string | undefined;
 
   /** @throws ConfigurationError for an unknown option */
   constructor(session: ClientSession, options: AgentChatOptions = {}) {
@@ -69,9 +77,9 @@ export class AgentChat {
     await this.#do('loading', async (signal) => {
       const session = await this.session.get().catch(unless('SESSION_NOT_FOUND'));
       if (signal.aborted) return;
-      this.#set({
-        conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, session?.events ?? []),
-      });
+      this.#isMissing = !session;
+      const events = session?.events ?? [];
+      this.#set({ events, conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, events) });
       const newest = session?.events.at(-1)?.invocationId;
       if (newest === undefined) return;
       // The newest event may be of no run: a client that imported the session wrote it.
@@ -88,7 +96,12 @@ export class AgentChat {
       // The server does not send the message back. This event stands for it until the session is read again.
       const id = `local-${crypto.randomUUID()}`;
       const shown = { id, invocationId: id, author: 'user', timestamp: Date.now() / 1000, content };
+      this.#sentId = id;
       this.#add({ ...shown, actions: { stateDelta: {}, artifactDelta: {} } });
+      if (this.#options.createSession === true && this.#isMissing) {
+        await this.session.create().catch(unless('SESSION_ALREADY_EXISTS'));
+        this.#isMissing = false;
+      }
       await this.#read(signal, (options) => this.session.run(content, { ...this.#options.run, ...options }));
     });
   }
@@ -144,6 +157,7 @@ export class AgentChat {
       for await (const event of run) {
         if (signal.aborted) return;
         this.#options.onEvent?.(event);
+        this.#nameSentMessage(event.invocationId);
         this.#add(event);
       }
     } finally {
@@ -154,8 +168,25 @@ export class AgentChat {
     }
   }
 
+  #nameSentMessage(invocationId: string): void {
+    const sentId = this.#sentId;
+    if (sentId === undefined) return;
+    this.#sentId = undefined;
+    const name = <T extends { readonly invocationId: string }>(each: T): T =>
+      each.invocationId === sentId ? { ...each, invocationId } : each;
+    const { conversation, events } = this.#snapshot;
+    this.#set({
+      events: events.map(name),
+      conversation: { ...conversation, messages: conversation.messages.map(name) },
+    });
+  }
+
   #add(event: Event): void {
-    this.#set({ conversation: reduceEvents(this.#snapshot.conversation, [event]) });
+    const { conversation, events } = this.#snapshot;
+    this.#set({
+      conversation: reduceEvents(conversation, [event]),
+      events: event.partial === true ? events : [...events, event],
+    });
   }
 
   #set(changes: Partial<ChatSnapshot>): void {

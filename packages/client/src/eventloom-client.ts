@@ -9,6 +9,16 @@ export interface AppUser {
   readonly userId: string;
 }
 
+/** A session to create. */
+export interface NewSession {
+  /** Default: an id of the server. */
+  readonly sessionId?: string;
+  /** The state that it starts with. */
+  readonly state?: Readonly<Record<string, unknown>>;
+  /** Events of another session, which it continues. The server marks them as imported. */
+  readonly events?: readonly Event[];
+}
+
 /** A page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -51,10 +61,7 @@ export class EventloomClient {
   }
 
   /** Creates a session. @param init an id (default: the server's), and the state that it starts with @throws ServerError */
-  createSession(
-    user: AppUser,
-    init: { readonly sessionId?: string; readonly state?: Readonly<Record<string, unknown>> } = {},
-  ): Promise<Session> {
+  createSession(user: AppUser, init: NewSession = {}): Promise<Session> {
     return this.#http.readJson<Session>(sessionsPath(user), { method: 'POST', json: init });
   }
 

@@ -1,6 +1,6 @@
 // Talking to a server
 export { EventloomClient, ClientSession } from './eventloom-client.ts';
-export type { AppUser, Page, PageOptions } from './eventloom-client.ts';
+export type { AppUser, NewSession, Page, PageOptions } from './eventloom-client.ts';
 export type { ClientOptions, ReconnectOptions } from './http.ts';
 
 // Runs

@@ -1,4 +1,4 @@
-import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import { type BaseAgent, type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
 import type { RunBody } from '@eventloom/core/wire';
 import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
@@ -100,6 +100,8 @@ export interface ProtocolRequest extends CommonRequest {
   cancelRun(request: FollowRunRequest): Promise<void>;
   /** Throws unless the request may act for this user: to be called before a session or an artifact is read. @throws ForbiddenError */
   requireSameUser(userId: string): void;
+  /** Returns the root agent of an app, to describe it. A protocol runs it with `startRun`. @throws AppNotFoundError */
+  agent(appName: string): BaseAgent;
   /** Returns the sessions of an app, of all users. @throws AppNotFoundError */
   sessions(appName: string): BaseSessionService;
   /** Returns the artifacts of an app, of all users; undefined where the runner has no artifact service. @throws AppNotFoundError */

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import type { SessionKey } from '@eventloom/core';
 import { AgentChat, type AgentChatOptions, type ChatSnapshot } from '../agent-chat.ts';
-import type { Message, PersonRequest } from '../conversation.ts';
+import type { Conversation, Message, PersonRequest } from '../conversation.ts';
 import type { EventloomClient } from '../eventloom-client.ts';
 
 /** Options of `useAgent`. */
@@ -12,10 +12,15 @@ export interface UseAgentOptions extends SessionKey, AgentChatOptions {
 
 /** The result of `useAgent`: a snapshot of the chat, and the actions of the person. */
 export interface UseAgentResult extends Pick<ChatSnapshot, 'status' | 'error'> {
+  /** The conversation that the messages, requests and state belong to. */
+  readonly conversation: Conversation;
   /** The messages, oldest first. A message that did not change is the same object as before, so `memo` works. */
   readonly messages: readonly Message[];
   /** Requests to the person that are not answered yet. */
   readonly requests: readonly PersonRequest[];
+  /** The whole events behind the messages, oldest first. */
+  readonly events: ChatSnapshot['events'];
+  /** The session's state. */
   readonly state: Readonly<Record<string, unknown>>;
   readonly activeAgent: string | undefined;
   readonly send: AgentChat['send'];
@@ -45,6 +50,7 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
     () =>
       new AgentChat(client.session({ appName, userId, sessionId }), {
         run: newest.current.run ?? {},
+        createSession: newest.current.createSession ?? false,
         onEvent: (event) => newest.current.onEvent?.(event),
       }),
     [client, appName, userId, sessionId],
@@ -68,7 +74,7 @@ export function useAgent({ client, appName, userId, sessionId, ...options }: Use
     }),
     [chat],
   );
-  const { conversation, status, error } = snapshot;
+  const { conversation, events, status, error } = snapshot;
   const { messages, requests, state, activeAgent } = conversation;
-  return { messages, requests, state, activeAgent, status, error, ...actions };
+  return { conversation, messages, requests, events, state, activeAgent, status, error, ...actions };
 }

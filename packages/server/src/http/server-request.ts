@@ -1,4 +1,5 @@
 import {
+  type BaseAgent,
   type BaseArtifactService,
   type BaseSessionService,
   InvalidRequestError,
@@ -156,6 +157,11 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
     this.requireSameUser(userId);
     this.appName(appName);
     return { key: { appName, userId, sessionId }, invocationId: checkInvocationId(invocationId) };
+  }
+
+  /** See `ProtocolRequest.agent`. */
+  agent(this: ServerRequest, appName: string): BaseAgent {
+    return this.runner(appName).agent;
   }
 
   /** See `ProtocolRequest.sessions`. */

@@ -1,0 +1,367 @@
+import { memo, useEffect, useRef, useState } from 'react';
+import type { Part } from '@eventloom/core';
+import { Button, TextArea, TextField } from 'react-aria-components';
+import type { CallPart, Conversation, Message, MessagePart } from '@eventloom/client';
+import type { UseAgentResult } from '@eventloom/client/react';
+import Markdown from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import { JsonView } from './json-view.tsx';
+import { Media } from './media.tsx';
+import { RequestForm } from './request-form.tsx';
+import { formatDuration } from './trace.ts';
+
+interface ChatProps {
+  readonly agent: UseAgentResult;
+  readonly conversation: Conversation;
+  /** True: an earlier moment is shown, and nothing can be sent. */
+  readonly isPast: boolean;
+  readonly onFork: () => Promise<void>;
+  readonly onSelectEvent: (id: string) => void;
+}
+
+/** The prompts of an empty session. */
+const PROMPTS = [
+  'What can you do?',
+  'What is the weather in Rome, and what is 17% of 340?',
+  'Write a short note and save it.',
+];
+
+export function Chat({ agent, conversation, isPast, onSelectEvent }: ChatProps) {
+  const { messages, requests, activeAgent } = conversation;
+  const { status, error, send, stop, answer, rewind } = agent;
+  const isRunning = status === 'running' || status === 'reconnecting';
+  const end = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const last = messages.at(-1);
+  useEffect(() => {
+    const box = scroller.current;
+    // Follows the text unless the reader has scrolled up.
+    if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 200) end.current?.scrollIntoView({ block: 'end' });
+  }, [last, requests]);
+
+  const editAndResend = (message: Message): void => {
+    const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+    const edited = prompt('Send this instead. Everything after it is undone.', text);
+    if (edited === null || edited === '') return;
+    void rewind(message.invocationId).then(() => send(edited));
+  };
+
+  return (
+    <>
+      <header className="chat-head">
+        <span className="agent-now" data-running={isRunning}>
+          {activeAgent ?? 'No agent has spoken yet'}
+        </span>
+        <span role="status" className="status">
+          {status === 'idle' ? (isPast ? 'earlier moment' : '') : status}
+        </span>
+      </header>
+      <div className="messages" ref={scroller} role="log" aria-label="Conversation" tabIndex={0}>
+        {messages.length === 0 && status === 'idle' && (
+          <section className="welcome">
+            <h2>Talk to the agent</h2>
+            <p>Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.</p>
+            <ul>
+              {PROMPTS.map((text) => (
+                <li key={text}>
+                  <Button className="prompt" onPress={() => void send(text)}>
+                    {text}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
+        {messages.map((message, index) => (
+          <MessageView
+            key={message.id}
+            message={message}
+            isHandOver={index > 0 && messages[index - 1]?.author !== message.author}
+            canEdit={!isPast && !isRunning && message.author === 'user'}
+            onEdit={editAndResend}
+            onSelect={onSelectEvent}
+          />
+        ))}
+        {!isPast &&
+          requests.map((request) => (
+            <RequestForm key={request.id} request={request} onAnswer={(given) => void answer([request, given])} />
+          ))}
+        {error && (
+          <p className="error" role="alert">
+            {error.message}
+          </p>
+        )}
+        <div ref={end} />
+      </div>
+      <Composer
+        isDisabled={isPast || isRunning}
+        isRunning={isRunning}
+        onSend={(parts) => void send(parts)}
+        onStop={() => void stop()}
+      />
+    </>
+  );
+}
+
+interface MessageViewProps {
+  readonly message: Message;
+  readonly isHandOver: boolean;
+  readonly canEdit: boolean;
+  readonly onEdit: (message: Message) => void;
+  readonly onSelect: (id: string) => void;
+}
+
+/** A message of 10,000 is drawn again only when it changes. */
+const MessageView = memo(function MessageView({ message, isHandOver, canEdit, onEdit, onSelect }: MessageViewProps) {
+  const { author, parts, status, branch, timestamp } = message;
+  const isUser = author === 'user';
+  if (parts.every((part) => part.type === 'transfer'))
+    return (
+      <p className="transfer">
+        {parts.map((part) => (part.type === 'transfer' ? `${author} hands over to ${part.agentName}` : ''))}
+      </p>
+    );
+  return (
+    <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
+      {(isHandOver || !isUser) && (
+        <header>
+          <b>{author}</b>
+          {branch !== undefined && <small>{branch}</small>}
+          <time dateTime={new Date(timestamp * 1000).toISOString()}>
+            {new Date(timestamp * 1000).toLocaleTimeString()}
+          </time>
+        </header>
+      )}
+      {parts.map((part, index) => (
+        <PartView key={index} part={part} isUser={isUser} />
+      ))}
+      {status === 'interrupted' && <small className="interrupted">interrupted</small>}
+      <footer>
+        {canEdit && (
+          <Button className="link" onPress={() => onEdit(message)}>
+            Edit
+          </Button>
+        )}
+        <Button className="link" onPress={() => onSelect(message.id)}>
+          Event
+        </Button>
+      </footer>
+    </article>
+  );
+});
+
+function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUser: boolean }) {
+  switch (part.type) {
+    case 'text':
+      return isUser ? <p className="plain">{part.text}</p> : <MarkdownText text={part.text} />;
+    case 'thought':
+      return (
+        <details className="thought">
+          <summary>Thought</summary>
+          <p className="plain">{part.text}</p>
+        </details>
+      );
+    case 'call':
+      return <CallView call={part} />;
+    case 'media':
+      return <Media part={{ inlineData: part.inlineData }} />;
+    case 'file':
+      return <Media part={{ fileData: part.fileData }} />;
+    case 'code':
+      return (
+        <pre className="code">
+          <code>{part.code}</code>
+        </pre>
+      );
+    case 'code-result':
+      return <pre className={part.isError ? 'code error' : 'code'}>{part.output}</pre>;
+    case 'transfer':
+      return <p className="transfer">hands over to {part.agentName}</p>;
+    case 'error':
+      return (
+        <p className="error" role="alert">
+          <b>{part.code}</b> {part.message}
+        </p>
+      );
+  }
+}
+
+/** Text of a model. HTML in it is shown as text, links open elsewhere, and pictures of other servers are not loaded. */
+function MarkdownText({ text }: { readonly text: string }) {
+  return (
+    <div className="markdown">
+      <Markdown
+        remarkPlugins={[remarkGfm]}
+        components={{
+          a: ({ children, href }) => (
+            <a href={href} target="_blank" rel="noopener noreferrer">
+              {children}
+            </a>
+          ),
+          img: ({ alt, src }) => (
+            <span className="picture-link">{`${alt ?? 'picture'} (${typeof src === 'string' ? src : ''})`}</span>
+          ),
+        }}
+      >
+        {text}
+      </Markdown>
+    </div>
+  );
+}
+
+function CallView({ call }: { readonly call: CallPart }) {
+  const { name, args, response, status, progress, parts, startedAt, endedAt } = call;
+  return (
+    <details className="call" data-status={status}>
+      <summary>
+        <span className="call-name">{name}</span>
+        <span className="call-status">
+          {status}
+          {endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)}`}
+        </span>
+      </summary>
+      <h4>Arguments</h4>
+      <JsonView value={args} />
+      {progress.length > 0 && (
+        <>
+          <h4>Progress</h4>
+          <JsonView value={progress} />
+        </>
+      )}
+      {response !== undefined && (
+        <>
+          <h4>Response</h4>
+          <JsonView value={response} />
+        </>
+      )}
+      {parts?.map((part, index) => (
+        <Media key={index} part={part} />
+      ))}
+    </details>
+  );
+}
+
+interface ComposerProps {
+  readonly isDisabled: boolean;
+  readonly isRunning: boolean;
+  readonly onSend: (parts: readonly Part[]) => void;
+  readonly onStop: () => void;
+}
+
+/** The largest files of a message, together: the server's default limit of a body is larger. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
+
+function Composer({ isDisabled, isRunning, onSend, onStop }: ComposerProps) {
+  const [text, setText] = useState('');
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const [error, setError] = useState<string>();
+  const input = useRef<HTMLInputElement>(null);
+
+  const submit = async (): Promise<void> => {
+    if (isDisabled || (text.trim() === '' && files.length === 0)) return;
+    if (files.reduce((sum, file) => sum + file.size, 0) > MAX_FILE_BYTES) {
+      setError('The files have more than 10 MB together. Send fewer.');
+      return;
+    }
+    setError(undefined);
+    const attached = await Promise.all(files.map(toPart));
+    onSend([...(text.trim() === '' ? [] : [{ text }]), ...attached]);
+    setText('');
+    setFiles([]);
+  };
+
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        setFiles([...files, ...event.dataTransfer.files]);
+      }}
+    >
+      {files.length > 0 && (
+        <ul className="attached">
+          {files.map((file, index) => (
+            <li key={index}>
+              {file.name}{' '}
+              <Button
+                className="link"
+                aria-label={`Remove ${file.name}`}
+                onPress={() => setFiles(files.filter((other) => other !== file))}
+              >
+                ×
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {error !== undefined && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
+      <div className="row">
+        <input
+          ref={input}
+          type="file"
+          multiple
+          hidden
+          onChange={({ target }) => setFiles([...files, ...(target.files ?? [])])}
+        />
+        <Button
+          className="quiet"
+          aria-label="Attach files"
+          isDisabled={isDisabled}
+          onPress={() => input.current?.click()}
+        >
+          +
+        </Button>
+        <TextField
+          className="grow"
+          aria-label="Message"
+          value={text}
+          onChange={setText}
+          isDisabled={isDisabled && !isRunning}
+        >
+          <TextArea
+            rows={Math.min(8, text.split('\n').length)}
+            placeholder={
+              isDisabled && !isRunning
+                ? 'An earlier moment is shown'
+                : 'Message. Enter sends, Shift+Enter breaks the line.'
+            }
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+              event.preventDefault();
+              void submit();
+            }}
+          />
+        </TextField>
+        {isRunning ? (
+          <Button className="danger" onPress={onStop}>
+            Stop
+          </Button>
+        ) : (
+          <Button className="primary" type="submit" isDisabled={isDisabled}>
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+async function toPart(file: File): Promise<Part> {
+  const url = await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader();
+    reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''));
+    reader.addEventListener('error', () => reject(reader.error ?? new Error(`${file.name} cannot be read`)));
+    reader.readAsDataURL(file);
+  });
+  const data = url.slice(url.indexOf(',') + 1);
+  return { inlineData: { data, mimeType: file.type || 'application/octet-stream', displayName: file.name } };
+}

@@ -1,0 +1,40 @@
+import { useMemo } from 'react';
+import type { Part } from '@eventloom/core';
+
+/** A picture, a sound, a film, or a link to save the file. Nothing is loaded from other servers. */
+export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'fileData' | 'text'> }) {
+  const { inlineData, fileData, text } = part;
+  const url = useMemo(
+    () =>
+      inlineData?.data
+        ? `data:${inlineData.mimeType ?? 'application/octet-stream'};base64,${toBase64(inlineData.data)}`
+        : undefined,
+    [inlineData],
+  );
+  if (text !== undefined) return <pre className="code">{text}</pre>;
+  if (fileData) return <p className="file">{fileData.fileUri}</p>;
+  if (!inlineData || url === undefined) return null;
+  const { mimeType = '', displayName } = inlineData;
+  const name = displayName ?? mimeType;
+  // An SVG is shown as a picture, in which the browser runs no script.
+  if (mimeType.startsWith('image/')) return <img className="media" src={url} alt={name} />;
+  if (mimeType.startsWith('audio/')) return <audio className="media" controls src={url} aria-label={name} />;
+  if (mimeType.startsWith('video/')) return <video className="media" controls src={url} aria-label={name} />;
+  if (mimeType.startsWith('text/') || mimeType === 'application/json')
+    return <pre className="code">{decodeText(inlineData.data ?? '')}</pre>;
+  return (
+    <a className="file" href={url} download={displayName ?? 'file'}>
+      Save {name}
+    </a>
+  );
+}
+
+/** Base64 of the ADK may be the one for addresses. */
+function toBase64(data: string): string {
+  return data.replaceAll('-', '+').replaceAll('_', '/');
+}
+
+function decodeText(data: string): string {
+  const bytes = Uint8Array.from(atob(toBase64(data)), (char) => char.codePointAt(0) ?? 0);
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,48 @@
+import type { Event } from '@eventloom/core';
+import { Button, Label, Slider, SliderOutput, SliderThumb, SliderTrack } from 'react-aria-components';
+
+interface TimeSliderProps {
+  readonly count: number;
+  readonly position: number | undefined;
+  readonly events: readonly Event[];
+  readonly onChange: (position: number | undefined) => void;
+  readonly onFork: () => Promise<void>;
+}
+
+/** Shows the session as it was after an event: the conversation, the state, the agents. */
+export function TimeSlider({ count, position, events, onChange, onFork }: TimeSliderProps) {
+  if (count === 0) return null;
+  const value = Math.min(position ?? count, count);
+  const isPast = value < count;
+  const event = events[value - 1];
+  return (
+    <div className="time" data-past={isPast}>
+      <Slider
+        className="slider"
+        minValue={1}
+        maxValue={count}
+        value={value}
+        onChange={(next) => onChange(next === count ? undefined : Number(next))}
+      >
+        <Label>Time</Label>
+        <SliderOutput>
+          {value} of {count}
+          {isPast && event ? `, ${new Date(event.timestamp * 1000).toLocaleTimeString()}` : ''}
+        </SliderOutput>
+        <SliderTrack className="track">
+          <SliderThumb className="thumb" />
+        </SliderTrack>
+      </Slider>
+      {isPast && (
+        <>
+          <Button className="quiet" onPress={() => void onFork()}>
+            Fork here
+          </Button>
+          <Button className="primary" onPress={() => onChange(undefined)}>
+            Back to now
+          </Button>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,136 @@
+import type { Event } from '@eventloom/core';
+
+/** A bar of the waterfall. */
+export interface Span {
+  readonly id: string;
+  readonly label: string;
+  readonly kind: 'run' | 'agent' | 'model' | 'tool';
+  readonly depth: number;
+  /** Seconds since the epoch. */
+  readonly start: number;
+  readonly end: number;
+  /** True if it has no end yet. */
+  readonly isOpen: boolean;
+  readonly isFailed: boolean;
+  readonly details: Readonly<Record<string, string | number>>;
+}
+
+interface AgentRun {
+  readonly id: string;
+  readonly parentId: string | undefined;
+  readonly agent: string;
+  readonly events: Event[];
+}
+
+/** Returns the bars of one run, in the order in which they are drawn: each agent, with its model calls and tool calls below it. */
+export function spansOf(events: readonly Event[], invocationId: string): readonly Span[] {
+  const run = events.filter((event) => event.invocationId === invocationId);
+  const first = run[0];
+  const last = run.at(-1);
+  if (!first || !last) return [];
+  const executions = new Map<string, AgentRun>();
+  for (const event of run) {
+    if (event.author === 'user' || event.executionId === undefined) continue;
+    const { executionId, parentExecutionId, author } = event;
+    const known = executions.get(executionId);
+    if (known) known.events.push(event);
+    else executions.set(executionId, { id: executionId, parentId: parentExecutionId, agent: author, events: [event] });
+  }
+  const failed = run.some(({ errorCode }) => errorCode !== undefined);
+  const spans: Span[] = [
+    {
+      id: invocationId,
+      label: 'run',
+      kind: 'run',
+      depth: 0,
+      start: first.timestamp,
+      end: last.timestamp,
+      isOpen: false,
+      isFailed: failed,
+      details: { events: run.length },
+    },
+  ];
+  const add = (execution: AgentRun, depth: number, start: number): void => {
+    const children = Array.from(executions.values()).filter(({ parentId }) => parentId === execution.id);
+    const end = Math.max(...[execution, ...children].map(({ events: own }) => own.at(-1)?.timestamp ?? start));
+    spans.push({
+      id: execution.id,
+      label: execution.agent,
+      kind: 'agent',
+      depth,
+      start,
+      end,
+      isOpen: false,
+      isFailed: execution.events.some(({ errorCode }) => errorCode !== undefined),
+      details: {},
+    });
+    let before = start;
+    for (const event of execution.events) {
+      spans.push(...modelSpan(event, before, depth + 1), ...toolSpans(event, run, depth + 1));
+      before = event.timestamp;
+    }
+    for (const child of children) add(child, depth + 1, child.events[0]?.timestamp ?? start);
+  };
+  for (const execution of executions.values())
+    if (execution.parentId === undefined || !executions.has(execution.parentId)) {
+      const begin = execution.events[0];
+      const index = begin ? run.indexOf(begin) : 0;
+      add(execution, 1, run[index - 1]?.timestamp ?? begin?.timestamp ?? first.timestamp);
+    }
+  return spans;
+}
+
+function modelSpan(event: Event, start: number, depth: number): Span[] {
+  const { usageMetadata: usage, modelVersion, errorCode, timestamp, content } = event;
+  const isReply = content?.parts?.some(({ text, functionCall }) => text !== undefined || functionCall !== undefined);
+  if (!usage && !(isReply && content?.role === 'model')) return [];
+  const timing = usage?.timingInfo;
+  return [
+    {
+      id: `model-${event.id}`,
+      label: modelVersion ?? 'model',
+      kind: 'model',
+      depth,
+      start,
+      end: timestamp,
+      isOpen: false,
+      isFailed: errorCode !== undefined,
+      details: {
+        ...(usage?.promptTokenCount === undefined ? {} : { 'tokens in': usage.promptTokenCount }),
+        ...(usage?.candidatesTokenCount === undefined ? {} : { 'tokens out': usage.candidatesTokenCount }),
+        ...(usage?.cachedContentTokenCount === undefined ? {} : { cached: usage.cachedContentTokenCount }),
+        ...(timing?.timeToFirstTokenMs === undefined
+          ? {}
+          : { 'first token': `${Math.round(timing.timeToFirstTokenMs)} ms` }),
+      },
+    },
+  ];
+}
+
+function toolSpans(event: Event, run: readonly Event[], depth: number): Span[] {
+  return (event.content?.parts ?? []).flatMap(({ functionCall: call }): Span[] => {
+    if (!call?.id) return [];
+    const answered = run.find(({ content }) => content?.parts?.some((part) => part.functionResponse?.id === call.id));
+    const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
+    return [
+      {
+        id: `tool-${call.id}`,
+        label: call.name ?? '',
+        kind: 'tool',
+        depth,
+        start: event.timestamp,
+        end: answered?.timestamp ?? run.at(-1)?.timestamp ?? event.timestamp,
+        isOpen: !answered,
+        isFailed: response?.response !== undefined && 'error' in response.response,
+        details: {},
+      },
+    ];
+  });
+}
+
+/** Formats a duration in seconds. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 0.001) return '<1 ms';
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  return seconds < 100 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds)} s`;
+}

@@ -1,0 +1,59 @@
+import type { BaseAgent } from '@eventloom/core';
+
+/** An agent as Studio draws it. */
+export interface AgentDescription {
+  readonly name: string;
+  /** Name of its class, such as `LlmAgent`. */
+  readonly kind: string;
+  readonly description: string;
+  /** Name of its model; absent for agents without one. */
+  readonly model?: string;
+  readonly tools: readonly ToolDescription[];
+  readonly subAgents: readonly AgentDescription[];
+  /** Agents that it calls as tools or runs as nodes. */
+  readonly calledAgents: readonly AgentDescription[];
+}
+
+/** A tool of an agent. */
+export interface ToolDescription {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** An agent may call itself through others: deeper levels are left out. */
+const MAX_DEPTH = 12;
+
+/** Describes an agent and all that it runs. Toolsets are named, and not asked for their tools. */
+export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
+  const below = (agents: readonly BaseAgent[]): AgentDescription[] =>
+    depth >= MAX_DEPTH ? [] : agents.map((each) => describeAgent(each, depth + 1));
+  const model = modelName('model' in agent ? agent.model : undefined);
+  const tools = 'tools' in agent && Array.isArray(agent.tools) ? agent.tools : [];
+  return {
+    name: agent.name,
+    kind: kindOf(agent),
+    description: agent.description,
+    ...(model === undefined ? {} : { model }),
+    tools: tools.flatMap(describeTool),
+    subAgents: below(agent.subAgents),
+    calledAgents: below(agent.calledAgents),
+  };
+}
+
+function kindOf(agent: BaseAgent): string {
+  return agent.constructor.name;
+}
+
+function modelName(model: unknown): string | undefined {
+  if (typeof model === 'string') return model === '' ? undefined : model;
+  return typeof model === 'object' && model !== null && 'model' in model && typeof model.model === 'string'
+    ? model.model
+    : undefined;
+}
+
+function describeTool(tool: unknown): ToolDescription[] {
+  if (typeof tool !== 'object' || tool === null) return [];
+  const name = 'name' in tool && typeof tool.name === 'string' ? tool.name : tool.constructor.name;
+  const description = 'description' in tool && typeof tool.description === 'string' ? tool.description : '';
+  return [{ name, description }];
+}

@@ -1,0 +1,1 @@
+export { studioFiles } from './studio-files.ts';

@@ -1,0 +1,117 @@
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { assetFiles, studio, type StudioFiles } from './index.ts';
+
+const FILES: Readonly<Record<string, string>> = { 'index.html': '<!doctype html>', 'assets/index-1a2b.js': 'start()' };
+const files: StudioFiles = (path) => {
+  const text = FILES[path];
+  return text === undefined ? undefined : new TextEncoder().encode(text);
+};
+
+function serve(authenticate?: () => { userId: string }) {
+  const billing = new LlmAgent({ name: 'billing', model: 'gemini-flash-latest', description: 'Knows invoices.' });
+  const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({}) });
+  const model = new ScriptedModel([], { model: 'scripted' });
+  const agent = new LlmAgent({ name: 'helper', model, tools: [look], subAgents: [billing] });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  const server = createServer({
+    runners: [runner],
+    protocols: [studio({ files })],
+    ...(authenticate ? { authenticate } : {}),
+  });
+  return (path: string): Promise<Response> => Promise.resolve(server.fetch(new Request(`http://localhost${path}`)));
+}
+
+describe('the page', () => {
+  test('is served with a content security policy that runs its own scripts alone', async () => {
+    const response = await serve()('/studio/index.html');
+    expect(await response.text()).toBe('<!doctype html>');
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+  });
+
+  test('is opened by a short address, and keeps the query', async () => {
+    const response = await serve()('/studio?app=demo');
+    expect(response.status).toBe(302);
+    expect(response.headers.get('location')).toBe('/studio/index.html?app=demo');
+  });
+
+  test('has assets that may be cached for ever', async () => {
+    const response = await serve()('/studio/assets/index-1a2b.js');
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(response.headers.get('cache-control')).toContain('immutable');
+  });
+
+  test.each([
+    '/studio/other.html',
+    '/studio/..%2f..%2fpackage.json',
+    '/studio/%2e%2e/x.js',
+    '/studio/.env',
+    '/studio/index',
+  ])('has no file %s', async (path) => {
+    expect((await serve()(path)).status).toBe(404);
+  });
+
+  test('is read from a binding of assets on Workers', async () => {
+    const asked: string[] = [];
+    const read = assetFiles(() => ({
+      fetch: (address) => {
+        asked.push(address);
+        return Promise.resolve(
+          address.endsWith('index.html') ? new Response('page') : new Response(null, { status: 404 }),
+        );
+      },
+    }));
+    const found = await read('index.html');
+    expect(await new Response(found ?? '').text()).toBe('page');
+    expect(await read('other.js')).toBeUndefined();
+    expect(asked).toEqual(['https://assets.local/index.html', 'https://assets.local/other.js']);
+  });
+
+  test('cannot be served without its files', () => {
+    expect(() => studio({} as never)).toThrow('studio: files: expected a function');
+  });
+});
+
+describe('the agent of an app', () => {
+  test('is described with its model, tools and sub-agents', async () => {
+    const response = await serve()('/studio-api/apps/app/users/ann/agent');
+    expect(await response.json()).toEqual({
+      name: 'helper',
+      kind: 'LlmAgent',
+      description: '',
+      model: 'scripted',
+      tools: [{ name: 'look', description: 'Looks.' }],
+      subAgents: [
+        {
+          name: 'billing',
+          kind: 'LlmAgent',
+          description: 'Knows invoices.',
+          model: 'gemini-flash-latest',
+          tools: [],
+          subAgents: [],
+          calledAgents: [],
+        },
+      ],
+      calledAgents: [],
+    });
+  });
+
+  test('is not described to another user', async () => {
+    const get = serve(() => ({ userId: 'bob' }));
+    expect((await get('/studio-api/apps/app/users/ann/agent')).status).toBe(403);
+    expect((await get('/studio-api/apps/app/users/bob/agent')).status).toBe(200);
+  });
+
+  test('of an unknown app is 404', async () => {
+    expect((await serve()('/studio-api/apps/nope/users/ann/agent')).status).toBe(404);
+  });
+});

@@ -1,0 +1,119 @@
+import { ConfigurationError } from '@eventloom/core';
+import type { CommonRequest, Protocol, ProtocolRequest } from '@eventloom/server';
+import { describeAgent } from './describe-agent.ts';
+
+/** Returns a file of the page, such as `index.html` or `assets/index-1a2b.js`; undefined if the page has no file of that name. */
+export type StudioFiles = (path: string) => StudioFile | undefined | Promise<StudioFile | undefined>;
+
+/** The bytes of a file. */
+type StudioFile = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** Options of `studio`. */
+export interface StudioOptions {
+  /** Reads the files of the page: `studioFiles()` of `@eventloom/studio/node` on Node, `assetFiles` on Workers. */
+  readonly files: StudioFiles;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** The page runs its own scripts alone, and talks to its own server alone. Files of agents are shown from `data:` and `blob:` addresses. */
+const SECURITY = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self' ws: wss:",
+    "img-src 'self' data: blob:",
+    'media-src data: blob:',
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+};
+
+const AGENT_SCHEMA = {
+  type: 'object',
+  properties: { name: { type: 'string' }, kind: { type: 'string' }, description: { type: 'string' } },
+  required: ['name', 'kind', 'description'],
+};
+
+/**
+ * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. Its page uses the other
+ * routes of the server, behind the same login.
+ * @throws ConfigurationError without `files`
+ */
+export function studio(options: StudioOptions): Protocol {
+  const { files } = options ?? {};
+  if (typeof files !== 'function')
+    throw new ConfigurationError(
+      'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(() => env.ASSETS) })',
+    );
+  const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
+  return {
+    name: 'studio',
+    commonRoutes: [
+      {
+        ...page,
+        path: '/studio',
+        operationId: 'openStudio',
+        summary: 'Redirects to the page for developers',
+        handle: ({ raw }) => {
+          const { search } = new URL(raw.url);
+          return new Response(null, { status: 302, headers: { location: `/studio/index.html${search}` } });
+        },
+      },
+      {
+        ...page,
+        path: '/studio/{path+}',
+        operationId: 'studioFile',
+        summary: 'A file of the page for developers',
+        handle: (request) => answerFile(request, files),
+      },
+    ],
+    routes: [
+      {
+        method: 'get',
+        path: '/studio-api/apps/{appName}/users/{userId}/agent',
+        operationId: 'describeAgent',
+        summary: 'The root agent of an app with its model, tools, sub-agents and called agents',
+        answer: { schema: AGENT_SCHEMA },
+        handle: (request: ProtocolRequest) => {
+          request.requireSameUser(request.param('userId'));
+          return Response.json(describeAgent(request.agent(request.param('appName'))));
+        },
+      },
+    ],
+  };
+}
+
+async function answerFile(request: CommonRequest, files: StudioFiles): Promise<Response> {
+  const path = request.param('path');
+  const [, extension = ''] = /\.([a-z]+)$/.exec(path) ?? [];
+  const type = TYPES[extension];
+  const body = type === undefined || path.includes('..') ? undefined : await files(path);
+  if (body === undefined)
+    return Response.json({ error: `Studio has no file ${JSON.stringify(path)}`, code: 'NOT_FOUND' }, { status: 404 });
+  // Names of assets change with their content.
+  const caching = path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache';
+  return new Response(body, { headers: { ...SECURITY, 'content-type': type ?? '', 'cache-control': caching } });
+}
+
+/**
+ * Reads the files of the page from a binding of static assets of a Worker, whose `directory` is the folder `dist/page` of this package.
+ *
+ * @param binding returns the binding when a file is asked for: `() => env.ASSETS` with `env` of `cloudflare:workers`
+ */
+export function assetFiles(binding: () => { fetch(address: string): Promise<Response> }): StudioFiles {
+  return async (path) => {
+    const response = await binding().fetch(`https://assets.local/${path}`);
+    return response.ok ? (response.body ?? undefined) : undefined;
+  };
+}
