@@ -16,6 +16,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/gemini': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/plugins': ['.'],
+  '@eventloom/mcp': ['.', './node'],
   '@eventloom/runner': ['.'],
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],

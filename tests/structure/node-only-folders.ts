@@ -11,4 +11,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/adk/src/node',
   'packages/tools/src/node',
   'packages/plugins/src/node',
+  'packages/mcp/src/node',
 ];

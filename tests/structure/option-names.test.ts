@@ -11,6 +11,8 @@ import { EncryptedCredentialService } from '@eventloom/credentials';
 import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { channel, node, StateGraph } from '@eventloom/graph';
 import { LiveRequestQueue } from '@eventloom/live';
+import { MCPToolset, StreamableHTTPConnectionParams } from '@eventloom/mcp';
+import { StdioConnectionParams } from '@eventloom/mcp/node';
 import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
 import { ComputerUseToolset, loadWebPage, PlaywrightComputer, VertexAiSearchTool } from '@eventloom/tools/built-in';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
@@ -147,6 +149,22 @@ const CASES: Readonly<Record<string, Case>> = {
     'secret_key',
     'secretKey',
     (options: object) => new ToolCallIntegrityPlugin({ secretKey: 'x'.repeat(32), ...options }),
+  ],
+  MCPToolset: [
+    'toolNamePrefx',
+    'toolNamePrefix',
+    (options: object) =>
+      new MCPToolset({ connectionParams: new StreamableHTTPConnectionParams({ url: 'http://a.b' }), ...options }),
+  ],
+  StdioConnectionParams: [
+    'serverParam',
+    'serverParams',
+    (options: object) => new StdioConnectionParams({ serverParams: { command: 'x' }, ...options }),
+  ],
+  StreamableHTTPConnectionParams: [
+    'callTimeout',
+    'callTimeoutMs',
+    (options: object) => new StreamableHTTPConnectionParams({ url: 'http://a.b', ...options }),
   ],
   PreloadMemoryTool: ['maxCharacter', 'maxCharacters', (options) => new PreloadMemoryTool(options)],
   QuickJsCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsCodeExecutor(options)],

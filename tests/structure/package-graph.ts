@@ -25,6 +25,8 @@ export const allowedEdges: AllowedEdges = {
   'llm-agent': ['tools', 'multi-agent'],
   // The instruction of all agents is filled as that of one.
   plugins: ['llm-agent'],
+  // Servers sample with the model of the agent that calls them.
+  mcp: ['llm-agent'],
   // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
   runner: ['tools', 'llm-agent'],
   // `./server` plugs into a server, which knows live runs only as an option.

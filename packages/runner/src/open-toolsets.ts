@@ -6,8 +6,8 @@ import { isLlmAgent } from '@eventloom/llm-agent';
 const CLOSE_TIMEOUT_MS = 5000;
 
 /**
- * The toolsets of a runner's agents. They are closed when a run ends and no other run of the runner is under way, as the ADK closes them
- * after each run: so a program whose runs have ended can end as well. A toolset that is used again opens again.
+ * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is under way, which closes most of them,
+ * as the ADK does after each run: so a program whose runs have ended can end as well. A toolset that is used again opens again.
  */
 export class OpenToolsets {
   readonly #toolsets: readonly BaseToolset[];
@@ -54,10 +54,15 @@ export class OpenToolsets {
     const platform = this.#platform;
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = platform.schedule(CLOSE_TIMEOUT_MS, resolve);
-    const closing = (async () => toolset.close())().catch((error: unknown) => reportUnlessStopped(platform, error));
+    const closing = (async () => suspend(toolset))().catch((error: unknown) => reportUnlessStopped(platform, error));
     await Promise.race([closing, timeout]);
     cancel();
   }
+}
+
+/** Suspends a toolset; one of a core without `suspend` is closed. */
+function suspend(toolset: BaseToolset): Promise<void> {
+  return 'suspend' in toolset ? toolset.suspend() : (toolset as BaseToolset).close();
 }
 
 function collectToolsets(agent: BaseAgent, toolsets: Set<BaseToolset>, seen: Set<BaseAgent>): void {

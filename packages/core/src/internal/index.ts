@@ -104,6 +104,8 @@ export {
   askedCallId,
   INTERRUPTED_CALL,
   isPersonRequest,
+  isReservedToolName,
+  isToolName,
   isTransfer,
   SET_MODEL_RESPONSE,
   TASK_COMPLETED,

@@ -2,14 +2,7 @@ import type { FunctionDeclaration } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
-import {
-  FINISH_TASK,
-  isPersonRequest,
-  isToolName,
-  SET_MODEL_RESPONSE,
-  TASK_COMPLETED,
-  TRANSFER_TO_AGENT,
-} from './reserved-calls.ts';
+import { isPersonRequest, isReservedToolName, isToolName } from './reserved-calls.ts';
 
 /** Maximum number of declarations of one run. */
 const MAX_DECLARATIONS = 128;
@@ -25,8 +18,6 @@ const FIELDS: ReadonlySet<string> = new Set<keyof FunctionDeclaration>([
   'response',
 ]);
 const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 'response'] as const;
-/** Names of functions that the runtime itself declares. */
-const RESERVED: ReadonlySet<string> = new Set([FINISH_TASK, SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
 
 /** Checks `runConfig.clientTools`. @throws ConfigurationError that names the invalid declaration */
 export function checkClientTools(given: unknown): void {
@@ -58,7 +49,7 @@ function checkDeclaration(path: string, given: unknown): string {
     throw new ConfigurationError(
       `${path}.name: must be 1 to 128 letters, digits, _ . : - and start with a letter or _, is ${JSON.stringify(name)}`,
     );
-  if (RESERVED.has(name) || isPersonRequest({ name }))
+  if (isReservedToolName(name) || isPersonRequest({ name }))
     throw new ConfigurationError(
       `${path}.name: ${JSON.stringify(name)} is reserved for a function of the runtime; choose another name`,
     );

@@ -38,6 +38,14 @@ export const REQUEST_CREDENTIAL = 'adk_request_credential';
  */
 export const REQUEST_INPUT = 'adk_request_input';
 
+/** Names of functions that the runtime itself declares. */
+const RESERVED: ReadonlySet<string> = new Set([FINISH_TASK, SET_MODEL_RESPONSE, TASK_COMPLETED, TRANSFER_TO_AGENT]);
+
+/** True for the name of a function that the runtime itself declares. No tool from outside may have it. */
+export function isReservedToolName(name: string): boolean {
+  return RESERVED.has(name);
+}
+
 /** True for a call that transfers the conversation, and for its response. */
 export function isTransfer(call: { readonly name?: string | undefined } | undefined): boolean {
   return call?.name === TRANSFER_TO_AGENT;

@@ -1,0 +1,184 @@
+import { ConfigurationError, type Platform } from '@eventloom/core';
+import { checkKnown, describeKind, type OptionNames } from '@eventloom/core/internal';
+import { HttpTransport } from './http-transport.ts';
+
+/** Options that both kinds of connection have. */
+export interface MCPConnectionOptions {
+  /** Time for connecting, and for each answer to a request that is not a call, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Time for the answer to a call of a tool, in milliseconds. Each progress message of the server starts it again, but no call takes longer
+   * than an hour. Default 300,000.
+   */
+  readonly callTimeoutMs?: number | undefined;
+  /** Maximum size of one message of the server, in bytes. Default 16 MiB: 10 MiB of media as base64, and text. */
+  readonly maxMessageBytes?: number | undefined;
+}
+
+/** The side of a connection that a transport reports to. Not for applications. */
+export interface TransportHost {
+  readonly platform: Platform;
+  /** Headers of HTTP requests to the server, beside those of the connection's params. */
+  headers(): Readonly<Record<string, string>>;
+  /** Signs HTTP requests: an OAuth provider of `@modelcontextprotocol/client`. Absent: none. */
+  readonly authProvider?: object | undefined;
+  /** True while calls wait for an answer. */
+  readonly isBusy: boolean;
+}
+
+/** An open transport of `@modelcontextprotocol/client`, and what a connection needs beside it. Not for applications. */
+export interface OpenTransport {
+  /** The transport itself. Its type is left out, because its declarations need those of Node. */
+  readonly transport: object;
+  /**
+   * A number that stays the same as long as no message of the server about its lists can have been missed; undefined while such messages
+   * do not arrive.
+   */
+  readonly watch: number | undefined;
+  /** Lets the process end while no run is under way. The transport stays open. */
+  suspend(): void;
+  /** Ends `suspend`. */
+  resume(): void;
+  /** Aborts what is left of a request that is answered or given up, and returns the error that ended it, if any. */
+  endExchange(exchange: string): void;
+  /** Calls back if an answer can no longer come, because the server ended the response to the request without one. */
+  onBrokenExchange(exchange: string, broken: (reason: unknown) => void): void;
+  /** Tells the server that its session ends. Resolves also if the server refuses. */
+  terminate(): Promise<void>;
+}
+
+/** Base of the params of a connection to an MCP server: `StreamableHTTPConnectionParams`, and `StdioConnectionParams` of `@eventloom/mcp/node`. */
+export abstract class MCPConnectionParams {
+  readonly timeoutMs: number;
+  readonly callTimeoutMs: number;
+  readonly maxMessageBytes: number;
+
+  constructor(
+    owner: string,
+    { timeoutMs = 30_000, callTimeoutMs = 300_000, maxMessageBytes = 16_777_216 }: MCPConnectionOptions,
+  ) {
+    for (const [name, value] of Object.entries({ timeoutMs, callTimeoutMs, maxMessageBytes }))
+      if (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)
+        throw new ConfigurationError(`${owner}: ${name} must be a positive integer, is ${describeKind(value)}`);
+    this.timeoutMs = timeoutMs;
+    this.callTimeoutMs = callTimeoutMs;
+    this.maxMessageBytes = maxMessageBytes;
+  }
+
+  /** The server's name, if the toolset has none. */
+  abstract get serverName(): string;
+
+  /** The server's address for error messages, without secrets. */
+  abstract get address(): string;
+
+  /** Creates a transport that is not started yet. */
+  abstract '~open'(host: TransportHost): OpenTransport;
+}
+
+/** Options of `StreamableHTTPConnectionParams`. */
+export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
+  /** Address of the server's MCP endpoint, `https://` or `http://`. */
+  readonly url: string | URL;
+  /** Headers of every request to the server, such as an API key. They are sent to the server's origin only, and appear in no event, log or error. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** True tells the server that its session ends when the connection is closed. Default true. */
+  readonly terminateOnClose?: boolean | undefined;
+  /** Sends the requests. Default: the global `fetch`. */
+  readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
+}
+
+const HTTP_OPTIONS: OptionNames<StreamableHTTPConnectionOptions> = {
+  url: true,
+  headers: true,
+  timeoutMs: true,
+  callTimeoutMs: true,
+  maxMessageBytes: true,
+  terminateOnClose: true,
+  fetch: true,
+};
+
+const ADK_HINTS = {
+  type: 'leave it out: the class says what it is',
+  header: 'write headers',
+  transportOptions: 'write headers or fetch',
+  timeout: 'write timeoutMs',
+  sseReadTimeout: 'write callTimeoutMs',
+};
+
+/**
+ * The connection to an MCP server over HTTP ("Streamable HTTP"). Works on Node and on Workers. Redirects to another origin are not followed.
+ *
+ * @example
+ * const connectionParams = new StreamableHTTPConnectionParams({
+ *   url: 'https://mcp.example.com/mcp',
+ *   headers: { 'x-api-key': apiKey },
+ * });
+ */
+export class StreamableHTTPConnectionParams extends MCPConnectionParams {
+  readonly url: URL;
+  readonly terminateOnClose: boolean;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #fetch: NonNullable<StreamableHTTPConnectionOptions['fetch']>;
+
+  /** @throws ConfigurationError for an address that is not HTTP, for invalid headers, and for an unknown option */
+  constructor(options: StreamableHTTPConnectionOptions) {
+    const owner = 'StreamableHTTPConnectionParams';
+    checkKnown(owner, HTTP_OPTIONS, options, ADK_HINTS, "{ url: 'https://mcp.example.com/mcp' }");
+    super(owner, options);
+    this.url = toUrl(owner, options.url);
+    this.terminateOnClose = options.terminateOnClose ?? true;
+    this.#headers = checkHeaders(owner, options.headers ?? {});
+    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
+  }
+
+  override get serverName(): string {
+    return this.url.hostname;
+  }
+
+  override get address(): string {
+    return `${this.url.origin}${this.url.pathname}`;
+  }
+
+  override '~open'(host: TransportHost): OpenTransport {
+    const { url, maxMessageBytes, terminateOnClose } = this;
+    return new HttpTransport({
+      url,
+      maxMessageBytes,
+      terminateOnClose,
+      headers: this.#headers,
+      fetch: this.#fetch,
+      host,
+    });
+  }
+}
+
+function toUrl(owner: string, given: unknown): URL {
+  const text = given instanceof URL ? given.href : given;
+  if (typeof text !== 'string' || !URL.canParse(text))
+    throw new ConfigurationError(`${owner}: url must be an address such as https://mcp.example.com/mcp`);
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new ConfigurationError(`${owner}: url must begin with https:// or http://, begins with ${url.protocol}//`);
+  if (url.username !== '' || url.password !== '')
+    throw new ConfigurationError(
+      `${owner}: url must have no user name and no password; write headers: { authorization: … }`,
+    );
+  return url;
+}
+
+/** Returns a copy of the headers. @throws ConfigurationError that names the invalid header, and not its value */
+export function checkHeaders(owner: string, given: unknown): Readonly<Record<string, string>> {
+  if (typeof given !== 'object' || given === null || given instanceof Headers)
+    throw new ConfigurationError(`${owner}: headers must be an object such as { 'x-api-key': key }`);
+  for (const [name, value] of Object.entries(given)) {
+    try {
+      if (typeof value !== 'string') throw new TypeError('not a string');
+      new Headers([[name, value]]);
+    } catch {
+      throw new ConfigurationError(
+        `${owner}: header ${JSON.stringify(name)} must have a valid name and a string as its value`,
+      );
+    }
+  }
+  return { ...given };
+}

@@ -1,0 +1,157 @@
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { OpenTransport, TransportHost } from './connection-params.ts';
+import { limitBody } from './limit-body.ts';
+
+/** The header by which a request to `HttpTransport` names its exchange. It is not sent. */
+export const EXCHANGE_HEADER = 'eventloom-exchange';
+
+/**
+ * Time between the end of a response and the report that it had no answer. The answer is read from the same body before that, but the
+ * streams in between may deliver it a little later.
+ */
+const BROKEN_AFTER_MS = 1000;
+
+interface HttpTransportOptions {
+  readonly url: URL;
+  readonly maxMessageBytes: number;
+  readonly terminateOnClose: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  readonly host: TransportHost;
+}
+
+/** One request that waits for its answer, and the HTTP request that carries it. */
+interface Exchange {
+  readonly controller: AbortController;
+  broken?: (reason: unknown) => void;
+  cancelReport?: () => void;
+}
+
+/**
+ * The HTTP transport of a connection. Around the client's own transport it bounds the size of messages, sends headers to the server's
+ * origin only, notices responses that end without an answer, and ends the streams that would keep a process alive.
+ */
+export class HttpTransport implements OpenTransport {
+  readonly transport: StreamableHTTPClientTransport;
+  readonly #options: HttpTransportOptions;
+  readonly #exchanges = new Map<string, Exchange>();
+  /** The requests that wait for messages of the server outside of calls. */
+  readonly #listening = new Set<AbortController>();
+  #isSuspended = false;
+  /** True if the server has offered a stream for messages outside of calls. */
+  #offersStream = false;
+  /** The number of streams that began or ended so far. */
+  #changes = 0;
+  #openStreams = 0;
+
+  constructor(options: HttpTransportOptions) {
+    const { url, host } = options;
+    this.#options = options;
+    this.transport = new StreamableHTTPClientTransport(url, {
+      fetch: (to, init) => this.#fetch(to, init),
+      ...(isProvider(host.authProvider) && { authProvider: host.authProvider }),
+      reconnectionScheduler: (reconnect, delayMs) =>
+        this.#isSuspended ? undefined : host.platform.schedule(delayMs, reconnect, { idle: true }),
+    });
+  }
+
+  get watch(): number | undefined {
+    return this.#openStreams > 0 ? this.#changes : undefined;
+  }
+
+  suspend(): void {
+    if (this.#isSuspended || this.#options.host.isBusy) return;
+    this.#isSuspended = true;
+    for (const controller of this.#listening) controller.abort();
+    for (const exchange of this.#exchanges.keys()) this.endExchange(exchange);
+  }
+
+  resume(): void {
+    if (!this.#isSuspended) return;
+    this.#isSuspended = false;
+    // A failure to open the stream is no failure of the connection: lists are then read again in every turn.
+    if (this.#offersStream) this.transport.resumeStream('').catch(() => undefined);
+  }
+
+  onBrokenExchange(exchange: string, broken: (reason: unknown) => void): void {
+    this.#exchange(exchange).broken = broken;
+  }
+
+  endExchange(name: string): void {
+    const exchange = this.#exchanges.get(name);
+    if (!exchange) return;
+    this.#exchanges.delete(name);
+    exchange.cancelReport?.();
+    exchange.controller.abort();
+  }
+
+  async terminate(): Promise<void> {
+    // A server need not support it; the session ends there some time by itself.
+    if (this.#options.terminateOnClose) await this.transport.terminateSession().catch(() => undefined);
+  }
+
+  #exchange(name: string): Exchange {
+    let exchange = this.#exchanges.get(name);
+    if (!exchange) this.#exchanges.set(name, (exchange = { controller: new AbortController() }));
+    return exchange;
+  }
+
+  async #fetch(to: string | URL, init: RequestInit = {}): Promise<Response> {
+    const { url, fetch } = this.#options;
+    const headers = new Headers(init.headers);
+    const name = headers.get(EXCHANGE_HEADER);
+    headers.delete(EXCHANGE_HEADER);
+    const isOfServer = new URL(to).origin === url.origin;
+    if (isOfServer) {
+      const own = { ...this.#options.headers, ...this.#options.host.headers() };
+      for (const [key, value] of Object.entries(own)) if (!headers.has(key)) headers.set(key, value);
+    }
+    if (isOfServer && init.method === 'GET' && headers.get('accept')?.includes('text/event-stream'))
+      return this.#listen(to, { ...init, headers });
+    const exchange = name === null ? undefined : this.#exchange(name);
+    const signal = exchange ? anyOf(init.signal, exchange.controller.signal) : init.signal;
+    const response = await fetch(to, { ...init, headers, ...(signal && { signal }) });
+    return limitBody(response, this.#options.maxMessageBytes, (reason) => this.#bodyEnded(exchange, reason));
+  }
+
+  /** Opens a stream for messages outside of calls, unless the transport is suspended: then it answers as a server without such streams. */
+  async #listen(to: string | URL, init: RequestInit): Promise<Response> {
+    if (this.#isSuspended) return new Response(null, { status: 405 });
+    const controller = new AbortController();
+    this.#listening.add(controller);
+    try {
+      const response = await this.#options.fetch(to, { ...init, signal: anyOf(init.signal, controller.signal) });
+      if (!response.ok || !response.body) {
+        this.#listening.delete(controller);
+        return limitBody(response, this.#options.maxMessageBytes, () => undefined);
+      }
+      this.#offersStream = true;
+      this.#openStreams++;
+      this.#changes++;
+      return limitBody(response, this.#options.maxMessageBytes, () => {
+        if (!this.#listening.delete(controller)) return;
+        this.#openStreams--;
+        this.#changes++;
+      });
+    } catch (error) {
+      this.#listening.delete(controller);
+      throw error;
+    }
+  }
+
+  #bodyEnded(exchange: Exchange | undefined, reason: unknown): void {
+    if (!exchange || exchange.controller.signal.aborted) return;
+    const report = (): void => exchange.broken?.(reason);
+    if (reason !== undefined) report();
+    else exchange.cancelReport = this.#options.host.platform.schedule(BROKEN_AFTER_MS, report);
+  }
+}
+
+function anyOf(one: AbortSignal | null | undefined, other: AbortSignal): AbortSignal {
+  return one ? AbortSignal.any([one, other]) : other;
+}
+
+/** True for a provider of tokens. What it offers beyond is checked where the client uses it. */
+function isProvider(value: object | undefined): value is { token(): Promise<string | undefined> } {
+  return value !== undefined && 'token' in value && typeof value.token === 'function';
+}

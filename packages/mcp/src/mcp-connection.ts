@@ -1,0 +1,399 @@
+import {
+  Client,
+  type JsonSchemaValidatorResult,
+  type jsonSchemaValidator,
+  ProtocolError,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { EventloomError, type Platform, toError } from '@eventloom/core';
+import { isRecord, reportTo } from '@eventloom/core/internal';
+import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
+import { MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
+import { EXCHANGE_HEADER } from './http-transport.ts';
+
+/** Maximum number of tools that a server may list. */
+const MAX_LISTED = 5000;
+/** Maximum number of pages of a list. */
+const MAX_PAGES = 100;
+/** Maximum length of the server's own words in an error. */
+const MAX_QUOTED = 500;
+/** Time for which a list is used if the server neither says how long nor reports changes. */
+const LIST_AGE_MS = 300_000;
+/** Longest time for which a list is used because the server says so. */
+const MAX_LIST_AGE_MS = 3_600_000;
+/** Longest time for the answer to one call. */
+const MAX_CALL_MS = 3_600_000;
+
+/** The toolset that a connection belongs to. */
+export interface MCPConnectionOwner {
+  readonly name: string;
+  readonly params: MCPConnectionParams;
+  readonly platform: Platform;
+  /** Called when the server reports that its tools have changed. */
+  toolsChanged(): void;
+}
+
+/** Options of a request. */
+export interface SendOptions {
+  /** True if sending it twice does no more than sending it once. */
+  readonly isRepeatable: boolean;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly onprogress?: RequestOptions['onprogress'];
+}
+
+/** A client that is connected. */
+interface MCPSession {
+  readonly client: Client;
+  readonly transport: OpenTransport;
+}
+
+interface ToolList {
+  readonly tools: readonly Tool[];
+  readonly session: MCPSession;
+  readonly watch: number | undefined;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * The connection of one user to one MCP server. It connects when it is used, again when the server forgot the session or the connection
+ * broke, and serves any number of requests at the same time.
+ */
+export class MCPConnection {
+  readonly #owner: MCPConnectionOwner;
+  readonly #headers: () => Readonly<Record<string, string>>;
+  #opening: Promise<MCPSession> | undefined;
+  #session: MCPSession | undefined;
+  #listed: Promise<ToolList> | undefined;
+  #exchanges = 0;
+  #waiting = 0;
+  /** True once the server has ended a connection because of the question for its protocol version. */
+  #isLegacy = false;
+
+  constructor(owner: MCPConnectionOwner, headers: () => Readonly<Record<string, string>>) {
+    this.#owner = owner;
+    this.#headers = headers;
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** Lists the server's tools: from memory as long as they cannot have changed. @throws MCPConnectionError, MCPProtocolError, MCPLimitError */
+  async listTools(): Promise<readonly Tool[]> {
+    this.#session?.transport.resume();
+    const known = await this.#listed?.catch(() => undefined);
+    if (known && this.#isFresh(known)) return known.tools;
+    const listing = this.#listTools();
+    this.#listed = listing;
+    try {
+      return (await listing).tools;
+    } catch (error) {
+      if (this.#listed === listing) this.#listed = undefined;
+      throw error;
+    }
+  }
+
+  #isFresh({ session, watch, expiresAtMs }: ToolList): boolean {
+    if (session !== this.#session) return false;
+    if (session.client.getServerCapabilities()?.tools?.listChanged !== true) return this.#now < expiresAtMs;
+    return watch !== undefined && session.transport.watch === watch;
+  }
+
+  get #now(): number {
+    return this.#owner.platform.now();
+  }
+
+  async #listTools(): Promise<ToolList> {
+    const { timeoutMs } = this.#owner.params;
+    let cursor: string | undefined;
+    let tools: Tool[] = [];
+    let ageMs = LIST_AGE_MS;
+    let session: MCPSession | undefined;
+    let watch: number | undefined;
+    for (let page = 0; ; page++) {
+      if (page === MAX_PAGES || tools.length > MAX_LISTED)
+        throw new MCPLimitError(
+          `MCP server "${this.#owner.name}": lists more than ${MAX_LISTED} tools, or in more than ${MAX_PAGES} pages`,
+        );
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await this.send(
+        async (sent, options) => {
+          if (page === 0) [session, watch] = [sent, sent.transport.watch];
+          if (!sent.client.getServerCapabilities()?.tools) return { tools: [] };
+          return sent.client.request({ method: 'tools/list', params }, options);
+        },
+        { isRepeatable: true, timeoutMs },
+      );
+      tools = tools.concat(result.tools);
+      if ('ttlMs' in result && typeof result.ttlMs === 'number') ageMs = Math.min(result.ttlMs, MAX_LIST_AGE_MS);
+      if (result.nextCursor === undefined || result.nextCursor === cursor) break;
+      cursor = result.nextCursor;
+    }
+    if (!session) throw new MCPProtocolError(`MCP server "${this.#owner.name}": listed no tools`);
+    return { tools, session, watch, expiresAtMs: this.#now + ageMs };
+  }
+
+  /**
+   * Sends a request and returns the answer. If the server forgot the session, the request is sent again in a new one, because it was refused.
+   * If the connection broke, it is sent again only if that does no harm.
+   * @throws MCPConnectionError, MCPProtocolError, MCPLimitError, and the signal's reason
+   */
+  async send<T>(
+    request: (session: MCPSession, options: RequestOptions) => Promise<T>,
+    options: SendOptions,
+  ): Promise<T> {
+    this.#waiting++;
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const session = await this.#connect();
+        try {
+          return await this.#exchange(session, request, options);
+        } catch (error) {
+          options.signal?.throwIfAborted();
+          const isForgotten = isSessionForgotten(error, session);
+          const isBroken = isForgotten || isConnectionBroken(error);
+          if (isBroken) this.#drop(session);
+          if (attempt > 0 || !(isForgotten || (isBroken && options.isRepeatable))) throw this.#toError(error, options);
+        }
+      }
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Sends a request in a session, and gives it up as soon as its answer cannot come any more. */
+  async #exchange<T>(
+    session: MCPSession,
+    request: (session: MCPSession, options: RequestOptions) => Promise<T>,
+    { signal, timeoutMs, onprogress }: SendOptions,
+  ): Promise<T> {
+    signal?.throwIfAborted();
+    const exchange = String(this.#exchanges++);
+    const { transport } = session;
+    const controller = new AbortController();
+    const abort = (): void => controller.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    transport.onBrokenExchange(exchange, (reason) =>
+      controller.abort(
+        MCPLimitError.isInstance(reason)
+          ? reason
+          : new SdkError(SdkErrorCode.ConnectionClosed, 'the server ended its response without an answer'),
+      ),
+    );
+    try {
+      return await request(session, {
+        signal: controller.signal,
+        timeout: timeoutMs,
+        maxTotalTimeout: MAX_CALL_MS,
+        resetTimeoutOnProgress: true,
+        headers: { [EXCHANGE_HEADER]: exchange },
+        ...(onprogress && { onprogress }),
+      });
+    } catch (error) {
+      throw MCPLimitError.isInstance(controller.signal.reason) ? controller.signal.reason : error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      transport.endExchange(exchange);
+    }
+  }
+
+  #connect(): Promise<MCPSession> {
+    this.#session?.transport.resume();
+    this.#opening ??= this.#open().then(
+      (session) => (this.#session = session),
+      (error: unknown) => {
+        this.#opening = undefined;
+        throw error;
+      },
+    );
+    return this.#opening;
+  }
+
+  async #open(): Promise<MCPSession> {
+    try {
+      return await this.#tryToOpen();
+    } catch (error) {
+      const isProbeRefused = SdkError.isInstance(error) && error.code === SdkErrorCode.EraNegotiationFailed;
+      if (!isProbeRefused || this.#isLegacy) throw this.#toError(error);
+      // Servers of before 2026-07-28 may end when they are asked for something before `initialize`.
+      this.#isLegacy = true;
+      return await this.#tryToOpen().catch((second: unknown) => {
+        throw this.#toError(second);
+      });
+    }
+  }
+
+  async #tryToOpen(): Promise<MCPSession> {
+    const { params, platform } = this.#owner;
+    const { timeoutMs } = params;
+    const transport = params['~open'](this.#host());
+    const client = this.#createClient();
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const cancel = platform.schedule(timeoutMs, () =>
+      reject(new SdkError(SdkErrorCode.RequestTimeout, `not connected after ${timeoutMs} ms`)),
+    );
+    try {
+      const connecting = client.connect(toTransport(transport.transport), {
+        timeout: timeoutMs,
+        ...(this.#isLegacy && { prior: { kind: 'legacy' } }),
+      });
+      await Promise.race([connecting, late]);
+      const session = { client, transport };
+      client.onclose = () => this.#drop(session);
+      return session;
+    } catch (error) {
+      await client.close().catch((second: unknown) => reportTo(platform, second));
+      throw error;
+    } finally {
+      cancel();
+    }
+  }
+
+  #host(): TransportHost {
+    const { platform } = this.#owner;
+    const isBusy = (): boolean => this.#waiting > 0;
+    return {
+      platform,
+      headers: () => this.#headers(),
+      get isBusy() {
+        return isBusy();
+      },
+    };
+  }
+
+  #createClient(): Client {
+    const { params } = this.#owner;
+    const client = new Client(
+      { name: 'eventloom', version: '1.0.0' },
+      {
+        capabilities: {},
+        versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.ceil(params.timeoutMs / 2) } },
+        jsonSchemaValidator: ACCEPT_ALL,
+      },
+    );
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      this.#listed = undefined;
+      this.#owner.toolsChanged();
+    });
+    return client;
+  }
+
+  /** Forgets a session that is over. */
+  #drop(session: MCPSession): void {
+    if (this.#session !== session) return;
+    this.#session = undefined;
+    this.#opening = undefined;
+    session.client.close().catch((error: unknown) => reportTo(this.#owner.platform, error));
+  }
+
+  /** Lets the process end while no run is under way. */
+  suspend(): void {
+    this.#session?.transport.suspend();
+  }
+
+  /** Ends the connection. The next use connects again. */
+  async close(): Promise<void> {
+    const session = await this.#opening?.catch(() => undefined);
+    this.#opening = undefined;
+    this.#session = undefined;
+    this.#listed = undefined;
+    if (!session) return;
+    await session.transport.terminate();
+    await session.client.close();
+  }
+
+  #toError(error: unknown, options?: SendOptions): Error {
+    const { name, params } = this.#owner;
+    const server = `MCP server "${name}"`;
+    if (MCPLimitError.isInstance(error)) return new MCPLimitError(`${server}: ${error.message}`, { cause: error });
+    if (EventloomError.isInstance(error)) return error;
+    const publicMessage = `${server} is unavailable`;
+    if (ProtocolError.isInstance(error)) {
+      const said = quoted(error.message);
+      return new MCPProtocolError(`${server}: error ${error.code}: ${said}`, { cause: error });
+    }
+    if (SdkHttpError.isInstance(error)) {
+      const { status } = error;
+      const Type = status >= 500 || status === 429 || status === 404 ? MCPConnectionError : MCPProtocolError;
+      return new Type(`${server}: ${params.address} answered with HTTP status ${status}`, {
+        cause: error,
+        publicMessage,
+      });
+    }
+    const isAmbiguous = options !== undefined && !options.isRepeatable;
+    const after = isAmbiguous ? '; the call may or may not have had its effect' : '';
+    if (error instanceof Error && isMalformed(error))
+      return new MCPProtocolError(`${server}: sent something that is not a message of the protocol`, { cause: error });
+    if (SdkError.isInstance(error) && !isConnectionBroken(error)) {
+      if (error.code === SdkErrorCode.RequestTimeout)
+        return new MCPConnectionError(`${server}: did not answer in time${after}`, { cause: error, publicMessage });
+      return new MCPProtocolError(`${server}: ${quoted(error.message)}`, { cause: error });
+    }
+    const reason = options ? 'the connection broke' : `cannot connect to ${params.address}`;
+    return new MCPConnectionError(`${server}: ${reason}: ${reasonOf(error)}${after}`, { cause: error, publicMessage });
+  }
+}
+
+/** Accepts all structured content: schemas of a server are not run, because their patterns can take any time. */
+const ACCEPT_ALL: jsonSchemaValidator = {
+  getValidator:
+    <T>() =>
+    (input: unknown): JsonSchemaValidatorResult<T> => ({ valid: true, data: input as T, errorMessage: undefined }),
+};
+
+function toTransport(transport: object): Transport {
+  if (!isTransport(transport))
+    throw new MCPProtocolError('the params of the connection opened something that is not a transport');
+  return transport;
+}
+
+function isTransport(value: object): value is Transport {
+  return 'start' in value && 'send' in value && 'close' in value;
+}
+
+/**
+ * True if the server does not know the session of a request any more. The specification says 404; some servers say 400. In both cases it
+ * has not looked at the request itself.
+ */
+function isSessionForgotten(error: unknown, { transport }: MCPSession): boolean {
+  if (!SdkHttpError.isInstance(error) || !('sessionId' in transport.transport)) return false;
+  if (transport.transport.sessionId === undefined) return false;
+  return (
+    error.status === 404 || (error.status === 400 && /session/i.test(String(error.data['text']).slice(0, MAX_QUOTED)))
+  );
+}
+
+function isConnectionBroken(error: unknown): boolean {
+  if (SdkError.isInstance(error))
+    return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
+  if (EventloomError.isInstance(error) || ProtocolError.isInstance(error)) return false;
+  return error instanceof Error && !isMalformed(error);
+}
+
+/** True if the server sent something that is not JSON, or no message of the protocol. */
+function isMalformed(error: Error): boolean {
+  return error instanceof SyntaxError || error.name.endsWith('ZodError');
+}
+
+/** Returns the beginning of a text of the server, on one line. */
+function quoted(text: string): string {
+  const line = text
+    .slice(0, MAX_QUOTED)
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return text.length > MAX_QUOTED ? `${line}…` : line;
+}
+
+/** Returns the code of a failed connection, such as ECONNREFUSED, or the beginning of the message. */
+function reasonOf(error: unknown): string {
+  const { cause, message } = toError(error);
+  if (isRecord(cause) && typeof cause['code'] === 'string') return cause['code'];
+  if (isRecord(error) && typeof error['code'] === 'string' && !SdkError.isInstance(error)) return error['code'];
+  return quoted(message);
+}

@@ -1,0 +1,279 @@
+import {
+  BaseToolset,
+  type BaseTool,
+  type BaseToolsetOptions,
+  ConfigurationError,
+  type Platform,
+  type ReadonlyContext,
+  systemPlatform,
+  type ToolContext,
+  type ToolPredicate,
+} from '@eventloom/core';
+import { checkKnown, describeKind, isToolName, type OptionNames, reportTo } from '@eventloom/core/internal';
+import { toToolResult } from './call-result.ts';
+import { checkHeaders, MCPConnectionParams } from './connection-params.ts';
+import { MCPLimitError } from './errors.ts';
+import { MCPConnection, type MCPConnectionOwner } from './mcp-connection.ts';
+import { isMCPTool, MCPTool } from './mcp-tool.ts';
+import { acceptTools, type ServerTool } from './server-tools.ts';
+
+/** Options of `MCPToolset`. */
+export interface MCPToolsetOptions extends BaseToolsetOptions {
+  /** The server: `new StreamableHTTPConnectionParams(…)`, or `new StdioConnectionParams(…)` of `@eventloom/mcp/node`. */
+  readonly connectionParams: MCPConnectionParams;
+  /** Selects the tools to offer: a list of names, with or without the prefix, or a function. Default: all. */
+  readonly toolFilter?: ToolPredicate | readonly string[] | undefined;
+  /** Text before the names of the tools: `prefix_name`. Default: none. */
+  readonly toolNamePrefix?: string | undefined;
+  /**
+   * Returns headers of the requests for the user of a run, such as the user's own key. It is called when an agent lists the tools. The headers
+   * appear in no event, log or error. Only for HTTP.
+   */
+  readonly headerProvider?:
+    | ((context: ReadonlyContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
+    | undefined;
+  /** True gives each user a connection of their own, false gives all users the same one. Default true. */
+  readonly connectionPerUser?: boolean | undefined;
+  /** Maximum number of open connections. The one that was used least recently is closed for a new one. Default 32. */
+  readonly maxConnections?: number | undefined;
+  /** Maximum number of tools that are offered to an agent. More are an error, because models choose badly among many. Default 128. */
+  readonly maxTools?: number | undefined;
+}
+
+const OPTIONS: OptionNames<MCPToolsetOptions> = {
+  connectionParams: true,
+  toolFilter: true,
+  toolNamePrefix: true,
+  headerProvider: true,
+  connectionPerUser: true,
+  maxConnections: true,
+  maxTools: true,
+  name: true,
+  onUnavailable: true,
+};
+
+/** A user's connection, and the tools that were made of its list. */
+interface UserConnection {
+  readonly connection: MCPConnection;
+  headers: Readonly<Record<string, string>>;
+  listed: readonly unknown[] | undefined;
+  tools: readonly MCPTool[];
+}
+
+/**
+ * The tools of an MCP server. Each user has one connection, which all of their turns share: it is opened when an agent lists the tools, opened
+ * again when the server forgot it or it broke, and closed with the runner. Between turns it does not keep the process alive.
+ *
+ * The list of tools is read once, and again after the server reported a change. A tool is idempotent if the server says that it only reads
+ * (`readOnlyHint`) or may be repeated (`idempotentHint`); a resumed run repeats interrupted calls of such tools only.
+ *
+ * What the server sends is bounded: names, descriptions, schemas, messages and results.
+ *
+ * @example
+ * const toolset = new MCPToolset({
+ *   connectionParams: new StreamableHTTPConnectionParams({ url: 'https://mcp.example.com/mcp' }),
+ *   toolFilter: ['search', 'read_page'],
+ *   toolNamePrefix: 'docs',
+ *   onUnavailable: 'skip',
+ * });
+ */
+export class MCPToolset extends BaseToolset {
+  readonly connectionParams: MCPConnectionParams;
+  readonly #options: MCPToolsetOptions;
+  /** By user; the one that was used most recently is the last. */
+  readonly #connections = new Map<string, UserConnection>();
+  #platform: Platform = systemPlatform;
+  #version = 0;
+
+  /** @throws ConfigurationError for missing or unknown options, and for invalid values */
+  constructor(options: MCPToolsetOptions) {
+    checkOptions(options);
+    const { connectionParams, toolFilter, toolNamePrefix, name, onUnavailable } = options;
+    super(toolFilter, toolNamePrefix, {
+      name: name ?? toName(connectionParams.serverName),
+      ...(onUnavailable !== undefined && { onUnavailable }),
+    });
+    this.connectionParams = connectionParams;
+    this.#options = options;
+  }
+
+  /** Changes when a server reports that its tools have changed. */
+  override get version(): number {
+    return this.#version;
+  }
+
+  /**
+   * Lists the tools of the server for the user of the context, and connects if there is no connection.
+   * @throws MCPConnectionError if the server is away, MCPProtocolError if it refuses, MCPLimitError if it offers too many tools
+   */
+  override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    if (context) this.#platform = context.invocationContext.platform;
+    const user = this.#connectionOf(this.#userOf(context));
+    if (context) user.headers = await this.#headersFor(context);
+    const listed = await user.connection.listTools();
+    if (listed !== user.listed) this.#accept(user, listed);
+    const tools = user.tools.filter((tool) => this.isToolSelected(tool, context));
+    const { maxTools = 128 } = this.#options;
+    if (tools.length > maxTools)
+      throw new MCPLimitError(
+        `MCP server "${this.name}": offers ${tools.length} tools; at most ${maxTools} are offered to an agent; select some with toolFilter, or raise maxTools`,
+      );
+    return tools;
+  }
+
+  /** Compares names in a `toolFilter` with the name for models and with the name at the server. */
+  protected override isToolSelected(tool: BaseTool, context?: ReadonlyContext): boolean {
+    if (super.isToolSelected(tool, context)) return true;
+    const { toolFilter } = this;
+    return typeof toolFilter !== 'function' && isMCPTool(tool) && toolFilter.includes(tool.serverToolName);
+  }
+
+  /** Lets the process end while no run is under way. The connections stay open for the next run. */
+  override suspend(): Promise<void> {
+    for (const { connection } of this.#connections.values()) connection.suspend();
+    return Promise.resolve();
+  }
+
+  /** Closes all connections. The next use connects again. */
+  override async close(): Promise<void> {
+    const users = [...this.#connections.values()];
+    this.#connections.clear();
+    await Promise.all(users.map(({ connection }) => connection.close()));
+  }
+
+  #userOf(context: ReadonlyContext | undefined): string {
+    return context && this.#options.connectionPerUser !== false ? context.userId : '';
+  }
+
+  #connectionOf(userId: string): UserConnection {
+    let user = this.#connections.get(userId);
+    if (!user) user = this.#createConnection();
+    else this.#connections.delete(userId);
+    this.#connections.set(userId, user);
+    this.#closeLeastUsed();
+    return user;
+  }
+
+  #createConnection(): UserConnection {
+    const connection = new MCPConnection(this.#owner(), () => user.headers);
+    const user: UserConnection = { connection, headers: {}, listed: undefined, tools: [] };
+    return user;
+  }
+
+  #owner(): MCPConnectionOwner {
+    const platform = (): Platform => this.#platform;
+    return {
+      name: this.name,
+      params: this.connectionParams,
+      get platform() {
+        return platform();
+      },
+      toolsChanged: () => void this.#version++,
+    };
+  }
+
+  /** Closes connections beyond the limit, those without a call under way. */
+  #closeLeastUsed(): void {
+    const { maxConnections = 32 } = this.#options;
+    for (const [userId, { connection }] of this.#connections) {
+      if (this.#connections.size <= maxConnections) return;
+      if (connection.isBusy) continue;
+      this.#connections.delete(userId);
+      this.#platform.background(connection.close());
+    }
+  }
+
+  async #headersFor(context: ReadonlyContext): Promise<Readonly<Record<string, string>>> {
+    const { headerProvider } = this.#options;
+    return headerProvider
+      ? checkHeaders(`MCPToolset "${this.name}": headerProvider`, await headerProvider(context))
+      : {};
+  }
+
+  #accept(user: UserConnection, listed: Awaited<ReturnType<MCPConnection['listTools']>>): void {
+    const { tools, refused } = acceptTools(this.name, this.prefix, listed);
+    user.listed = listed;
+    user.tools = tools.map(
+      (tool) => new MCPTool({ ...tool, call: (args, context) => this.#call(tool, args, context) }),
+    );
+    for (const error of refused.slice(0, 10)) reportTo(this.#platform, error);
+  }
+
+  async #call(tool: ServerTool, args: Record<string, unknown>, toolContext: ToolContext): Promise<unknown> {
+    const { connection } = this.#connectionOf(this.#userOf(toolContext));
+    const { serverToolName: name, definition: toolDefinition, idempotent } = tool;
+    const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
+    const result = await connection.send(
+      ({ client }, options) => client.callTool({ name, arguments: args }, { ...options, toolDefinition }),
+      {
+        isRepeatable: idempotent,
+        timeoutMs: this.connectionParams.callTimeoutMs,
+        signal: toolContext.abortSignal,
+        onprogress: (value) => progress.add(value),
+      },
+    );
+    await progress.emitted;
+    return toToolResult(result);
+  }
+}
+
+/** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
+class LatestOnly {
+  /** Resolves when nothing waits any more; undefined before the first message. */
+  emitted: Promise<void> | undefined;
+  readonly #emit: (value: unknown) => Promise<boolean>;
+  #waiting: { readonly value: unknown } | undefined;
+  #isEmitting = false;
+
+  constructor(emit: (value: unknown) => Promise<boolean>) {
+    this.#emit = emit;
+  }
+
+  add(value: unknown): void {
+    this.#waiting = { value };
+    if (!this.#isEmitting) this.emitted = this.#emitAll();
+  }
+
+  async #emitAll(): Promise<void> {
+    this.#isEmitting = true;
+    for (let next = this.#waiting; next; next = this.#waiting) {
+      this.#waiting = undefined;
+      await this.#emit(next.value);
+    }
+    this.#isEmitting = false;
+  }
+}
+
+function checkOptions(options: MCPToolsetOptions): void {
+  checkKnown('MCPToolset', OPTIONS, options, {
+    prefix: 'write toolNamePrefix',
+    url: 'write connectionParams: new StreamableHTTPConnectionParams({ url })',
+    command:
+      "write connectionParams: new StdioConnectionParams({ serverParams: { command } }) of '@eventloom/mcp/node'",
+  });
+  const { connectionParams, toolNamePrefix, maxConnections = 1, maxTools = 1, headerProvider } = options;
+  if (!(connectionParams instanceof MCPConnectionParams))
+    throw new ConfigurationError(
+      `MCPToolset: connectionParams must be new StreamableHTTPConnectionParams({ url }), or new StdioConnectionParams({ serverParams }) of '@eventloom/mcp/node', is ${describeKind(connectionParams)}`,
+    );
+  if (
+    toolNamePrefix !== undefined &&
+    toolNamePrefix !== '' &&
+    !(isToolName(toolNamePrefix) && toolNamePrefix.length <= 32)
+  )
+    throw new ConfigurationError(
+      `MCPToolset: toolNamePrefix ${JSON.stringify(toolNamePrefix)} must be at most 32 letters, digits, _ . : - and start with a letter or _`,
+    );
+  for (const [name, value] of Object.entries({ maxConnections, maxTools }))
+    if (!Number.isInteger(value) || value < 1)
+      throw new ConfigurationError(`MCPToolset: ${name} must be a positive integer, is ${describeKind(value)}`);
+  if (headerProvider !== undefined && typeof headerProvider !== 'function')
+    throw new ConfigurationError(`MCPToolset: headerProvider must be a function, is ${describeKind(headerProvider)}`);
+}
+
+/** Returns a server's name as the name of a toolset. */
+function toName(serverName: string): string {
+  const plain = serverName.slice(0, 128).replaceAll(/[^\w.:-]/g, '_');
+  const isName: boolean = isToolName(plain);
+  return isName ? plain : `_${plain}`.slice(0, 128);
+}

@@ -1,0 +1,138 @@
+import type { Tool } from '@modelcontextprotocol/client';
+import { isDeeperThan } from '@eventloom/core/wire';
+import { isPersonRequest, isRecord, isReservedToolName, isToolName } from '@eventloom/core/internal';
+import { MCPToolRefusedError } from './errors.ts';
+
+/** Maximum length of the name that a model sees: what all vendors accept. */
+const MAX_NAME = 64;
+/** Maximum length of a description. */
+const MAX_DESCRIPTION = 4096;
+/** Maximum size of an input schema, in characters of JSON. */
+const MAX_SCHEMA = 65_536;
+/** Maximum number of levels of an input schema. */
+const MAX_SCHEMA_DEPTH = 32;
+
+/** A server's description of a tool, within bounds. */
+export interface ServerTool {
+  /** The tool's name at the server. */
+  readonly serverToolName: string;
+  /** The name for models: the prefix, and the server's name with `_` for characters that models do not accept. */
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly idempotent: boolean;
+  /** The hints of the server, which may be wrong. */
+  readonly annotations: MCPToolAnnotations;
+  /** The definition as the server sent it. */
+  readonly definition: Tool;
+}
+
+/** A server's hints about one of its tools. They are the server's word, and may be wrong. */
+export interface MCPToolAnnotations {
+  readonly title?: string | undefined;
+  readonly readOnlyHint?: boolean | undefined;
+  readonly destructiveHint?: boolean | undefined;
+  readonly idempotentHint?: boolean | undefined;
+  readonly openWorldHint?: boolean | undefined;
+}
+
+/** The tools of a server that can be offered, and the reasons for which others are not. */
+export interface AcceptedTools {
+  readonly tools: readonly ServerTool[];
+  readonly refused: readonly MCPToolRefusedError[];
+}
+
+/** Checks the tools of a server, and gives each a name that models accept and that no other of them has. */
+export function acceptTools(owner: string, prefix: string | undefined, listed: readonly Tool[]): AcceptedTools {
+  const refused: MCPToolRefusedError[] = [];
+  const refuse = (name: string, reason: string): void => {
+    refused.push(
+      new MCPToolRefusedError(
+        `MCP server "${owner}": tool ${JSON.stringify(name.slice(0, MAX_NAME))} is not offered: ${reason}`,
+      ),
+    );
+  };
+  const seen = new Set<string>();
+  const named: { readonly tool: Tool; readonly name: string }[] = [];
+  const changed: Tool[] = [];
+  const names = new Set<string>();
+  for (const tool of listed) {
+    const fault = seen.has(tool.name) ? 'another tool has the same name' : schemaFault(tool.inputSchema);
+    seen.add(tool.name);
+    if (fault !== undefined) refuse(tool.name, fault);
+    else {
+      const name = prefixed(prefix, tool.name);
+      if (!isOfferable(name)) changed.push(tool);
+      else {
+        names.add(name);
+        named.push({ tool, name });
+      }
+    }
+  }
+  // Names that are right keep their tools, whatever other names look like them.
+  for (const tool of changed) {
+    const plain = toToolName(prefixed(prefix, tool.name));
+    const name =
+      isOfferable(plain) && !names.has(plain)
+        ? plain
+        : toToolName(`${plain.slice(0, MAX_NAME - 9)}_${hashOf(tool.name)}`);
+    if (!isOfferable(name) || names.has(name)) refuse(tool.name, 'its name cannot be told from that of another tool');
+    else {
+      names.add(name);
+      named.push({ tool, name });
+    }
+  }
+  return { tools: named.map(({ tool, name }) => toServerTool(tool, name)), refused };
+}
+
+function toServerTool(definition: Tool, name: string): ServerTool {
+  const { inputSchema, annotations = {}, title, description } = definition;
+  return {
+    name,
+    serverToolName: definition.name,
+    description: plainText(description ?? title ?? annotations.title ?? '', MAX_DESCRIPTION),
+    inputSchema,
+    idempotent: annotations.readOnlyHint === true || annotations.idempotentHint === true,
+    annotations,
+    definition,
+  };
+}
+
+/** Returns a text without control characters, cut to a length. */
+export function plainText(text: string, maxLength: number): string {
+  const plain = text.slice(0, maxLength).replaceAll(/[^\P{C}\n\t]/gu, '');
+  return text.length > maxLength ? `${plain}…` : plain;
+}
+
+function prefixed(prefix: string | undefined, name: string): string {
+  return prefix ? `${prefix}_${name}` : name;
+}
+
+function isOfferable(name: string): boolean {
+  return isToolName(name) && name.length <= MAX_NAME && !isReservedToolName(name) && !isPersonRequest({ name });
+}
+
+/** Replaces the characters that models do not accept in names. */
+function toToolName(name: string): string {
+  const plain = name
+    .slice(0, MAX_NAME * 2)
+    .replaceAll(/[^\w.:-]/g, '_')
+    .slice(0, MAX_NAME);
+  return /^[A-Za-z_]/.test(plain) ? plain : `_${plain.slice(0, MAX_NAME - 1)}`;
+}
+
+/** A short fingerprint (FNV-1a, 32 bit), so that a changed name is the same in every process. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
+}
+
+function schemaFault(schema: unknown): string | undefined {
+  if (!isRecord(schema)) return 'its input schema is not an object';
+  if (isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return `its input schema has more than ${MAX_SCHEMA_DEPTH} levels`;
+  const { length } = JSON.stringify(schema);
+  return length > MAX_SCHEMA
+    ? `its input schema has ${length} characters of JSON; at most ${MAX_SCHEMA} are allowed`
+    : undefined;
+}
