@@ -14,6 +14,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/graph': ['.'],
   '@eventloom/llm-agent': ['.', './internal', './built-in'],
   '@eventloom/gemini': ['.'],
+  '@eventloom/ai-sdk': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/plugins': ['.'],
   '@eventloom/mcp': ['.', './node'],

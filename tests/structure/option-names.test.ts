@@ -1,4 +1,6 @@
+import { openai } from '@ai-sdk/openai';
 import { App, RoutedAgent, RoutedLlm } from '@eventloom/adk';
+import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
@@ -6,7 +8,7 @@ import { R2ArtifactService } from '@eventloom/artifacts/r2';
 import { AgentChat, EventloomClient } from '@eventloom/client';
 import { LiveCall } from '@eventloom/client/live';
 import { createCloudflareServer } from '@eventloom/cloudflare';
-import { BaseTool, toError } from '@eventloom/core';
+import { BaseTool, FallbackModel, toError } from '@eventloom/core';
 import { EncryptedCredentialService } from '@eventloom/credentials';
 import { SqliteCredentialService } from '@eventloom/credentials/sqlite';
 import { channel, node, StateGraph } from '@eventloom/graph';
@@ -76,6 +78,8 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
+  AiSdkLlm: ['retries', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
+  aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],
   App: ['rootAgents', 'rootAgent', (options: object) => new App({ name: 'app', rootAgent: agent, ...options })],
   BaseTool: ['descripton', 'description', (options: object) => new OwnTool({ name: 'f', description: '', ...options })],
@@ -98,6 +102,7 @@ const CASES: Readonly<Record<string, Case>> = {
   DurableObjectSessionService: ['max_row_bytes', 'maxRowBytes', (options) => new DurableObjectSessionService(options)],
   EncryptedCredentialService: ['key', 'keys', (options) => new EncryptedCredentialService(options)],
   FileArtifactService: ['root_dir', 'rootDir', (options) => new FileArtifactService(options)],
+  FallbackModel: ['model', 'models', (options) => new FallbackModel(options)],
   fixedPlatform: ['Now', 'now', (options) => fixedPlatform(options)],
   FunctionTool: ['parameter', 'parameters', (options: object) => new FunctionTool({ ...toolOf(), ...options })],
   Gemini: ['api_key', 'apiKey', (options: object) => new Gemini({ model: 'gemini-x', ...options })],

@@ -16,6 +16,7 @@ export const allowedEdges: AllowedEdges = {
   credentials: [],
   tools: [],
   gemini: [],
+  'ai-sdk': [],
   quickjs: [],
   testing: [],
   // Talks to a server by its protocol, and shares types with it.

@@ -1,5 +1,11 @@
-import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  type LlmRequest,
+  type LlmResponse,
+  type ModelCapabilities,
+} from '@eventloom/core';
+import { checkKnown, type OptionNames, sharedCapabilities } from '@eventloom/core/internal';
 import { type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the model of a call, by its key. Called again, with what failed, if that model failed before its first response. */
@@ -41,6 +47,11 @@ export class RoutedLlm extends BaseLlm {
     super({ model: modelName ?? `RoutedLlm[${listed.join(', ')}]` });
     this.models = byKey;
     this.router = router;
+  }
+
+  /** Returns the features that all models have, because the router may choose any of them. `live` is true if one has it. */
+  override capabilities(): ModelCapabilities {
+    return sharedCapabilities(Object.values(this.models).map((model) => model.capabilities()));
   }
 
   override generateContentAsync(

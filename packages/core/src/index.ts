@@ -117,6 +117,9 @@ export { BasePlanner } from './planner/base-planner.ts';
 
 // Models
 export type { ModelResolver } from './model/base-llm.ts';
+export type { FallbackModelOptions } from './model/fallback-model.ts';
+export { FallbackModel } from './model/fallback-model.ts';
+export type { ModelCapabilities } from './model/capabilities.ts';
 export { BaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
 
@@ -140,6 +143,7 @@ export type {
   Transcription,
   UsageMetadata,
 } from './model/llm-response.ts';
+export type { RetryOptions } from './model/retry.ts';
 
 // Sessions
 export type { MaybePromise } from './session/maybe-promise.ts';

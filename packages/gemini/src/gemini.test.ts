@@ -99,7 +99,7 @@ test('a client that cannot be created throws a ConfigurationError, and the next 
   await ask(model, requestOf('Hi'));
 });
 
-test('supportsOutputSchemaWithTools is true for Gemini 3 and later on Vertex AI', () => {
+test('the capability outputSchemaWithTools is true for Gemini 3 and later on Vertex AI', () => {
   const vertex = gemini({ vertexai: true, project: 'p' });
   const known = (model: Gemini) =>
     [
@@ -108,7 +108,7 @@ test('supportsOutputSchemaWithTools is true for Gemini 3 and later on Vertex AI'
       'gemini-2.5-flash',
       'gemini-flash-latest',
       'other',
-    ].map((name) => model.supportsOutputSchemaWithTools(name));
+    ].map((name) => model.capabilities(name).outputSchemaWithTools);
   expect(known(vertex)).toEqual([true, true, false, false, false]);
   expect(known(gemini())).toEqual([false, false, false, false, false]);
 });

@@ -2,15 +2,23 @@ import {
   BaseLlm,
   type BaseLlmConnection,
   EventloomError,
-  type FunctionResponsePart,
   type LlmRequest,
   type LlmResponse,
-  ModelError,
+  type ModelCapabilities,
   type Platform,
+  type RetryOptions,
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import { moveResponseParts, type TakesResponsePart, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import {
+  checkKnown,
+  maySucceedElsewhere,
+  type OptionNames,
+  requestForOther,
+  type Retry,
+  toRetry,
+  withRetries,
+} from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -25,7 +33,6 @@ import { toParameters } from './request/to-parameters.ts';
 import { withCutShort } from './response/cut-short.ts';
 import { StreamedReply } from './response/streamed-reply.ts';
 import { toLlmResponse } from './response/to-llm-response.ts';
-import { type Retry, type RetryOptions, toRetry, withRetries } from './retry.ts';
 
 /** Options of a Gemini model: the connection, retries and a fallback model. No environment variable is read. */
 export interface GeminiOptions extends GeminiClientOptions {
@@ -99,7 +106,7 @@ export class Gemini extends BaseLlm {
     checkClientOptions(options, options.model);
     this.#options = options;
     this.#client = lazyClient(options);
-    this.#retry = toRetry(options.retry);
+    this.#retry = toRetry('Gemini', options.retry);
     this.#platform = options.platform ?? systemPlatform;
     this.#caches = new ContextCaches(this.#platform, options.apiVersion ?? options.httpOptions?.apiVersion);
     this.#redact = secretRedactor(options.apiKey, options.headers, options.httpOptions?.headers);
@@ -116,20 +123,25 @@ export class Gemini extends BaseLlm {
   }
 
   /**
-   * Returns true for Gemini 3 and later on Vertex AI, for which Google documents the combination. Elsewhere the service refuses it, or the model
-   * calls its tools endlessly (adk-python issues 3413 and 5057, adk-go 1026); agents then use `set_model_response`, which works everywhere.
+   * Returns the features of a Gemini model. Tools with an output schema: Gemini 3 and later on Vertex AI, for which Google documents the
+   * combination; elsewhere the service refuses it, or the model calls its tools endlessly (adk-python issues 3413 and 5057, adk-go 1026). Media in
+   * function responses: Gemini 3 and later, inline, and on Vertex AI also by URI; older models refuse it. Thinking: Gemini 2.5 and later.
    */
-  override supportsOutputSchemaWithTools(model: string): boolean {
-    return this.#vertexai && majorVersion(model) >= 3;
-  }
-
-  /**
-   * Returns true for PNG, JPEG, WebP, PDF and plain text with Gemini 3 and later: given inline, and on Vertex AI also by URI. Older models refuse
-   * media in function responses.
-   */
-  override supportsFunctionResponsePart(model: string, { inlineData, fileData }: FunctionResponsePart): boolean {
-    const mimeType = inlineData?.mimeType ?? (this.#vertexai ? fileData?.mimeType : undefined);
-    return mimeType !== undefined && RESPONSE_MEDIA.has(mimeType) && majorVersion(model) >= 3;
+  override capabilities(model: string = this.model): ModelCapabilities {
+    const version = geminiVersion(model);
+    const isLatest = version >= 3;
+    return {
+      tools: true,
+      outputSchemaWithTools: this.#vertexai && isLatest,
+      media: ['*'],
+      responseMedia: {
+        inlineData: isLatest ? RESPONSE_MEDIA : [],
+        fileData: isLatest && this.#vertexai ? RESPONSE_MEDIA : [],
+      },
+      thinking: version === 0 || version >= 2.5,
+      builtInTools: true,
+      live: true,
+    };
   }
 
   /**
@@ -152,13 +164,9 @@ export class Gemini extends BaseLlm {
         throw error;
       });
     } catch (error) {
-      const fallback = isFailure(error) ? this.#fallback : undefined;
+      const fallback = maySucceedElsewhere(error) ? this.#fallback : undefined;
       if (!fallback) throw error;
-      // A cache belongs to one model, so the fallback model is called without it.
-      const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
-      const takes: TakesResponsePart = (part) => fallback.supportsFunctionResponsePart(fallback.model, part);
-      const contents = request.contents.map((content) => moveResponseParts(content, takes));
-      yield* fallback.generateContentAsync({ ...uncached, contents, model: fallback.model }, stream, abortSignal);
+      yield* fallback.generateContentAsync(requestForOther(fallback, request), stream, abortSignal);
       return;
     }
     try {
@@ -258,17 +266,11 @@ export class Gemini extends BaseLlm {
 }
 
 /** The media types that Gemini documents for function responses. */
-const RESPONSE_MEDIA: ReadonlySet<string> = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/webp',
-  'application/pdf',
-  'text/plain',
-]);
+const RESPONSE_MEDIA: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'application/pdf', 'text/plain'];
 
-/** Returns the major version in the name of a Gemini model; 0 for a name without a version. */
-function majorVersion(model: string): number {
-  return Number(/(?:^|\/)gemini-(\d+)/.exec(model)?.[1] ?? 0);
+/** Returns the version in the name of a Gemini model; 0 for a name without a version. */
+function geminiVersion(model: string): number {
+  return Number(/(?:^|\/)gemini-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0);
 }
 
 const LIVE_SETUP_TIMEOUT_MS = 20_000;
@@ -301,11 +303,4 @@ async function askWhole(
     finish: () => whole,
     close: () => exchange.close(),
   };
-}
-
-/**
- * Returns true for failures for which the fallback model is called: the service is unavailable or overloaded, and the request is valid.
- */
-function isFailure(error: unknown): boolean {
-  return ModelError.isInstance(error) && (error.retryable || error.status === 429);
 }

@@ -3,6 +3,5 @@
 export type { GeminiOptions } from './gemini.ts';
 export { Gemini } from './gemini.ts';
 export { geminiModels } from './gemini-models.ts';
-export type { RetryOptions } from './retry.ts';
 export type { GeminiClientOptions } from './client/client-options.ts';
 export type { GenAiClient } from './client/genai-client.ts';

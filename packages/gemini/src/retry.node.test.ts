@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 test('a process that only waits for a retry stays alive', async () => {
   const program = `
     import { systemPlatform } from '@eventloom/core';
-    import { wait } from '${new URL('retry.ts', import.meta.url).href}';
+    import { wait } from '@eventloom/core/internal';
     await wait(20, systemPlatform, undefined);
     console.log('waited');
   `;

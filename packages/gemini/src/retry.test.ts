@@ -1,7 +1,7 @@
 import { RunAbortedError } from '@eventloom/core';
+import { wait } from '@eventloom/core/internal';
 import { fixedPlatform } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { wait } from './retry.ts';
 
 test('wait resolves after its delay', async () => {
   const platform = fixedPlatform();

@@ -1,7 +1,6 @@
 import {
   createEventActions,
   type Event,
-  type FunctionResponsePart,
   type InvocationContext,
   LiveConnectionError,
   type LiveLlmResponse,
@@ -135,9 +134,8 @@ class LiveFlow {
       session,
       emit,
       answer: (functionResponse) => {
-        const takes = (part: FunctionResponsePart): boolean =>
-          turn.model.supportsFunctionResponsePart(turn.model.model, part);
-        const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, takes);
+        const { responseMedia } = turn.model.capabilities();
+        const { parts = [] } = moveResponseParts({ parts: [{ functionResponse }] }, responseMedia);
         const media = parts.slice(1);
         this.#input.answers.push({ toolResponses: [parts[0]?.functionResponse ?? functionResponse] });
         if (media.length > 0) this.#input.answers.push({ content: { role: 'user', parts: media } });

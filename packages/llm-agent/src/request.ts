@@ -154,7 +154,7 @@ const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
   }
   if (!schema) return;
   const hasTools = (request.config.tools?.length ?? 0) > 0;
-  if (!hasTools || model.supportsOutputSchemaWithTools(request.model ?? model.model)) {
+  if (!hasTools || model.capabilities(request.model).outputSchemaWithTools) {
     request.config.responseMimeType = 'application/json';
     request.config.responseJsonSchema = schema.json;
     return;

@@ -20,7 +20,7 @@ const TOOLS = { outputSchema: schema, outputKey: 'answer', tools: [weather] };
 test("a model that supports both gets the output schema and only the agent's tools", async () => {
   const steps = [{ calls: [{ name: 'weather', args: {} }] }, '{"city":"Paris"}'];
   const { model, run } = await scenario({
-    model: new ScriptedModel(steps, { outputSchemaWithTools: true }),
+    model: new ScriptedModel(steps, { capabilities: { outputSchemaWithTools: true } }),
     agent: TOOLS,
   });
   const events = await run();

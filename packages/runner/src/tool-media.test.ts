@@ -25,8 +25,8 @@ const CALL = { calls: [{ id: 'c1', name: 'shoot', args: {} }] } satisfies Script
 
 /** A scripted model that takes images inside function responses, and no other media. */
 class SeeingModel extends ScriptedModel {
-  override supportsFunctionResponsePart(_model: string, { inlineData }: FunctionResponsePart): boolean {
-    return inlineData?.mimeType?.startsWith('image/') === true;
+  constructor(steps: readonly ScriptedStep[]) {
+    super(steps, { capabilities: { responseMedia: { inlineData: ['image/*'], fileData: [] } } });
   }
 }
 

@@ -28,7 +28,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   VertexAiSearchTool: 'a tool of ten lines: docs/guide/from-adk.md#not-there',
   LOAD_ARTIFACTS: 'a function tool: examples/from-adk/src/load-artifacts.ts',
   LoggingPlugin: 'a class that extends BasePlugin',
-  LiteLlm: 'a class that extends BaseLlm',
+  LiteLlm: 'AiSdkLlm of @eventloom/ai-sdk',
   ApigeeLlm: 'a class that extends BaseLlm',
   RoutedLlm: 'a class that extends BaseLlm',
   MCPToolset: 'a class that extends BaseToolset',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvalidRequestError } from '../errors.ts';
-import { decodeBase64, encodeBase64, isBase64, joinBytes } from './bytes.ts';
+import { decodeBase64, encodeBase64, isBase64, joinBytes, normaliseBase64 } from './bytes.ts';
 
 const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 
@@ -78,4 +78,31 @@ test('concatenates pieces into a new array', () => {
   pieces[0]?.fill(9);
   expect(whole).toEqual(Uint8Array.of(1, 2, 3));
   expect(joinBytes([])).toEqual(new Uint8Array());
+});
+
+test.each(['', 'YQ==', 'YWI=', 'YWJj', 'AAECAwQFBgcICQ==', '+/+/'])(
+  '%s is standard base64 and is not changed',
+  (data) => {
+    expect(normaliseBase64(data)).toBe(data);
+  },
+);
+
+test.each([
+  ['-_-_', '+/+/'],
+  ['YQ', 'YQ=='],
+  ['YWI', 'YWI='],
+  ['-w', '+w=='],
+  ['YW\r\nJj\n', 'YWJj'],
+  ['YQ==\n', 'YQ=='],
+  ['YQ=', 'YQ=='],
+  ['YWJj====', 'YWJj'],
+])('%j becomes %s', (data, expected) => {
+  expect(normaliseBase64(data)).toBe(expected);
+});
+
+test('bytes in both base64 alphabets are kept', () => {
+  const bytes = Uint8Array.from({ length: 257 }, (_, index) => index);
+  const standard = btoa(String.fromCharCode(...bytes));
+  const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+  expect(normaliseBase64(urlSafe)).toBe(standard);
 });

@@ -1,6 +1,6 @@
-import type { FunctionResponsePart } from '../content/content.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { BaseLlmConnection } from './base-llm-connection.ts';
+import type { ModelCapabilities } from './capabilities.ts';
 import type { LlmRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
@@ -14,8 +14,19 @@ import type { LlmResponse } from './llm-response.ts';
  */
 export type ModelResolver = (model: string) => BaseLlm | undefined;
 
+const DEFAULT_CAPABILITIES: ModelCapabilities = {
+  tools: true,
+  outputSchemaWithTools: false,
+  media: ['*'],
+  responseMedia: { inlineData: [], fileData: [] },
+  thinking: true,
+  builtInTools: true,
+  live: false,
+};
+const LIVE_CAPABILITIES: ModelCapabilities = { ...DEFAULT_CAPABILITIES, live: true };
+
 /**
- * Base class of language models. `Gemini` is one; extend this class for another service: `generateContentAsync` gets a request and yields
+ * Base class of language models. `Gemini` and `AiSdkLlm` are two; extend this class for another service: `generateContentAsync` gets a request and yields
  * responses. One model object serves any number of calls at the same time.
  *
  * @example
@@ -54,14 +65,13 @@ export abstract class BaseLlm {
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void, void>;
 
-  /** True if a reply can both call functions and follow `responseJsonSchema`. Otherwise agents use the tool `set_model_response`. */
-  supportsOutputSchemaWithTools(_model: string): boolean {
-    return false;
-  }
-
-  /** True if the model accepts this media inside a function response. Other media is sent after the response. */
-  supportsFunctionResponsePart(_model: string, _part: FunctionResponsePart): boolean {
-    return false;
+  /**
+   * Returns the features of the model, which agents and the runtime read before they send a request. By default they are those that cannot be
+   * wrong: everything that fails at the service with a clear message, and nothing that has a substitute.
+   * @param _model the name of the model, for a class that calls several. Default: `this.model`
+   */
+  capabilities(_model: string = this.model): ModelCapabilities {
+    return this.connect === BaseLlm.prototype.connect ? DEFAULT_CAPABILITIES : LIVE_CAPABILITIES;
   }
 
   /**

@@ -101,3 +101,6 @@ function declarationsOf(request: LlmRequest): FunctionDeclaration[] {
   tools.push({ functionDeclarations });
   return functionDeclarations;
 }
+
+/** The user turn for a request without one at its end: services refuse a request that ends with the model, or is empty. */
+export const CONTINUE = 'Go on as you were instructed.';

@@ -3,6 +3,7 @@ import type { FunctionResponsePart, Part, Content } from '../content/content.ts'
 import { sealJson } from '../content/copy-json.ts';
 import { isRecord } from '../content/json.ts';
 import { InvalidEventError, SizeLimitError } from '../errors.ts';
+import { acceptsMedia, type ModelCapabilities } from '../model/capabilities.ts';
 
 /** Maximum number of parts of one result. */
 const MAX_PARTS = 16;
@@ -85,26 +86,31 @@ function toMediaPart(part: Part, index: number): FunctionResponsePart {
   };
 }
 
-/** True for media that may stay inside a function response. */
-export type TakesResponsePart = (part: FunctionResponsePart) => boolean;
+/** Returns true for media that a model reads inside a function response. */
+function isTaken({ inlineData, fileData }: FunctionResponsePart, taken: ModelCapabilities['responseMedia']): boolean {
+  return inlineData
+    ? acceptsMedia(taken.inlineData, inlineData.mimeType ?? '')
+    : acceptsMedia(taken.fileData, fileData?.mimeType ?? '');
+}
 
 /**
  * Moves media that a model does not accept in function responses after the responses of the same content, in order. Returns a
  * content without such media as it is, and modifies none.
  */
-export function moveResponseParts(content: Content, takes: TakesResponsePart): Content {
+export function moveResponseParts(content: Content, taken: ModelCapabilities['responseMedia']): Content {
   const { parts = [] } = content;
   let isMoved = false;
-  for (const { functionResponse } of parts) if (functionResponse?.parts?.some((part) => !takes(part))) isMoved = true;
+  for (const { functionResponse } of parts)
+    if (functionResponse?.parts?.some((part) => !isTaken(part, taken))) isMoved = true;
   if (!isMoved) return content;
   const moved: Part[] = [];
   const kept = parts.map((part) => {
     const { functionResponse } = part;
     if (!functionResponse?.parts) return part;
     const { parts: media, ...response } = functionResponse;
-    const taken = media.filter(takes);
-    moved.push(...media.filter((each) => !taken.includes(each)));
-    return { ...part, functionResponse: taken.length > 0 ? { ...response, parts: taken } : response };
+    const kept = media.filter((each) => isTaken(each, taken));
+    moved.push(...media.filter((each) => !kept.includes(each)));
+    return { ...part, functionResponse: kept.length > 0 ? { ...response, parts: kept } : response };
   });
   return { ...content, parts: [...kept, ...moved] };
 }

@@ -1,4 +1,5 @@
 import { EventloomError, ModelError, RunAbortedError } from '@eventloom/core';
+import { isRetryableStatus, retryAfterMs, statusCode } from '@eventloom/core/internal';
 import type { HttpExchange } from '../client/http-exchange.ts';
 import { parseServiceError } from './parse-service-error.ts';
 
@@ -117,40 +118,4 @@ function causeText(error: unknown): string {
 function causeWithoutSecrets(error: unknown, redact: (text: string) => string): { readonly cause?: unknown } {
   const text = messageOf(error) + causeText(error);
   return redact(text) === text ? { cause: error } : {};
-}
-
-/** Milliseconds that a `Retry-After` header (seconds, or a date) asks to wait; undefined when it says nothing usable. */
-function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {
-  if (header === null || header === undefined || header.trim() === '') return undefined;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.round(seconds * 1000) : undefined;
-  const dateMs = Date.parse(header);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
-}
-
-/** `google.rpc.Code` by HTTP status (googleapis, google/rpc/code.proto), the way back where several share one. */
-const BY_STATUS: Readonly<Record<number, string>> = {
-  400: 'INVALID_ARGUMENT',
-  401: 'UNAUTHENTICATED',
-  403: 'PERMISSION_DENIED',
-  404: 'NOT_FOUND',
-  408: 'DEADLINE_EXCEEDED',
-  409: 'ABORTED',
-  429: 'RESOURCE_EXHAUSTED',
-  499: 'CANCELLED',
-  500: 'INTERNAL',
-  501: 'UNIMPLEMENTED',
-  502: 'UNAVAILABLE',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
-
-/** The service's word for an HTTP status, for answers that lack it (a proxy's, say). */
-export function statusCode(status: number): string {
-  return BY_STATUS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
-}
-
-/** True when the same request may succeed later. */
-export function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 }

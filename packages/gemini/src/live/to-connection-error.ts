@@ -1,5 +1,5 @@
 import { LiveConnectionError } from '@eventloom/core';
-import { isRetryableStatus, statusCode } from '../errors/to-typed-error.ts';
+import { isRetryableStatus, statusCode } from '@eventloom/core/internal';
 import type { SocketEnding } from './client-socket.ts';
 
 /** A connection that ended, as far as its error depends on it. */

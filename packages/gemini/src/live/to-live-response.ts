@@ -1,5 +1,5 @@
 import type { LiveLlmResponse, Part, Transcription, UsageMetadata } from '@eventloom/core';
-import { statusCode } from '../errors/to-typed-error.ts';
+import { statusCode } from '@eventloom/core/internal';
 import type { LiveMessage, LiveServerContent, LiveUsage } from './live-message.ts';
 
 /** Reasons to end a turn that are no fault. */

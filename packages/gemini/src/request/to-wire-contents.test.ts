@@ -1,6 +1,6 @@
 import type { Content, Part } from '@eventloom/core';
 import { expect, test } from 'vitest';
-import { toWireContents, normaliseBase64 } from './to-wire-contents.ts';
+import { toWireContents } from './to-wire-contents.ts';
 
 function user(...parts: Part[]): Content {
   return { role: 'user', parts };
@@ -61,31 +61,4 @@ test("a request to continue is added only if the last content is the model's", (
   expect(toWireContents([{ parts: [{ text: 'a' }] }], false)).toHaveLength(1);
   expect(toWireContents([user({ text: 'a' }), model], false).at(-1)).toMatchObject({ role: 'user' });
   expect(toWireContents([], false)).toMatchObject([{ role: 'user' }]);
-});
-
-test.each(['', 'YQ==', 'YWI=', 'YWJj', 'AAECAwQFBgcICQ==', '+/+/'])(
-  '%s is standard base64 and is not changed',
-  (data) => {
-    expect(normaliseBase64(data)).toBe(data);
-  },
-);
-
-test.each([
-  ['-_-_', '+/+/'],
-  ['YQ', 'YQ=='],
-  ['YWI', 'YWI='],
-  ['-w', '+w=='],
-  ['YW\r\nJj\n', 'YWJj'],
-  ['YQ==\n', 'YQ=='],
-  ['YQ=', 'YQ=='],
-  ['YWJj====', 'YWJj'],
-])('%j becomes %s', (data, expected) => {
-  expect(normaliseBase64(data)).toBe(expected);
-});
-
-test('bytes in both base64 alphabets are kept', () => {
-  const bytes = Uint8Array.from({ length: 257 }, (_, index) => index);
-  const standard = btoa(String.fromCharCode(...bytes));
-  const urlSafe = standard.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
-  expect(normaliseBase64(urlSafe)).toBe(standard);
 });

@@ -1,7 +1,5 @@
 import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@eventloom/core';
-
-/** The user turn for a request without one at its end: the service refuses a request that ends with the model. */
-const GO_ON = 'Go on as you were instructed.';
+import { CONTINUE, normaliseBase64 } from '@eventloom/core/internal';
 
 /**
  * Converts contents to what the service accepts. A content that needs no change is the same object; none is modified.
@@ -12,7 +10,7 @@ const GO_ON = 'Go on as you were instructed.';
 export function toWireContents(contents: readonly Content[], vertexai: boolean): Content[] {
   const wire = contents.map((content) => toWireContent(content, vertexai));
   const last = wire.at(-1);
-  if (!last || last.role === 'model') wire.push({ role: 'user', parts: [{ text: GO_ON }] });
+  if (!last || last.role === 'model') wire.push({ role: 'user', parts: [{ text: CONTINUE }] });
   return wire;
 }
 
@@ -87,25 +85,4 @@ function withWireBlob(part: Part): Part {
 function mapChanged<T>(items: T[] | undefined, change: (item: T) => T): T[] | undefined {
   const changed = items?.map(change);
   return changed?.some((item, index) => item !== items?.[index]) ? changed : items;
-}
-
-/**
- * Characters of base64 that are accepted in JSON and that the service does not document: the URL alphabet, and white
- * space.
- */
-const FOREIGN: readonly string[] = ['-', '_', ' ', '\n', '\r', '\t', '\f', '\v'];
-
-/** Base64 as the service documents it: standard alphabet, padded, in one line. Text that is so already is given back as it is. */
-export function normaliseBase64(data: string): string {
-  if (isPlain(data)) return data;
-  const digits = data.replace(/[\s=]/g, '').replaceAll('-', '+').replaceAll('_', '/');
-  return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
-}
-
-/** Looks for single characters, which is some fifty times as fast as a pattern: every piece of live audio comes through here. */
-function isPlain(data: string): boolean {
-  if (data.length % 4 !== 0) return false;
-  const padding = data.indexOf('=');
-  if (padding >= 0 && padding < data.length - (data.endsWith('==') ? 2 : 1)) return false;
-  return FOREIGN.every((character) => !data.includes(character));
 }

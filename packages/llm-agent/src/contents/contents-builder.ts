@@ -6,6 +6,7 @@ import {
   type BaseLlm,
   getFunctionResponses,
   type InvocationContext,
+  type ModelCapabilities,
 } from '@eventloom/core';
 import {
   type RecordedCall,
@@ -17,7 +18,6 @@ import {
   isPersonRequest,
   isVisibleOn,
   moveResponseParts,
-  type TakesResponsePart,
 } from '@eventloom/core/internal';
 import { effectiveEvents, rewritesHistory } from '../compaction/effective-history.ts';
 import type { CodeStyle } from '../code-execution/code-contents.ts';
@@ -76,7 +76,7 @@ export function currentTurnContents(view: View, model?: BaseLlm, codeStyle?: Cod
 }
 
 function optionsOf(model: BaseLlm | undefined, codeStyle: CodeStyle | undefined): ContentsOptions {
-  return { codeStyle, takes: model && ((part) => model.supportsFunctionResponsePart(model.model, part)) };
+  return { codeStyle, responseMedia: model?.capabilities().responseMedia };
 }
 
 /** Returns the index of the event that starts the current turn: the newest such event before the calls of all responses that follow it. */
@@ -132,8 +132,8 @@ interface AnsweredCall {
  */
 export interface ContentsOptions {
   readonly codeStyle?: CodeStyle | undefined;
-  /** Tells whether the model accepts a media part in a function response. Other media follows the responses. Default: accepts none. */
-  readonly takes?: TakesResponsePart | undefined;
+  /** Media that the model reads in a function response. Other media follows the responses. Default: none. */
+  readonly responseMedia?: ModelCapabilities['responseMedia'] | undefined;
   /** The agent's `isolationScope`. Default: none, so that it sees only events without one. */
   readonly scope?: string | undefined;
   /** The id of an invocation whose calls still run, so a missing response will come. */
@@ -148,9 +148,7 @@ const NO_CALLS: readonly RecordedCall[] = [];
 const NO_ANSWERED: readonly AnsweredCall[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
-function takesNone(): boolean {
-  return false;
-}
+const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
 
 function isResponse({ functionResponse }: Part): boolean {
   return functionResponse !== undefined;
@@ -374,7 +372,7 @@ export class ContentsBuilder {
   #placeResponses(group: CallGroup): void {
     if (group === this.#unanswered) this.#unanswered = undefined;
     const parts = group.calls.map(({ call, response }) => response ?? toOpenResponse(call, group));
-    const content = moveResponseParts({ role: 'user', parts }, this.#options.takes ?? takesNone);
+    const content = moveResponseParts({ role: 'user', parts }, this.#options.responseMedia ?? NO_MEDIA);
     const at = group.index + 1;
     if (group.placed) {
       this.#contents[at] = content;

@@ -9,6 +9,7 @@ export { recordedReplies } from './gemini-recording.ts';
 export type { WireResponse } from './wire-response.ts';
 export { wireChunks, wireResponse } from './wire-response.ts';
 export type { ByteSplit } from './split-bytes.ts';
+export { splitBytes } from './split-bytes.ts';
 export { FakeGeminiServer } from './fake-gemini-server.ts';
 
 // Live connections

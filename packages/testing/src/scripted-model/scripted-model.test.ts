@@ -212,8 +212,8 @@ test('an abort between chunks ends the reply', async () => {
 });
 
 test('the model has the name and the capabilities of its options', () => {
-  const model = new ScriptedModel([], { model: 'm', outputSchemaWithTools: true });
+  const model = new ScriptedModel([], { model: 'm', capabilities: { outputSchemaWithTools: true } });
   expect(model.model).toBe('m');
-  expect(model.supportsOutputSchemaWithTools('m')).toBe(true);
-  expect(new ScriptedModel([]).supportsOutputSchemaWithTools('m')).toBe(false);
+  expect(model.capabilities().outputSchemaWithTools).toBe(true);
+  expect(new ScriptedModel([]).capabilities().outputSchemaWithTools).toBe(false);
 });

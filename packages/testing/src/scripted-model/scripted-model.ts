@@ -3,6 +3,7 @@ import {
   type EventloomError,
   type LlmRequest,
   type LlmResponse,
+  type ModelCapabilities,
   type Part,
   RunAbortedError,
 } from '@eventloom/core';
@@ -17,13 +18,13 @@ import type { ScriptedAnswer, ScriptedReply, ScriptedStep } from './scripted-ste
 export interface ScriptedModelOptions {
   /** Name of the model. Default `scripted`. */
   readonly model?: string;
-  /** Value of `supportsOutputSchemaWithTools`. Default false. */
-  readonly outputSchemaWithTools?: boolean;
+  /** Features that differ from those of every model, e.g. `{ outputSchemaWithTools: true }`. Default: none. */
+  readonly capabilities?: Partial<ModelCapabilities>;
   /** False to leave `requests` empty, so that copying requests does not distort measurements. Default true. */
   readonly recordRequests?: boolean;
 }
 
-const OPTIONS: OptionNames<ScriptedModelOptions> = { model: true, outputSchemaWithTools: true, recordRequests: true };
+const OPTIONS: OptionNames<ScriptedModelOptions> = { model: true, capabilities: true, recordRequests: true };
 
 /** One recorded call of a scripted model: a copy of the request, and whether the reply was streamed. */
 export interface RecordedModelCall {
@@ -67,8 +68,8 @@ export class ScriptedModel extends BaseLlm {
     return this.#calls;
   }
 
-  override supportsOutputSchemaWithTools(_model: string): boolean {
-    return this.#options.outputSchemaWithTools ?? false;
+  override capabilities(): ModelCapabilities {
+    return { ...super.capabilities(), ...this.#options.capabilities };
   }
 
   /**

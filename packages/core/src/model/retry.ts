@@ -1,5 +1,6 @@
-import { ConfigurationError, ModelError, type Platform, RunAbortedError } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { checkKnown, type OptionNames } from '../agent/options.ts';
+import { ConfigurationError, ModelError, RunAbortedError } from '../errors.ts';
+import type { Platform } from '../platform/platform.ts';
 
 /** Retries of a failed call. Calls are retried on 408, 429, 5xx and lost connections, as long as no part of a reply was passed on. */
 export interface RetryOptions {
@@ -29,12 +30,16 @@ const OPTIONS: OptionNames<RetryOptions> = {
   random: true,
 };
 
-/** Applies defaults. @throws ConfigurationError for invalid numbers, and for an option name that this version does not know */
-export function toRetry(options: RetryOptions = {}): Retry {
-  checkKnown('Gemini: retry', OPTIONS, options);
+/**
+ * Applies defaults.
+ * @param owner the class that has the option, for error messages, e.g. `Gemini`
+ * @throws ConfigurationError for invalid numbers, and for an option name that this version does not know
+ */
+export function toRetry(owner: string, options: RetryOptions = {}): Retry {
+  checkKnown(`${owner}: retry`, OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
   if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new ConfigurationError(`Gemini: retry.attempts must be a whole number of at least 1, is ${attempts}`);
+    throw new ConfigurationError(`${owner}: retry.attempts must be a whole number of at least 1, is ${attempts}`);
   }
   for (const [name, value, limit] of [
     ['initialDelayMs', initialDelayMs, Number.MAX_SAFE_INTEGER],
@@ -43,7 +48,7 @@ export function toRetry(options: RetryOptions = {}): Retry {
   ] as const) {
     if (value >= 0 && value <= limit) continue;
     throw new ConfigurationError(
-      `Gemini: retry.${name} must be ${limit === 1 ? 'from 0 to 1' : '0 or more'}, is ${value}`,
+      `${owner}: retry.${name} must be ${limit === 1 ? 'from 0 to 1' : '0 or more'}, is ${value}`,
     );
   }
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };
@@ -96,4 +101,40 @@ export async function wait(delayMs: number, platform: Platform, signal: AbortSig
     cancel();
     signal?.removeEventListener('abort', abort);
   }
+}
+
+/** True when the same request may succeed later. */
+export function isRetryableStatus(status: number): boolean {
+  return status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
+}
+
+/** Returns the milliseconds that a `Retry-After` header (seconds, or a date) asks to wait; undefined if it says nothing usable. */
+export function retryAfterMs(header: string | null | undefined, nowMs: number): number | undefined {
+  if (header === null || header === undefined || header.trim() === '') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.round(seconds * 1000) : undefined;
+  const dateMs = Date.parse(header);
+  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
+}
+
+/** The code of a failed model call by HTTP status: `google.rpc.Code` (googleapis, google/rpc/code.proto), also for the services of other vendors. */
+const BY_STATUS: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  408: 'DEADLINE_EXCEEDED',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  500: 'INTERNAL',
+  501: 'UNIMPLEMENTED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+/** Returns the error code for an HTTP status. */
+export function statusCode(status: number): string {
+  return BY_STATUS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
 }

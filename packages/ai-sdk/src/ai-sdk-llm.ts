@@ -1,0 +1,317 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  ConfigurationError,
+  EventloomError,
+  type LlmRequest,
+  type LlmResponse,
+  type ModelCapabilities,
+  type Platform,
+  type RetryOptions,
+  RunAbortedError,
+  systemPlatform,
+} from '@eventloom/core';
+import {
+  checkKnown,
+  describeKind,
+  isRecord,
+  type OptionNames,
+  type Retry,
+  toRetry,
+  withRetries,
+} from '@eventloom/core/internal';
+import { breakpointOf } from './cache-breakpoints.ts';
+import { type CallTarget, toCallOptions } from './call-options.ts';
+import { toModelError } from './model-error.ts';
+import { capabilitiesOf } from './provider-capabilities.ts';
+import { Reply } from './reply.ts';
+import { asV4 } from './v3-model.ts';
+
+/** Options of an `AiSdkLlm`. The connection, the key and the address are options of the AI SDK's provider. */
+export interface AiSdkLlmOptions {
+  /**
+   * Options for the vendor by its name, e.g. `{ openai: { reasoningEffort: 'high' } }`, sent with every call. An agent's
+   * `generateContentConfig.providerOptions` is merged over them. Default: none.
+   */
+  readonly providerOptions?: SharedV4ProviderOptions | undefined;
+  /** HTTP headers, sent with every call. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Retries of failed calls. Default: four attempts with growing delays, see `RetryOptions`. */
+  readonly retry?: RetryOptions | undefined;
+  /** Features of the model that differ from those assumed of its provider, e.g. `{ tools: false }` for a small local model. Default: none. */
+  readonly capabilities?: Partial<ModelCapabilities> | undefined;
+  /**
+   * Provider options that mark the end of a beginning of the prompt that the vendor should cache. They are set if the runner has a `contextCacheConfig`.
+   * Default: those of Anthropic and of Bedrock for their models; none for others, most of which cache by themselves.
+   */
+  readonly cacheBreakpoint?: SharedV4ProviderOptions | undefined;
+  /** Clock, timers and ids. Default: the system's. */
+  readonly platform?: Platform | undefined;
+}
+
+/** The names of the options of an `AiSdkLlm`. */
+export const LLM_OPTIONS: OptionNames<AiSdkLlmOptions> = {
+  providerOptions: true,
+  headers: true,
+  retry: true,
+  capabilities: true,
+  cacheBreakpoint: true,
+  platform: true,
+};
+const OF_PROVIDER = 'give it to the provider: createOpenAI({ apiKey })';
+const OF_AGENT = 'write it in the generateContentConfig of the agent';
+/** Advice for options that belong to another place. */
+export const HINTS = { apiKey: OF_PROVIDER, baseURL: OF_PROVIDER, temperature: OF_AGENT, maxOutputTokens: OF_AGENT };
+
+/**
+ * A language model of the AI SDK: of OpenAI, Anthropic, an OpenAI-compatible server such as Ollama, or any other provider.
+ *
+ * A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on. Then the call throws a ModelError with the service's
+ * message. An abort closes the socket, and ends the wait between two attempts. Reasoning and its signatures, and other data that only a vendor
+ * reads, are kept in `partMetadata` of the events' parts and go back only to the provider that made them; so a session can change its vendor.
+ *
+ * @example
+ * import { openai } from '@ai-sdk/openai';
+ *
+ * const agent = new LlmAgent({ name: 'helper', model: new AiSdkLlm(openai('gpt-5')) });
+ */
+export class AiSdkLlm extends BaseLlm {
+  /** Name of the AI SDK's provider, e.g. `openai.responses`. */
+  readonly provider: string;
+  readonly #model: LanguageModelV4;
+  readonly #target: CallTarget;
+  readonly #capabilities: ModelCapabilities;
+  readonly #retry: Retry;
+  readonly #platform: Platform;
+
+  /** @throws ConfigurationError for anything but a language model of AI SDK 6 or 7, and for an option name that this version does not know */
+  constructor(model: LanguageModelV4 | LanguageModelV3, options: AiSdkLlmOptions = {}) {
+    checkModel(model);
+    super({ model: model.modelId });
+    checkKnown('AiSdkLlm', LLM_OPTIONS, options, HINTS);
+    const {
+      providerOptions = {},
+      headers = {},
+      retry,
+      capabilities,
+      cacheBreakpoint,
+      platform = systemPlatform,
+    } = options;
+    this.provider = model.provider;
+    this.#model = model.specificationVersion === 'v3' ? asV4(model) : model;
+    this.#capabilities = { ...capabilitiesOf(model.provider), ...capabilities };
+    this.#retry = toRetry('AiSdkLlm', retry);
+    this.#platform = platform;
+    this.#target = {
+      provider: model.provider,
+      modelId: model.modelId,
+      hasReasoningOption: model.specificationVersion !== 'v3',
+      media: this.#capabilities.media,
+      providerOptions,
+      headers,
+      cacheBreakpoint: cacheBreakpoint ? () => cacheBreakpoint : breakpointOf(model.provider),
+    };
+  }
+
+  /** Returns the features of the provider's models, as far as they are known, with the option `capabilities` over them. */
+  override capabilities(): ModelCapabilities {
+    return this.#capabilities;
+  }
+
+  /**
+   * Calls the model. With `stream` it yields chunks and then the whole reply, otherwise only the whole reply. Warnings and metadata of the provider
+   * are in `customMetadata.aiSdk` of the whole reply.
+   * @throws ModelError if the service fails; if a stream fails midway, after the chunks received so far
+   * @throws ConfigurationError for a request to another model, and for a tool that another vendor's service runs
+   * @throws RunAbortedError when the signal is aborted
+   */
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    if (request.model !== undefined && request.model !== this.model)
+      throw new ConfigurationError(
+        `model "${this.model}": got a request to "${request.model}"; an AiSdkLlm calls only its own model, so give the agent another one`,
+      );
+    const { options, warnings } = toCallOptions(request, this.#target);
+    const open = (): Promise<OpenReply> => {
+      const start = { provider: this.provider, responseId: this.#platform.newUuid(), warnings };
+      const { abortSignal: ofConfig } = request.config;
+      const call = new AiSdkCall(
+        this.model,
+        this.#platform,
+        abortSignal,
+        ofConfig instanceof AbortSignal ? ofConfig : undefined,
+      );
+      return stream
+        ? call.stream(this.#model, options, new Reply(start))
+        : call.generate(this.#model, options, new Reply(start));
+    };
+    const opened = await withRetries(open, this.#retry, this.#platform, abortSignal);
+    try {
+      for (let chunk = opened.first; chunk; chunk = await opened.next()) yield chunk;
+      yield opened.reply.finish();
+    } finally {
+      opened.close();
+    }
+  }
+
+  /** Rejects: only Gemini has live models here. */
+  override connect(): Promise<BaseLlmConnection> {
+    return Promise.reject(
+      new ConfigurationError(
+        `model "${this.model}" of ${this.provider}: live models are Gemini's; give the agent model: new Gemini({ model: 'gemini-3.1-flash-live-preview', apiKey }), or run it with runAsync`,
+      ),
+    );
+  }
+}
+
+/** @throws ConfigurationError for anything but a language model of a known version of the specification */
+function checkModel(model: unknown): void {
+  const example = "write new AiSdkLlm(openai('gpt-5'))";
+  if (typeof model === 'string')
+    throw new ConfigurationError(`AiSdkLlm: expected a language model of the AI SDK, got a string; ${example}`);
+  // Some providers are functions with the fields of a model's maker; a model is an object.
+  if (!isRecord(model) || typeof model['doStream'] !== 'function' || typeof model['modelId'] !== 'string') {
+    const kind = typeof model === 'function' ? 'a function' : describeKind(model);
+    throw new ConfigurationError(`AiSdkLlm: expected a language model of the AI SDK, got ${kind}; ${example}`);
+  }
+  const version = model['specificationVersion'];
+  if (version !== 'v4' && version !== 'v3')
+    throw new ConfigurationError(
+      `AiSdkLlm: the model "${model['modelId']}" has version ${String(version)} of the AI SDK's specification; install a version of its provider for AI SDK 6 or 7`,
+    );
+}
+
+/** A call to which the service responds: first the chunks, then the whole reply. */
+interface OpenReply {
+  readonly reply: Reply;
+  readonly first: LlmResponse | undefined;
+  next(): Promise<LlmResponse | undefined>;
+  close(): void;
+}
+
+/** One attempt of a call. It ends when one of the caller's signals fires, also for a provider that ignores its signal. */
+class AiSdkCall {
+  readonly #model: string;
+  readonly #platform: Platform;
+  readonly #callers: readonly AbortSignal[];
+  readonly #controller = new AbortController();
+  readonly #started = Promise.withResolvers<never>();
+  #reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined;
+  #isReleased = false;
+  readonly #onAbort = (): void => {
+    this.#started.reject(this.#aborted());
+    this.#stop();
+  };
+
+  constructor(model: string, platform: Platform, ...callers: readonly (AbortSignal | undefined)[]) {
+    this.#model = model;
+    this.#platform = platform;
+    this.#callers = callers.filter((signal) => signal !== undefined);
+    // Once the service responds, nobody waits for this any more.
+    this.#started.promise.catch(() => undefined);
+    for (const signal of this.#callers) {
+      if (signal.aborted) this.#onAbort();
+      signal.addEventListener('abort', this.#onAbort);
+    }
+  }
+
+  async generate(model: LanguageModelV4, options: LanguageModelV4CallOptions, reply: Reply): Promise<OpenReply> {
+    try {
+      this.#check();
+      const abortSignal = this.#controller.signal;
+      const result = await Promise.race([model.doGenerate({ ...options, abortSignal }), this.#started.promise]);
+      this.#check();
+      for (const content of result.content) reply.addContent(content);
+      reply.setResponse(result.response ?? {});
+      reply.finishWith(result);
+      this.#release();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    return { reply, first: undefined, next: () => Promise.resolve(undefined), close: () => undefined };
+  }
+
+  /** Waits for the first chunk, so that a call that fails before it can be made again. */
+  async stream(model: LanguageModelV4, options: LanguageModelV4CallOptions, reply: Reply): Promise<OpenReply> {
+    try {
+      this.#check();
+      const abortSignal = this.#controller.signal;
+      const { stream } = await Promise.race([model.doStream({ ...options, abortSignal }), this.#started.promise]);
+      const reader = stream.getReader();
+      this.#reader = reader;
+      const next = async (): Promise<LlmResponse | undefined> => {
+        try {
+          return await this.#nextChunk(reader, reply);
+        } catch (error) {
+          throw this.#failed(error);
+        }
+      };
+      return { reply, first: await next(), next, close: () => this.#close() };
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  async #nextChunk(
+    reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
+    reply: Reply,
+  ): Promise<LlmResponse | undefined> {
+    for (;;) {
+      // Parts that arrived together are read from memory, so the socket does not report an abort.
+      this.#check();
+      const { done, value } = await reader.read();
+      this.#check();
+      if (done) {
+        this.#release();
+        return undefined;
+      }
+      const chunk = reply.add(value);
+      if (chunk) return chunk;
+    }
+  }
+
+  #check(): void {
+    if (this.#callers.some(({ aborted }) => aborted)) throw this.#aborted();
+  }
+
+  #aborted(): RunAbortedError {
+    const cause: unknown = this.#callers.find(({ aborted }) => aborted)?.reason;
+    return new RunAbortedError(`model "${this.#model}": the call was aborted`, { cause });
+  }
+
+  #failed(error: unknown): EventloomError {
+    const isAborted = this.#callers.some(({ aborted }) => aborted);
+    this.#close();
+    if (isAborted) return this.#aborted();
+    return toModelError(error, { model: this.#model, nowMs: this.#platform.now() });
+  }
+
+  /** Nothing is left to close. */
+  #release(): void {
+    for (const signal of this.#callers) signal.removeEventListener('abort', this.#onAbort);
+    this.#isReleased = true;
+  }
+
+  /** Ends the call: what is still open is closed, down to the socket. */
+  #close(): void {
+    if (this.#isReleased) return;
+    this.#release();
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#controller.abort();
+    // Also for a provider that ignores its signal. What it says of the abort is of no interest.
+    this.#reader?.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,52 @@
+import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
+import { ConfigurationError, type ModelResolver } from '@eventloom/core';
+import { checkKnown, describeKind, getOwn, type OptionNames } from '@eventloom/core/internal';
+import { AiSdkLlm, type AiSdkLlmOptions, HINTS, LLM_OPTIONS } from './ai-sdk-llm.ts';
+
+/** A provider of the AI SDK, such as `openai`, the result of `createOpenAICompatible`, or of `createProviderRegistry`. */
+export interface AiSdkProvider {
+  languageModel(modelId: string): LanguageModelV4 | LanguageModelV3;
+}
+
+/** Options of `aiSdkModels`: those of each model, and the separator. */
+export interface AiSdkModelsOptions extends AiSdkLlmOptions {
+  /** Text between the name of the provider and that of the model. Default `:`, as in the AI SDK's `createProviderRegistry`. */
+  readonly separator?: string | undefined;
+}
+
+const OPTIONS: OptionNames<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: true };
+
+/**
+ * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name under which the provider
+ * is given, after it the name of the model. The resolver returns undefined for the names of other providers, so it can be joined with others.
+ *
+ * @throws ConfigurationError for something that is no provider, and for an option name that this version does not know
+ *
+ * @example
+ * import { anthropic } from '@ai-sdk/anthropic';
+ * import { openai } from '@ai-sdk/openai';
+ *
+ * const others = aiSdkModels({ openai, anthropic });
+ * const gemini = geminiModels({ apiKey });
+ * const runner = new InMemoryRunner({ agent, models: (name) => gemini(name) ?? others(name) });
+ */
+export function aiSdkModels(
+  providers: Readonly<Record<string, AiSdkProvider>>,
+  options: AiSdkModelsOptions = {},
+): ModelResolver {
+  checkKnown('aiSdkModels', OPTIONS, options, HINTS);
+  const { separator = ':', ...ofModels } = options;
+  if (typeof separator !== 'string' || separator === '')
+    throw new ConfigurationError(`aiSdkModels: separator must be a text such as ":", got ${describeKind(separator)}`);
+  for (const [name, provider] of Object.entries(providers)) {
+    if (typeof provider?.languageModel !== 'function')
+      throw new ConfigurationError(
+        `aiSdkModels: "${name}" must be a provider of the AI SDK, got ${describeKind(provider)}; write aiSdkModels({ openai }) with import { openai } from '@ai-sdk/openai'`,
+      );
+  }
+  return (model) => {
+    const at = model.indexOf(separator);
+    const provider = at > 0 ? getOwn(providers, model.slice(0, at)) : undefined;
+    return provider && new AiSdkLlm(provider.languageModel(model.slice(at + separator.length)), ofModels);
+  };
+}

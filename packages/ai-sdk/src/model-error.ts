@@ -1,0 +1,185 @@
+import { ConfigurationError, EventloomError, ModelError } from '@eventloom/core';
+import { isRecord, isRetryableStatus, retryAfterMs, statusCode } from '@eventloom/core/internal';
+
+/** Proxies answer with whole pages. */
+const MAX_MESSAGE = 2000;
+
+/** The call that failed. */
+export interface FailedAttempt {
+  readonly model: string;
+  readonly nowMs: number;
+}
+
+/**
+ * Converts an error of a provider to a ModelError with the service's message. Its `errorCode` is the one of the HTTP status, which is the same
+ * for all vendors; the vendor's own code follows the message. Without a status it is `UNAVAILABLE` (no connection, or it broke),
+ * `DEADLINE_EXCEEDED` (a time limit), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the provider refused the request) or
+ * `MODEL_ERROR` (anything else).
+ * An error of this project is returned unchanged.
+ */
+export function toModelError(error: unknown, call: FailedAttempt): EventloomError {
+  if (EventloomError.isInstance(error)) return error;
+  const fields: Readonly<Record<string, unknown>> = typeof error === 'object' && error !== null ? { ...error } : {};
+  const name = error instanceof Error ? error.name : '';
+  if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError')
+    return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
+  const reported = reportedBy(fields);
+  const status = statusOf(fields, reported);
+  return status === undefined
+    ? withoutStatus(error, name, fields, call)
+    : serviceError(error, status, fields, reported, call);
+}
+
+/** The failure as a service describes it, in the body of its answer or in an event of its stream. */
+interface Reported {
+  readonly message: string | undefined;
+  /** `rate_limit_exceeded`, `overloaded_error`, … */
+  readonly code: string | undefined;
+}
+
+/** Reads `{ error: { message, code, type } }` of a body, and the error itself that streams give. */
+function reportedBy(fields: Readonly<Record<string, unknown>>): Reported {
+  const { data } = fields;
+  const body = isRecord(data) ? data : fields;
+  const error = isRecord(body['error']) ? body['error'] : body;
+  return {
+    message: textOf(error['message']) ?? textOf(body['error']),
+    code: textOf(error['code']) ?? textOf(error['type']),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+/** Statuses that services send with these codes. A stream has an event with the code and no status. */
+const STATUS_BY_CODE: Readonly<Record<string, number>> = {
+  overloaded_error: 529,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  api_error: 500,
+  server_error: 500,
+  timeout_error: 504,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  invalid_request_error: 400,
+};
+
+function statusOf({ statusCode: status }: Readonly<Record<string, unknown>>, { code }: Reported): number | undefined {
+  // A provider reports a body that it cannot read with the status of the answer, which says that all is well.
+  if (typeof status === 'number') return status >= 400 ? status : undefined;
+  return code === undefined ? undefined : STATUS_BY_CODE[code];
+}
+
+function serviceError(
+  error: unknown,
+  status: number,
+  fields: Readonly<Record<string, unknown>>,
+  reported: Reported,
+  { model, nowMs }: FailedAttempt,
+): ModelError {
+  const { code } = reported;
+  const text = reported.message ?? messageOf(error);
+  const said = text === '' ? `the service answered with HTTP status ${status}` : text.replace(/\.$/, '');
+  const remedy = REMEDIES[status];
+  const message = `model "${model}": ${said}${code === undefined ? '' : ` (${code})`}${remedy ? `; ${remedy}` : ''}`;
+  const waitMs = delayOf(fields['responseHeaders'], nowMs);
+  return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
+    errorCode: status === 529 ? 'UNAVAILABLE' : statusCode(status),
+    status,
+    // A used-up quota does not come back in seconds.
+    retryable: isRetryableStatus(status) && code !== 'insufficient_quota',
+    ...(waitMs !== undefined && { retryAfterMs: waitMs }),
+    ...causeWithoutSecrets(error),
+  });
+}
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: 'check the apiKey of the provider',
+  403: 'check the permissions of the key',
+  404: 'check the name of the model',
+};
+
+/** Reads the delay that a service asks for: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function delayOf(headers: unknown, nowMs: number): number | undefined {
+  if (!isRecord(headers)) return undefined;
+  const { 'retry-after-ms': ms, 'retry-after': header } = headers;
+  const exactMs = typeof ms === 'string' && ms.trim() !== '' ? Number(ms) : Number.NaN;
+  if (exactMs >= 0 && Number.isFinite(exactMs)) return exactMs;
+  return retryAfterMs(typeof header === 'string' ? header : undefined, nowMs);
+}
+
+function withoutStatus(
+  error: unknown,
+  name: string,
+  fields: Readonly<Record<string, unknown>>,
+  { model }: FailedAttempt,
+): ModelError {
+  const errorCode = codeWithoutStatus(name, messageOf(error), fields);
+  const message = `model "${model}": ${DESCRIPTIONS[errorCode]}: ${messageOf(error)}${causeText(error)}`;
+  return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
+    errorCode,
+    retryable: errorCode === 'UNAVAILABLE' || errorCode === 'DEADLINE_EXCEEDED',
+    ...causeWithoutSecrets(error),
+  });
+}
+
+function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly<Record<string, unknown>>): string {
+  if (name === 'AbortError' || name === 'TimeoutError') return 'DEADLINE_EXCEEDED';
+  if (name === 'AI_APICallError') return isRetryable === true ? 'UNAVAILABLE' : 'DATA_LOSS';
+  if (MALFORMED.has(name)) return 'DATA_LOSS';
+  if (name.startsWith('AI_')) return 'REQUEST_NOT_SENT';
+  return LOST.test(text) ? 'UNAVAILABLE' : 'MODEL_ERROR';
+}
+
+/** Matches the messages in which runtimes report a lost connection without a code. */
+const LOST = /fetch failed|terminated|network|connection|socket/i;
+
+/** Names of the AI SDK's errors for a reply that cannot be read. */
+const MALFORMED: ReadonlySet<string> = new Set([
+  'AI_JSONParseError',
+  'AI_TypeValidationError',
+  'AI_InvalidResponseDataError',
+  'AI_EmptyResponseBodyError',
+  'AI_NoContentGeneratedError',
+  'SyntaxError',
+]);
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  REQUEST_NOT_SENT: 'the request could not be sent',
+  DEADLINE_EXCEEDED: 'the service did not answer in time',
+  DATA_LOSS: 'the answer cannot be read',
+  UNAVAILABLE: 'the connection to the service failed',
+  MODEL_ERROR: 'the call failed',
+};
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  if (isRecord(error)) return textOf(error['message']) ?? JSON.stringify(error);
+  return String(error);
+}
+
+/** Network errors say why only in their cause. */
+function causeText(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error &&
+    cause.message !== '' &&
+    error instanceof Error &&
+    !error.message.includes(cause.message)
+    ? ` (${cause.message})`
+    : '';
+}
+
+/** Takes out what looks like a key: services and proxies repeat a wrong key in their message. */
+function redact(text: string): string {
+  return text.replace(/\b(?:sk|pk|key|Bearer)[-_ ][\w.*-]{8,}/g, '[secret]');
+}
+
+/** The cause, unless a key may be in it: causes are logged. */
+function causeWithoutSecrets(error: unknown): { readonly cause?: unknown } {
+  const text = messageOf(error) + causeText(error);
+  return redact(text) === text ? { cause: error } : {};
+}

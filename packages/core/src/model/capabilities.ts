@@ -1,0 +1,54 @@
+/**
+ * Features of a model, which agents and the runtime read before they send it a request: see `BaseLlm.capabilities`. Lists of media have media
+ * types (`image/png`) and whole kinds (`image/*`); `*` means every kind.
+ */
+export interface ModelCapabilities {
+  /** The model calls functions. If false, an agent with tools is refused before the request. */
+  readonly tools: boolean;
+  /** A reply can both call functions and follow `responseJsonSchema`. If false, agents use the tool `set_model_response`. */
+  readonly outputSchemaWithTools: boolean;
+  /** Media that the model reads in messages. */
+  readonly media: readonly string[];
+  /** Media that the model reads inside a function response: bytes, and files by their address. Other media is sent after the response. */
+  readonly responseMedia: { readonly inlineData: readonly string[]; readonly fileData: readonly string[] };
+  /** The model thinks before it answers. If false, an agent with a `BuiltInPlanner` is refused before the request. */
+  readonly thinking: boolean;
+  /** The model's service runs Google's built-in tools, such as `googleSearch`. If false, an agent with one is refused before the request. */
+  readonly builtInTools: boolean;
+  /** The model has live connections, for `runLive`. */
+  readonly live: boolean;
+}
+
+/** Returns true if a list of media covers a media type. */
+export function acceptsMedia(patterns: readonly string[], mimeType: string): boolean {
+  for (const pattern of patterns) {
+    if (pattern === '*' || pattern === mimeType) return true;
+    if (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))) return true;
+  }
+  return false;
+}
+
+/** Returns the features that all of several models have, so that each can take any request. `live` is true if one of them has it. */
+export function sharedCapabilities(all: readonly ModelCapabilities[]): ModelCapabilities {
+  const [first, ...others] = all;
+  const shared = (read: (capabilities: ModelCapabilities) => readonly string[]): readonly string[] =>
+    others.reduce((media, other) => sharedMedia(media, read(other)), first ? read(first) : []);
+  return {
+    tools: all.every(({ tools }) => tools),
+    outputSchemaWithTools: all.every(({ outputSchemaWithTools }) => outputSchemaWithTools),
+    media: shared(({ media }) => media),
+    responseMedia: {
+      inlineData: shared(({ responseMedia }) => responseMedia.inlineData),
+      fileData: shared(({ responseMedia }) => responseMedia.fileData),
+    },
+    thinking: all.every(({ thinking }) => thinking),
+    builtInTools: all.every(({ builtInTools }) => builtInTools),
+    live: all.some(({ live }) => live),
+  };
+}
+
+/** Returns the media that both lists cover. */
+function sharedMedia(first: readonly string[], second: readonly string[]): readonly string[] {
+  const covered = (media: readonly string[], by: readonly string[]) => media.filter((type) => acceptsMedia(by, type));
+  return [...new Set([...covered(first, second), ...covered(second, first)])];
+}

@@ -1,0 +1,135 @@
+import { checkKnown, type OptionNames } from '../agent/options.ts';
+import { describeKind } from '../content/json.ts';
+import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
+import { moveResponseParts } from '../tool/tool-result.ts';
+import { BaseLlm, isBaseLlm } from './base-llm.ts';
+import type { BaseLlmConnection } from './base-llm-connection.ts';
+import { type ModelCapabilities, sharedCapabilities } from './capabilities.ts';
+import type { LlmRequest } from './llm-request.ts';
+import type { LlmResponse } from './llm-response.ts';
+
+/** Options of a `FallbackModel`. */
+export interface FallbackModelOptions {
+  /** The models, the preferred one first: at least one. They may be of different vendors. */
+  readonly models: readonly BaseLlm[];
+}
+
+const OPTIONS: OptionNames<FallbackModelOptions> = { models: true };
+const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
+
+/**
+ * A model that calls the next of its models when one fails with an error that may pass: 408, 429, 5xx or a lost connection, after the model's own
+ * retries, and before it yielded anything. Every call begins with the first model. If all fail, the last error is thrown.
+ *
+ * A reply of another model than the first says so in `customMetadata.fallback`: the `model` that replied, and the `failed` models with their
+ * error codes. The features are those that all models have, so that every one can take the request; a live connection needs one model with it.
+ *
+ * @example
+ * const agent = new LlmAgent({
+ *   name: 'helper',
+ *   model: new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), model] }),
+ * });
+ */
+export class FallbackModel extends BaseLlm {
+  /** The models, the preferred one first. */
+  readonly models: readonly BaseLlm[];
+
+  /** @throws ConfigurationError without a model, for a value that is no model, and for an option name that this version does not know */
+  constructor(options: FallbackModelOptions) {
+    checkKnown('FallbackModel', OPTIONS, options, {}, EXAMPLE);
+    const { models } = options;
+    const [first] = Array.isArray(models) ? models : [];
+    if (!first)
+      throw new ConfigurationError(`FallbackModel: models must be a list of at least one model; write ${EXAMPLE}`);
+    for (const [index, model] of models.entries()) {
+      if (!isBaseLlm(model))
+        throw new ConfigurationError(
+          `FallbackModel: models[${index}] must be a model object, got ${describeKind(model)}; write ${EXAMPLE}`,
+        );
+    }
+    super({ model: first.model });
+    this.models = [...models];
+  }
+
+  /** Returns the features that all models have. `live` is true if one has it. Media in function responses is moved for a model that refuses it. */
+  override capabilities(): ModelCapabilities {
+    const [first, ...others] = this.models.map((model) => model.capabilities());
+    if (!first) return super.capabilities();
+    return { ...sharedCapabilities([first, ...others]), responseMedia: first.responseMedia };
+  }
+
+  /**
+   * Calls the models in turn until one replies.
+   * @throws ModelError of the last model, or that of a model whose failure does not pass
+   */
+  override async *generateContentAsync(
+    request: LlmRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    const failed: FailedModel[] = [];
+    for (const [index, model] of this.models.entries()) {
+      let hasYielded = false;
+      try {
+        for await (const response of model.generateContentAsync(
+          requestFor(model, request, index),
+          stream,
+          abortSignal,
+        )) {
+          hasYielded = true;
+          const isChunk = response.partial === true;
+          yield isChunk || failed.length === 0 ? response : withFallback(response, model, failed);
+        }
+        return;
+      } catch (error) {
+        const isLast = index === this.models.length - 1;
+        if (hasYielded || isLast || abortSignal?.aborted || !maySucceedElsewhere(error)) throw error;
+        failed.push({ model: model.model, errorCode: error.errorCode });
+      }
+    }
+  }
+
+  /**
+   * Opens a live connection of the first model that can, or of the next one if that fails and another attempt may succeed.
+   * @throws ConfigurationError if no model has live connections
+   */
+  override async connect(request: LlmRequest, abortSignal?: AbortSignal): Promise<BaseLlmConnection> {
+    const models = this.models.filter((model) => model.capabilities().live);
+    for (const [index, model] of models.entries()) {
+      try {
+        return await model.connect({ ...request, model: model.model }, abortSignal);
+      } catch (error) {
+        const isLast = index === models.length - 1;
+        if (isLast || abortSignal?.aborted || !LiveConnectionError.isInstance(error) || !error.isRetryable) throw error;
+      }
+    }
+    return super.connect(request, abortSignal);
+  }
+}
+
+/** A model that failed, with the code of its error. */
+interface FailedModel {
+  readonly model: string;
+  readonly errorCode: string;
+}
+
+/** Returns true for failures after which another model is called: the service is unavailable or overloaded, and the request is valid. */
+export function maySucceedElsewhere(error: unknown): error is ModelError {
+  return ModelError.isInstance(error) && (error.retryable || error.status === 429);
+}
+
+/** Returns the request as another model takes it: with its name, without the caches of the first, and with media where it reads it. */
+export function requestForOther(model: BaseLlm, request: LlmRequest): LlmRequest {
+  const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
+  const { responseMedia } = model.capabilities();
+  const contents = request.contents.map((content) => moveResponseParts(content, responseMedia));
+  return { ...uncached, contents, model: model.model };
+}
+
+function requestFor(model: BaseLlm, request: LlmRequest, index: number): LlmRequest {
+  return index === 0 ? { ...request, model: model.model } : requestForOther(model, request);
+}
+
+function withFallback(response: LlmResponse, { model }: BaseLlm, failed: readonly FailedModel[]): LlmResponse {
+  return { ...response, customMetadata: { ...response.customMetadata, fallback: { model, failed } } };
+}
