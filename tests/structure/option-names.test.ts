@@ -78,7 +78,7 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
-  AiSdkLlm: ['retries', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
+  AiSdkLlm: ['retrys', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
   aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],
   App: ['rootAgents', 'rootAgent', (options: object) => new App({ name: 'app', rootAgent: agent, ...options })],

@@ -17,6 +17,8 @@ export interface MCPToolParams {
  * A tool of an MCP server. `MCPToolset` creates these; applications get them in a `toolFilter` and in callbacks.
  *
  * @example
+ * import type { ToolPredicate } from '@eventloom/core';
+ *
  * const readOnly: ToolPredicate = (tool) => isMCPTool(tool) && tool.annotations.readOnlyHint === true;
  */
 export class MCPTool extends BaseTool {
