@@ -18,6 +18,7 @@ const workerdFolders = [
   'eventloom/src', // whole runs through all packages
   'gemini/src', // the web client of @google/genai: fetch, streams, WebSockets
   'live/src', // AbortSignal.any, queues that wait, live sockets that close, time-outs, reconnects
+  'openapi/src', // fetch, redirects, streams of bytes, FormData
   'quickjs/src', // WebAssembly
   'sessions/src', // SQLite of Durable Objects, the order of text, timers of leases
 ];
@@ -28,7 +29,7 @@ export default defineConfig({
     // Processes and workerd leave a processor free now and then, so there are as many workers as processors.
     maxWorkers: availableParallelism(),
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.
-    globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts'],
+    globalSetup: ['tests/runtimes/gemini/provide-fake-gemini.ts', 'tests/runtimes/api/provide-api.ts'],
     projects: [
       {
         test: {

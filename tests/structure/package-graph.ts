@@ -21,6 +21,7 @@ export const allowedEdges: AllowedEdges = {
   testing: [],
   // Talks to a server by its protocol, and shares types with it.
   client: [],
+  openapi: ['tools'],
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],

@@ -1,5 +1,14 @@
 import { AddressRefusedError } from '../errors.ts';
 
+/** A request to a host of the public internet. */
+export interface PublicRequest {
+  /** Default GET. */
+  readonly method?: string | undefined;
+  /** Names in lower case. Default: `accept` alone. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: Uint8Array<ArrayBuffer> | undefined;
+}
+
 /**
  * Parses a URL and checks that it may be public: `http:` or `https:`, without a user or a password, and not the name or the address
  * of a host of this machine or of an internal network. A name may still resolve to an internal address: see `guardedFetch`.

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { checkPublicUrl, isPublicAddress } from '../built-in/public-address.ts';
+import { checkPublicUrl, isPublicAddress, type PublicRequest } from '../built-in/public-address.ts';
 import { AddressRefusedError } from '../errors.ts';
 
 type LookupDone = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
@@ -41,19 +41,29 @@ export class PublicClient {
     this.#agents = { http: new HttpAgent({ lookup: find }), https: new HttpsAgent({ lookup: find }) };
   }
 
-  /** Requests a page, without following redirects. @throws AddressRefusedError for a host that is not public */
-  async open(url: string, signal: AbortSignal): Promise<Response> {
+  /** Sends a request, without following redirects. @throws AddressRefusedError for a host that is not public */
+  async open(
+    url: string,
+    signal: AbortSignal,
+    { method = 'GET', headers, body }: PublicRequest = {},
+  ): Promise<Response> {
     const target = checkPublicUrl(url);
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const options = {
-      headers: { accept: 'text/html, text/*;q=0.9, */*;q=0.1', 'accept-encoding': 'identity' },
+      method,
+      headers: {
+        accept: 'text/html, text/*;q=0.9, */*;q=0.1',
+        ...headers,
+        ...(body && { 'content-length': body.length }),
+        'accept-encoding': 'identity',
+      },
       signal,
     };
     const request =
       target.protocol === 'http:'
         ? requestHttp(target, { ...options, agent: this.#agents.http })
         : requestHttps(target, { ...options, agent: this.#agents.https });
-    request.once('response', resolve).once('error', reject).end();
+    request.once('response', resolve).once('error', reject).end(body);
     return toResponse(await promise);
   }
 
@@ -74,9 +84,9 @@ export class PublicClient {
 
 const CLIENT: PublicClient = new PublicClient();
 
-/** Requests a page from a host of the public internet, without following redirects. */
-export function openPublicUrl(url: string, signal: AbortSignal): Promise<Response> {
-  return CLIENT.open(url, signal);
+/** Sends a request to a host of the public internet, without following redirects. */
+export function openPublicUrl(url: string, signal: AbortSignal, request?: PublicRequest): Promise<Response> {
+  return CLIENT.open(url, signal, request);
 }
 
 /** Rejects for a URL whose host is not public, or resolves to an address that is not. @throws AddressRefusedError */

@@ -1,13 +1,19 @@
-import { checkPublicUrl } from '../public-address.ts';
+import { checkPublicUrl, type PublicRequest } from '../public-address.ts';
 
 /**
- * Requests a page from a host of the public internet, without following redirects. Runtimes with this version (Workers, browsers)
+ * Sends a request to a host of the public internet, without following redirects. Runtimes with this version (Workers, browsers)
  * cannot resolve names themselves; they reach no internal network by a name, or only by the rules of the browser.
  */
-export async function openPublicUrl(url: string, signal: AbortSignal): Promise<Response> {
+export async function openPublicUrl(
+  url: string,
+  signal: AbortSignal,
+  { method = 'GET', headers, body }: PublicRequest = {},
+): Promise<Response> {
   return fetch(checkPublicUrl(url), {
     redirect: 'manual',
-    headers: { accept: 'text/html, text/*;q=0.9, */*;q=0.1' },
+    method,
+    headers: { accept: 'text/html, text/*;q=0.9, */*;q=0.1', ...headers },
+    body: body ?? null,
     signal,
   });
 }

@@ -1,0 +1,311 @@
+import {
+  type AuthConfig,
+  type AuthCredential,
+  type BaseTool,
+  BaseToolset,
+  type BaseToolsetOptions,
+  ConfigurationError,
+  type MaybePromise,
+  type ReadonlyContext,
+  type ToolPredicate,
+} from '@eventloom/core';
+import { checkKnown, describeKind, isRecord, type OptionNames } from '@eventloom/core/internal';
+import type { ConfirmationRule } from '@eventloom/tools';
+import { RestClient } from './rest-client.ts';
+import { fillServer } from './build-request.ts';
+import { isScheme } from './credentials.ts';
+import {
+  below,
+  looksLikeJson,
+  type LocatedRecord,
+  OpenApiDocument,
+  parseJsonDocument,
+  parseYamlDocument,
+} from './document.ts';
+import { OpenApiDocumentError } from './errors.ts';
+import { takeToolName } from './names.ts';
+import {
+  type ApiOperation,
+  listOperations,
+  type LocatedOperation,
+  readDetails,
+  type SecurityAlternative,
+} from './operations.ts';
+import { type ApiCall, RestApiTool } from './rest-api-tool.ts';
+import { SchemaWriter } from './schema.ts';
+
+/** Options of an `OpenAPIToolset`. One of `specDict` and `specStr` is required. */
+export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
+  /** The document as an object. The toolset does not change it. */
+  readonly specDict?: object | undefined;
+  /** The document as text. YAML needs the package `yaml`. */
+  readonly specStr?: string | undefined;
+  /** Format of `specStr`. Default: `json` for text that starts with a brace, otherwise `yaml`. */
+  readonly specType?: 'json' | 'yaml' | undefined;
+  /** URL of the API. It replaces the servers of the document. Required for a document whose server is missing or relative. */
+  readonly baseUrl?: string | undefined;
+  /** Values of variables in the server's URL. Default: the defaults of the document. */
+  readonly serverVariables?: Readonly<Record<string, string>> | undefined;
+  /** Offers only operations with one of these tags. Default: all. */
+  readonly tags?: readonly string[] | undefined;
+  /** Offers only these operations: a list of `operationId`, or of a method and a path (`GET /pets`), or a function. Default: all. */
+  readonly operations?: readonly string[] | ((operation: ApiOperation) => boolean) | undefined;
+  /** Selects tools by their names, or with a function for each run. Default: all. */
+  readonly toolFilter?: ToolPredicate | readonly string[] | undefined;
+  /** Text before the names of the tools, with `_`. */
+  readonly prefix?: string | undefined;
+  /** Security scheme of all operations, as in OpenAPI. Default: those of the document. */
+  readonly authScheme?: AuthConfig['authScheme'] | undefined;
+  /**
+   * The app's own credential, for all users: an API key, a token, a user name and a password, or an OAuth client. Default: each user is asked
+   * for a credential, which the runner's `credentialService` stores.
+   */
+  readonly authCredential?: AuthCredential | undefined;
+  /**
+   * Key that the user's credential is stored under. Default: one of the API's host and the name of the security scheme. With several schemes in one
+   * requirement the name of the scheme is added.
+   */
+  readonly credentialKey?: string | undefined;
+  /** Returns headers for each request. They are not shown to the model. */
+  readonly headerProvider?: ((context: ReadonlyContext) => MaybePromise<Readonly<Record<string, string>>>) | undefined;
+  /** Hosts that requests and redirects may reach, with the port if the URL has one. Default: the hosts of the servers. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  /** True lets requests reach this machine and internal networks. Default false. */
+  readonly allowPrivateNetworkAccess?: boolean | undefined;
+  /** True asks a person before each call; a function decides for each call. Default false. */
+  readonly requireConfirmation?: ConfirmationRule<ApiCall> | undefined;
+  /** Time for a response with all redirects, in milliseconds. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Maximum length of text and JSON for the model, in characters; longer bodies are cut. Default 100,000. */
+  readonly maxCharacters?: number | undefined;
+  /** Maximum size of a response's body, at most 7,500,000; the rest is not read. Default 5,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** Maximum length of `specStr`, in characters. Default 8,000,000. */
+  readonly maxDocumentCharacters?: number | undefined;
+}
+
+const OPTIONS: OptionNames<OpenAPIToolsetOptions> = {
+  specDict: true,
+  specStr: true,
+  specType: true,
+  baseUrl: true,
+  serverVariables: true,
+  tags: true,
+  operations: true,
+  toolFilter: true,
+  prefix: true,
+  authScheme: true,
+  authCredential: true,
+  credentialKey: true,
+  headerProvider: true,
+  allowedHosts: true,
+  allowPrivateNetworkAccess: true,
+  requireConfirmation: true,
+  timeoutMs: true,
+  maxCharacters: true,
+  maxBytes: true,
+  maxDocumentCharacters: true,
+  name: true,
+  onUnavailable: true,
+};
+const WRITE_SPEC = 'write specDict: an object, or specStr: JSON or YAML text';
+const HINTS = {
+  spec: WRITE_SPEC,
+  document: WRITE_SPEC,
+  url: WRITE_SPEC,
+  preservePropertyNames: 'leave it out: arguments keep the names of the document',
+  toolNamePrefix: 'did you mean "prefix"?',
+};
+/** Largest value of `maxBytes`: a tool result holds 10 MiB of base64. */
+const MAX_BYTES = 7_500_000;
+
+/**
+ * Offers the operations of a REST API as tools, from its OpenAPI document of version 3.0 or 3.1. Each operation becomes a `RestApiTool`, named after
+ * its `operationId` in snake case (at most 60 characters), or after its method and path.
+ *
+ * A document as an object or as JSON is read by the constructor; YAML is read when the tools are first listed. Only what an operation needs of the document is in its
+ * declaration. GET, HEAD, OPTIONS, PUT and DELETE are idempotent (RFC 9110): a resumed run repeats them.
+ *
+ * Requests reach the hosts of the servers only, also after a redirect, and no internal address, unless the options allow more.
+ *
+ * @example
+ * const specDict = await (await fetch('https://api.example.com/openapi.json')).json();
+ * const toolset = new OpenAPIToolset({ specDict, tags: ['pets'], baseUrl: 'https://api.example.com' });
+ * const agent = new LlmAgent({ name: 'clerk', model: 'gemini-flash-latest', tools: [toolset] });
+ */
+export class OpenAPIToolset extends BaseToolset {
+  readonly #options: OpenAPIToolsetOptions;
+  #tools: Promise<readonly RestApiTool[]> | undefined;
+
+  /**
+   * @throws ConfigurationError for an unknown option, a value that cannot work, and a server without an absolute URL
+   * @throws OpenApiDocumentError for a document that cannot be read; for YAML `getTools` rejects
+   */
+  constructor(options: OpenAPIToolsetOptions) {
+    checkKnown('OpenAPIToolset', OPTIONS, options, HINTS, 'new OpenAPIToolset({ specDict })');
+    const { name, onUnavailable, toolFilter, prefix } = options;
+    super(toolFilter, prefix, { name, onUnavailable });
+    checkOptions(options);
+    this.#options = options;
+    const document = readAtOnce(options);
+    if (document) this.#tools = Promise.resolve(this.#createTools(document));
+  }
+
+  /** Returns the tools of the selected operations in the order of the document. @throws OpenApiDocumentError for YAML that cannot be read */
+  override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    const tools = await this.#load();
+    return tools.filter((tool) => this.isToolSelected(tool, context));
+  }
+
+  /** Returns the tool of a name; undefined if there is none. */
+  async getTool(name: string): Promise<RestApiTool | undefined> {
+    const tools = await this.#load();
+    return tools.find((tool) => tool.name === name);
+  }
+
+  /** Does nothing: the toolset keeps no connection. */
+  override async close(): Promise<void> {}
+
+  #load(): Promise<readonly RestApiTool[]> {
+    // Text that could not be read is read again: the package that was missing may be there now.
+    return (this.#tools ??= parseYamlDocument(this.#options.specStr ?? '')
+      .then((document) => this.#createTools(document))
+      .catch((error: unknown) => {
+        this.#tools = undefined;
+        throw error;
+      }));
+  }
+
+  #createTools(document: OpenApiDocument): readonly RestApiTool[] {
+    const options = this.#options;
+    const taken = new Set<string>();
+    const named = listOperations(document).map((located) => ({
+      located,
+      // Before the selection, so that it changes no name.
+      name: takeToolName(idOf(located.operation), this.prefix ?? '', taken),
+    }));
+    const selected = selectOperations(named, options);
+    const prepared = selected.map(({ name, located }) => {
+      const details = readDetails(document, located);
+      return { name, details, baseUrl: baseUrlOf(options, details.server) };
+    });
+    const hosts = options.allowedHosts ?? prepared.map(({ baseUrl }) => new URL(baseUrl).host);
+    const shared = {
+      schemas: new SchemaWriter(document),
+      client: new RestClient({
+        allowedHosts: new Set(hosts.map((host) => host.toLowerCase())),
+        allowsPrivateNetwork: options.allowPrivateNetworkAccess === true,
+        maxBytes: options.maxBytes ?? 5_000_000,
+      }),
+      credentials: { authCredential: options.authCredential, credentialKey: options.credentialKey },
+      headerProvider: options.headerProvider,
+      requireConfirmation: options.requireConfirmation ?? false,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      maxCharacters: options.maxCharacters ?? 100_000,
+    };
+    const own = ownSecurity(options);
+    return prepared.map(
+      ({ name, details, baseUrl }) =>
+        new RestApiTool({ name, details, baseUrl, security: own ?? details.security, shared }),
+    );
+  }
+}
+
+function idOf({ operationId, method, path }: ApiOperation): string {
+  return operationId ?? `${method}_${path}`;
+}
+
+function checkOptions(options: OpenAPIToolsetOptions): void {
+  const { specDict, specStr, specType, baseUrl, authScheme, maxDocumentCharacters = 8_000_000 } = options;
+  const fail = (message: string): never => {
+    throw new ConfigurationError(`OpenAPIToolset: ${message}`);
+  };
+  if ((specDict === undefined) === (specStr === undefined)) fail(`one document is required; ${WRITE_SPEC}`);
+  if (specStr !== undefined && typeof specStr !== 'string')
+    fail(`specStr must be text, is ${describeKind(specStr)}; write specDict for an object`);
+  if (specType !== undefined && specType !== 'json' && specType !== 'yaml')
+    fail(`specType must be json or yaml, is ${JSON.stringify(specType)}`);
+  if (baseUrl !== undefined && !isHttpUrl(baseUrl))
+    fail(`baseUrl must be a URL with http: or https:, without a query, is ${JSON.stringify(baseUrl)}`);
+  if (authScheme !== undefined && !isScheme(authScheme))
+    fail("authScheme must be a security scheme of OpenAPI, as in { type: 'http', scheme: 'bearer' }");
+  for (const [name, most] of [
+    ['timeoutMs', 2 ** 31 - 1],
+    ['maxCharacters', Infinity],
+    ['maxBytes', MAX_BYTES],
+    ['maxDocumentCharacters', Infinity],
+  ] as const) {
+    const value = options[name];
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= most))
+      fail(`${name} must be a positive integer${most < Infinity ? ` of at most ${most}` : ''}, is ${String(value)}`);
+  }
+  if (specStr !== undefined && specStr.length > maxDocumentCharacters)
+    throw new OpenApiDocumentError(
+      '#',
+      `has ${specStr.length} characters; at most ${maxDocumentCharacters} are read; write maxDocumentCharacters to read more`,
+    );
+}
+
+function isHttpUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, search, hash } = new URL(url);
+  return (protocol === 'http:' || protocol === 'https:') && search === '' && hash === '';
+}
+
+/** Returns the document, unless it is YAML. */
+function readAtOnce({ specDict, specStr = '', specType }: OpenAPIToolsetOptions): OpenApiDocument | undefined {
+  if (specDict !== undefined) return new OpenApiDocument(specDict);
+  const isJson = specType === undefined ? looksLikeJson(specStr) : specType === 'json';
+  return isJson ? parseJsonDocument(specStr) : undefined;
+}
+
+/** An operation and the name of its tool. */
+interface NamedOperation {
+  readonly name: string;
+  readonly located: LocatedOperation;
+}
+
+function selectOperations(
+  all: readonly NamedOperation[],
+  { tags, operations }: OpenAPIToolsetOptions,
+): readonly NamedOperation[] {
+  const matches = (given: string, { operationId, method, path }: ApiOperation): boolean =>
+    given === operationId || given === `${method} ${path}`;
+  const unknownTag = tags?.find((tag) => !all.some(({ located }) => located.operation.tags.includes(tag)));
+  if (unknownTag !== undefined)
+    throw new ConfigurationError(`OpenAPIToolset: no operation has the tag ${JSON.stringify(unknownTag)}`);
+  const list = typeof operations === 'function' ? undefined : operations;
+  const unknown = list?.find((given) => !all.some(({ located }) => matches(given, located.operation)));
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `OpenAPIToolset: there is no operation ${JSON.stringify(unknown)}; write its operationId, or its method and path as in "GET /pets"`,
+    );
+  return all.filter(({ located: { operation } }) => {
+    if (tags && !operation.tags.some((tag) => tags.includes(tag))) return false;
+    if (typeof operations === 'function') return operations(operation);
+    return !list || list.some((given) => matches(given, operation));
+  });
+}
+
+function baseUrlOf(
+  { baseUrl, serverVariables = {} }: OpenAPIToolsetOptions,
+  server: LocatedRecord | undefined,
+): string {
+  if (baseUrl !== undefined) return baseUrl.replace(/\/$/, '');
+  const template = server?.value['url'];
+  if (!server || typeof template !== 'string')
+    throw new ConfigurationError('OpenAPIToolset: the document names no server; write baseUrl: the URL of the API');
+  const variables = below(server, 'variables').value;
+  const url = fillServer(template, isRecord(variables) ? variables : {}, serverVariables);
+  if (!isHttpUrl(url) || /[{}]/.test(url))
+    throw new ConfigurationError(
+      `OpenAPIToolset: the server ${JSON.stringify(url.slice(0, 200))} of the document (${server.pointer}) is not a URL with a host; write baseUrl: the URL of the API, or serverVariables`,
+    );
+  return url.replace(/\/$/, '');
+}
+
+/** Returns the requirement of the options' scheme; undefined without one. */
+function ownSecurity({ authScheme }: OpenAPIToolsetOptions): readonly SecurityAlternative[] | undefined {
+  if (!authScheme) return undefined;
+  return [[{ name: authScheme.type, scheme: { value: authScheme, pointer: '#' }, scopes: [] }]];
+}

@@ -1,0 +1,236 @@
+import {
+  type AuthConfig,
+  BaseTool,
+  type FunctionDeclaration,
+  type MaybePromise,
+  type ReadonlyContext,
+  type RunAsyncToolRequest,
+  toError,
+  type ToolContext,
+} from '@eventloom/core';
+import { setOwn } from '@eventloom/core/internal';
+import { type ConfirmationRule, refuseUnlessConfirmed, ValueSchema } from '@eventloom/tools';
+import { AddressRefusedError } from '@eventloom/tools/internal';
+import type { RestClient, RestResponse } from './rest-client.ts';
+import { addressOf, type ArgumentParameter, draftRequest, headersOf, jsonBody } from './build-request.ts';
+import {
+  applyCredentials,
+  configOf,
+  type CredentialOptions,
+  findCredentials,
+  type HeldCredential,
+} from './credentials.ts';
+import { ApiCallError } from './errors.ts';
+import { takeArgumentName } from './names.ts';
+import type { ApiBody, ApiOperation, OperationDetails, SecurityAlternative } from './operations.ts';
+import { toResult } from './read-response.ts';
+import { cut, limitSize, type DeclaredSchema, type SchemaWriter } from './schema.ts';
+
+/** A call of an operation, for `requireConfirmation`. */
+export interface ApiCall {
+  readonly operation: ApiOperation;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** Everything that the tools of a toolset share. */
+export interface RestApiShared {
+  readonly schemas: SchemaWriter;
+  readonly client: RestClient;
+  readonly credentials: Omit<CredentialOptions, 'host'>;
+  readonly headerProvider: ((context: ReadonlyContext) => MaybePromise<Readonly<Record<string, string>>>) | undefined;
+  readonly requireConfirmation: ConfirmationRule<ApiCall>;
+  readonly timeoutMs: number;
+  readonly maxCharacters: number;
+}
+
+/** Parameters of a RestApiTool. */
+export interface RestApiToolParams {
+  readonly name: string;
+  readonly details: OperationDetails;
+  /** The server's URL, without a slash at its end. */
+  readonly baseUrl: string;
+  readonly security: readonly SecurityAlternative[];
+  readonly shared: RestApiShared;
+}
+
+/** Characters of a tool's description: more than 1,024 are refused by some models. */
+const MAX_DESCRIPTION = 1_024;
+/** Characters of JSON in a declaration. */
+const MAX_DECLARATION = 30_000;
+
+/** Methods that may be repeated, because a second request has no further effect: RFC 9110, section 9.2.2. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+
+/**
+ * A tool that calls one operation of a REST API: see `OpenAPIToolset`, which creates it. The arguments are the parameters by their names, and
+ * `body`. The result is `{ status, headers?, body }`, and for a status of 400 and above also `error`.
+ */
+export class RestApiTool extends BaseTool {
+  readonly operation: ApiOperation;
+  readonly #params: RestApiToolParams;
+  readonly #parameters: readonly ArgumentParameter[];
+  readonly #bodyArgument: string | undefined;
+  readonly #schema: DeclaredSchema;
+  readonly #arguments: ValueSchema;
+  readonly #declaration: FunctionDeclaration;
+
+  /** Toolsets call it. @throws OpenApiDocumentError for an operation that the document does not describe well enough */
+  constructor(params: RestApiToolParams) {
+    const { name, details } = params;
+    const { operation } = details;
+    super({ name, description: describe(operation), idempotent: IDEMPOTENT.has(operation.method) });
+    this.operation = operation;
+    this.#params = params;
+    const taken = new Set<string>();
+    const take = (wanted: string, place: string): string => {
+      const argument = takeArgumentName(wanted, place, taken);
+      taken.add(argument);
+      return argument;
+    };
+    this.#parameters = details.parameters.map((parameter) => ({
+      argument: take(parameter.name, parameter.in),
+      parameter,
+    }));
+    this.#bodyArgument = details.body && take('body', 'request');
+    this.#schema = this.#describeArguments();
+    this.#arguments = new ValueSchema(this.#schema, `tool "${name}": parameters`);
+    this.#declaration = { name, description: this.description, parametersJsonSchema: this.#schema };
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return this.#declaration;
+  }
+
+  override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    const checked = await this.#arguments.check(args);
+    if ('issues' in checked)
+      return { error: `the arguments of ${this.name} are not valid: ${checked.issues.join('; ')}` };
+    const { requireConfirmation } = this.#params.shared;
+    const call = { operation: this.operation, args };
+    const refusal = await refuseUnlessConfirmed(requireConfirmation, call, toolContext, this.name);
+    if (refusal) return refusal;
+    const options = this.#credentialOptions();
+    const found = await findCredentials(this.#params.security, options, toolContext);
+    if ('missing' in found) return requestCredential(found.missing, toolContext);
+    try {
+      const response = await this.#send(args, found.held, toolContext);
+      const outdated = response.status === 401 ? found.held.find(({ isOfUser }) => isOfUser) : undefined;
+      // The user's credential is not valid any more: ask for another one, but only once in a call.
+      if (outdated && !toolContext.requests.some(({ kind }) => kind === 'credential'))
+        return requestCredential(configOf(outdated.scheme, found.held.length, options), toolContext);
+      return await this.#toResult(response, toolContext);
+    } catch (error) {
+      if (ApiCallError.isInstance(error) || AddressRefusedError.isInstance(error)) return { error: error.message };
+      throw error;
+    }
+  }
+
+  async #send(
+    args: Readonly<Record<string, unknown>>,
+    held: readonly HeldCredential[],
+    toolContext: ToolContext,
+  ): Promise<RestResponse> {
+    const { baseUrl, details, shared } = this.#params;
+    const { client, headerProvider, timeoutMs } = shared;
+    const { method, path } = this.operation;
+    const draft = draftRequest(method, baseUrl, path, this.#parameters, args);
+    draft.headers['accept'] ??= acceptOf(details);
+    const body = this.#bodyArgument === undefined ? undefined : args[this.#bodyArgument];
+    if (details.body && body !== undefined) {
+      draft.headers['content-type'] = details.body.mediaType;
+      draft.body = jsonBody(body);
+    }
+    for (const [name, value] of Object.entries((await headerProvider?.(toolContext)) ?? {}))
+      setOwn(draft.headers, name.toLowerCase(), value);
+    applyCredentials(draft, held);
+    const request = { method, url: addressOf(draft), headers: headersOf(draft), body: draft.body };
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const { abortSignal } = toolContext;
+    try {
+      return await client.send(request, AbortSignal.any([abortSignal, timeout]));
+    } catch (error) {
+      if (abortSignal.aborted || ApiCallError.isInstance(error) || AddressRefusedError.isInstance(error)) throw error;
+      const reason = timeout.aborted ? `did not answer in ${timeoutMs} ms` : `cannot be reached: ${reasonOf(error)}`;
+      throw new ApiCallError(`${new URL(baseUrl).host} ${reason}`, { cause: error });
+    }
+  }
+
+  async #toResult(response: RestResponse, toolContext: ToolContext): Promise<unknown> {
+    const { details, shared } = this.#params;
+    return toResult({
+      response,
+      describedHeaders: describedHeaders(details, response.status),
+      maxCharacters: shared.maxCharacters,
+      artifactName: this.name,
+      toolContext,
+    });
+  }
+
+  #credentialOptions(): CredentialOptions {
+    const { baseUrl, shared } = this.#params;
+    return { ...shared.credentials, host: new URL(baseUrl).host };
+  }
+
+  #describeArguments(): DeclaredSchema {
+    const { schemas } = this.#params.shared;
+    const { body } = this.#params.details;
+    const properties: DeclaredSchema = {};
+    const required: string[] = [];
+    for (const { argument, parameter } of this.#parameters) {
+      const { description, schema, isRequired } = parameter;
+      setOwn<unknown>(properties, argument, withDescription(schemas.write(schema), description));
+      if (isRequired) required.push(argument);
+    }
+    if (body && this.#bodyArgument !== undefined) {
+      properties[this.#bodyArgument] = this.#describeBody(body);
+      if (body.isRequired) required.push(this.#bodyArgument);
+    }
+    const whole = {
+      type: 'object',
+      properties,
+      ...(required.length > 0 && { required }),
+      additionalProperties: false,
+    };
+    return limitSize(schemas.finish(whole), MAX_DECLARATION);
+  }
+
+  #describeBody({ schema, description }: ApiBody): DeclaredSchema {
+    return withDescription(this.#params.shared.schemas.write(schema), description);
+  }
+}
+
+/** Asks the user for a credential; the call is run again after the answer. */
+function requestCredential(config: AuthConfig, toolContext: ToolContext): undefined {
+  toolContext.requestCredential(config);
+  return undefined;
+}
+
+function describe({ summary, description, method, path, isDeprecated }: ApiOperation): string {
+  const texts = [isDeprecated ? 'Deprecated.' : '', summary, description === summary ? '' : description];
+  const text = texts.filter((each) => each.trim() !== '').join('\n\n');
+  return cut(text === '' ? `${method} ${path}` : text, MAX_DESCRIPTION);
+}
+
+function withDescription(schema: DeclaredSchema, description: string): DeclaredSchema {
+  return description === '' ? schema : { ...schema, description: cut(description, 500) };
+}
+
+/** Returns the media types of successful responses that the document describes. */
+function acceptOf({ responses }: OperationDetails): string {
+  const types = responses.flatMap(({ status, mediaTypes }) => (status.startsWith('2') ? mediaTypes : []));
+  const plain = types.filter((type) => /^[\w.+*-]+\/[\w.+*-]+$/.test(type)).slice(0, 5);
+  return plain.length === 0 ? 'application/json, */*;q=0.5' : [...new Set(plain), '*/*;q=0.1'].join(', ');
+}
+
+/** Returns the names of the headers that the document describes for a status. */
+function describedHeaders({ responses }: OperationDetails, status: number): readonly string[] {
+  const keys = [String(status), `${String(status).charAt(0)}XX`, 'DEFAULT'];
+  const described = keys.map((key) => responses.find((response) => response.status === key));
+  return described.find((response) => response !== undefined)?.headers ?? [];
+}
+
+/** Returns the reason of a failed request. `fetch` hides it in the cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = toError(error);
+  return cause instanceof Error && cause.message !== '' ? cause.message : message;
+}

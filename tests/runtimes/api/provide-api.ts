@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestProject } from 'vitest/node';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Address of an API that answers with what it received, for tests that cannot run a server: see `provideApi`. */
+    readonly api: string;
+  }
+}
+
+/**
+ * Gives tests an API on 127.0.0.1, also those that run in workerd:
+ *
+ * - `/echo/…` answers with the request as JSON: `method`, `url`, `headers`, and `body` as text.
+ * - `/raw?status&type&body&base64&location&size` answers with these; `size` is a number of bytes.
+ * - `/stall?key` sends the beginning of a body and no end. `/stalled?key` answers once it has done so, and `/closed?key` once the client
+ *   has closed that connection.
+ * - `/once?key&status` answers with the status the first time, and like `/echo` after that.
+ */
+export default async function provideApi(project: TestProject): Promise<() => Promise<void>> {
+  const moments = new Map<string, PromiseWithResolvers<void>>();
+  const seen = new Set<string>();
+  const momentOf = (name: string) => {
+    const known = moments.get(name) ?? Promise.withResolvers<void>();
+    moments.set(name, known);
+    return known;
+  };
+  const server = createServer((request, response) => void answer(request, response));
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    const key = searchParams.get('key') ?? '';
+    const status = Number(searchParams.get('status') ?? 200);
+    switch (pathname) {
+      case '/raw': {
+        const location = searchParams.get('location');
+        const size = searchParams.get('size');
+        const base64 = searchParams.get('base64');
+        response.writeHead(status, {
+          'content-type': searchParams.get('type') ?? 'application/json',
+          'set-cookie': 'session=secret',
+          'x-total': '7',
+          ...(location !== null && { location }),
+        });
+        if (size !== null) response.end('x'.repeat(Number(size)));
+        else response.end(base64 === null ? (searchParams.get('body') ?? '') : Buffer.from(base64, 'base64'));
+        return;
+      }
+      case '/stall':
+        response.once('close', () => momentOf(`/closed ${key}`).resolve());
+        response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+        momentOf(`/stalled ${key}`).resolve();
+        return;
+      case '/stalled':
+      case '/closed':
+        await momentOf(`${pathname} ${key}`).promise;
+        response.end();
+        return;
+      case '/once':
+        if (!seen.has(key)) {
+          seen.add(key);
+          response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+          return;
+        }
+    }
+    await echo(request, response);
+  }
+
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', resolve);
+  await promise;
+  project.provide('api', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.closeAllConnections();
+    server.close();
+  };
+}
+
+async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method, url, headers } = request;
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const body = Buffer.concat(pieces).toString('latin1');
+  response.setHeader('content-type', 'application/json');
+  response.end(JSON.stringify({ method, url, headers, body }));
+}
