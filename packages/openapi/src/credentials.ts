@@ -58,7 +58,7 @@ async function findCredential(
     return { scheme, credential: authCredential, isOfUser: false };
   // Without a service a runner has no credentials of users; one that is needed is reported when it is requested.
   if (!toolContext.invocationContext.invocation.credentialService) return undefined;
-  const credential = await toolContext.getAuthResponse(configOf(scheme, count, options));
+  const credential = await toolContext.loadCredential(configOf(scheme, count, options));
   return credential && satisfies(scheme, credential) ? { scheme, credential, isOfUser: true } : undefined;
 }
 

@@ -33,7 +33,7 @@ export type ParameterStyle =
   | 'spaceDelimited'
   | 'pipeDelimited'
   | 'deepObject'
-  /** As JSON, for parameters with `content`. */
+  /** JSON text, for parameters with `content`. */
   | 'json';
 
 /** Place of a parameter in the request. */
