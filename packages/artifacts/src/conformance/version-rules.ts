@@ -54,7 +54,7 @@ export const versionRules: readonly ArtifactRule[] = [
         platform.advance(1000);
       }
       const all = await service.listArtifactVersions(KEY);
-      expect.same('how many', all.length, 2);
+      expect.same('the number of versions', all.length, 2);
       expect.same('the latest', await service.getArtifactVersion(KEY), all[1]);
       for (const version of [0, 1]) {
         expect.same(`version ${version}`, await service.getArtifactVersion({ ...KEY, version }), all[version]);
@@ -94,8 +94,8 @@ export const versionRules: readonly ArtifactRule[] = [
           expect.same(`version ${version}`, await service.loadArtifact({ ...key, version }), undefined);
         }
         expect.same('the versions', await service.listVersions(key), []);
-        expect.same('what is known of them', await service.listArtifactVersions(key), []);
-        expect.same('what is known of the latest', await service.getArtifactVersion(key), undefined);
+        expect.same('the descriptions of the versions', await service.listArtifactVersions(key), []);
+        expect.same('the description of the latest version', await service.getArtifactVersion(key), undefined);
         expect.same('the names', await service.listArtifactKeys(SESSION), []);
       }
     },
@@ -112,7 +112,7 @@ export const versionRules: readonly ArtifactRule[] = [
           next++;
         }
         expect.same('the latest', await service.loadArtifact(KEY), text(`version ${next - 1}`));
-        expect.same('how many there are', (await service.listVersions(KEY)).length, saves);
+        expect.same('the number of versions', (await service.listVersions(KEY)).length, saves);
         await service.deleteArtifact(KEY);
         await service.deleteArtifact(KEY);
       }
@@ -122,7 +122,7 @@ export const versionRules: readonly ArtifactRule[] = [
     id: 'delete.missing-is-no-op',
     title: 'Deleting a filename that does not exist is a no-op.',
     async check({ service, expect }) {
-      await expect.fulfils('deleting what never was', service.deleteArtifact(KEY));
+      await expect.fulfils('deleting a missing filename', service.deleteArtifact(KEY));
       expect.same('the names', await service.listArtifactKeys(SESSION), []);
       expect.same('the first version', await service.saveArtifact({ ...KEY, artifact: text('one') }), 0);
     },

@@ -47,7 +47,7 @@ export const describeRules: readonly CredentialRule[] = [
         described.exchangedAuthCredential?.oauth2?.authUri,
         'https://login.example',
       );
-      expect.true('no secret is told', !JSON.stringify(described).includes(SECRET));
+      expect.true('the request has no secret', !JSON.stringify(described).includes(SECRET));
     },
   },
   {

@@ -10,7 +10,7 @@ export const keepRules: readonly CredentialRule[] = [
     async check({ service, expect }) {
       for (const credential of CREDENTIALS) {
         await service.saveCredential({ ...KEY, credential });
-        expect.same(`what is kept of an ${credential.authType}`, await service.loadCredential(KEY), credential);
+        expect.same(`the stored ${credential.authType}`, await service.loadCredential(KEY), credential);
       }
     },
   },
@@ -18,7 +18,7 @@ export const keepRules: readonly CredentialRule[] = [
     id: 'keep.absent',
     title: 'Loading a credential that was never saved returns undefined.',
     async check({ service, expect }) {
-      expect.same('what is there', (await service.loadCredential(KEY)) === undefined, true);
+      expect.same('the stored credential', (await service.loadCredential(KEY)) === undefined, true);
     },
   },
   {
@@ -27,20 +27,20 @@ export const keepRules: readonly CredentialRule[] = [
     async check({ service, expect }) {
       await service.saveCredential({ ...KEY, credential: { ...token('one'), resourceRef: 'first' } });
       await service.saveCredential({ ...KEY, credential: token('two') });
-      expect.same('what is there', await service.loadCredential(KEY), token('two'));
+      expect.same('the stored credential', await service.loadCredential(KEY), token('two'));
     },
   },
   {
     id: 'keep.deleted',
     title: 'A deleted credential is undefined, deleting an absent one is a no-op, and another one can be saved.',
     async check({ service, expect }) {
-      await expect.fulfils('deleting nothing', service.deleteCredential(KEY));
+      await expect.fulfils('deleting an absent credential', service.deleteCredential(KEY));
       await service.saveCredential({ ...KEY, credential: token('one') });
       await service.deleteCredential(KEY);
-      await expect.fulfils('deleting it again', service.deleteCredential(KEY));
-      expect.same('what is there', (await service.loadCredential(KEY)) === undefined, true);
+      await expect.fulfils('deleting the credential again', service.deleteCredential(KEY));
+      expect.same('the stored credential', (await service.loadCredential(KEY)) === undefined, true);
       await service.saveCredential({ ...KEY, credential: token('two') });
-      expect.same('what is there then', await service.loadCredential(KEY), token('two'));
+      expect.same('the credential saved afterwards', await service.loadCredential(KEY), token('two'));
     },
   },
   {
@@ -52,7 +52,7 @@ export const keepRules: readonly CredentialRule[] = [
       given.authType = 'changed';
       if (given.oauth2) given.oauth2.accessToken = 'changed';
       await saving;
-      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+      expect.same('the stored credential', await service.loadCredential(KEY), token('one'));
     },
   },
   {
@@ -63,7 +63,7 @@ export const keepRules: readonly CredentialRule[] = [
       const taken = expect.present('the credential', await service.loadCredential(KEY));
       taken.authType = 'changed';
       if (taken.oauth2) taken.oauth2.accessToken = 'changed';
-      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+      expect.same('the stored credential', await service.loadCredential(KEY), token('one'));
     },
   },
   {
@@ -81,7 +81,7 @@ export const keepRules: readonly CredentialRule[] = [
       );
       await expect.fulfils('the calls', Promise.all(saves));
       const kept = expect.present('the credential', await service.loadCredential(KEY));
-      expect.same('what is kept', kept, given[Number(kept.oauth2?.accessToken)]);
+      expect.same('the stored credential', kept, given[Number(kept.oauth2?.accessToken)]);
     },
   },
   {
@@ -92,13 +92,17 @@ export const keepRules: readonly CredentialRule[] = [
       const other = await subject.another();
       await other.loadCredential(KEY);
       await service.saveCredential({ ...KEY, credential: token('one') });
-      expect.same('what the other sees', await other.loadCredential(KEY), token('one'));
+      expect.same('the credential in the other process', await other.loadCredential(KEY), token('one'));
       await other.saveCredential({ ...KEY, credential: token('two') });
-      expect.same('what the one sees', await service.loadCredential(KEY), token('two'));
+      expect.same('the credential in the first process', await service.loadCredential(KEY), token('two'));
       await other.deleteCredential(KEY);
-      expect.same('what the one sees at last', (await service.loadCredential(KEY)) === undefined, true);
       expect.same(
-        'what one that came later sees',
+        'the credential in the first process at the end',
+        (await service.loadCredential(KEY)) === undefined,
+        true,
+      );
+      expect.same(
+        'the credential in a later process',
         (await (await subject.another()).loadCredential(KEY)) === undefined,
         true,
       );
@@ -112,10 +116,10 @@ export const keepRules: readonly CredentialRule[] = [
       const secret = 'hunter2';
       for (const [what, bad] of Object.entries({
         text: secret,
-        'an object without a kind': { apiKey: secret },
-        'a kind that is no text': { authType: 7, apiKey: secret },
-        'a number that JSON does not have': { authType: 'apiKey', apiKey: secret, expiresAt: Number.NaN },
-        'a class': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
+        'an object without authType': { apiKey: secret },
+        'an authType that is not a string': { authType: 7, apiKey: secret },
+        'a number that is not JSON': { authType: 'apiKey', apiKey: secret, expiresAt: Number.NaN },
+        'an instance of a class': { authType: 'apiKey', apiKey: secret, mine: new Map([[secret, secret]]) },
       })) {
         // A caller in JavaScript can pass values that TypeScript refuses.
         const credential = bad as unknown as AuthCredential;
@@ -123,7 +127,7 @@ export const keepRules: readonly CredentialRule[] = [
         const error = await expect.rejects(`saving ${what}`, call, InvalidRequestError);
         expect.true(`the message of ${what} quotes nothing`, !error.message.includes(secret));
       }
-      expect.same('what is there', await service.loadCredential(KEY), token('one'));
+      expect.same('the stored credential', await service.loadCredential(KEY), token('one'));
     },
   },
 ];

@@ -31,13 +31,17 @@ export const scopeRules: readonly CredentialRule[] = [
     title: 'A credential is loaded and deleted only by its app, user and name.',
     async check({ service, expect }) {
       for (const [index, key] of KEYS.entries()) {
-        expect.same(`what is there of key ${index}`, (await service.loadCredential(key)) === undefined, true);
+        expect.same(`the credential of key ${index}`, (await service.loadCredential(key)) === undefined, true);
         await service.saveCredential({ ...key, credential: token(`${index}`) });
       }
       for (const [index, key] of KEYS.entries()) {
-        expect.same(`what is kept of key ${index}`, await service.loadCredential(key), token(`${index}`));
+        expect.same(`the stored credential of key ${index}`, await service.loadCredential(key), token(`${index}`));
         await service.deleteCredential(key);
-        expect.same(`what is left of key ${index}`, (await service.loadCredential(key)) === undefined, true);
+        expect.same(
+          `the remaining credential of key ${index}`,
+          (await service.loadCredential(key)) === undefined,
+          true,
+        );
       }
     },
   },

@@ -15,7 +15,7 @@ const NOT_SAID: Readonly<Record<string, Event>> = {
   'a summary': said('10', 'owl', {
     actions: { compaction: { startTimestamp: 0, endTimestamp: 1, compactedContent: { parts: [{ text: 'owl' }] } } },
   }),
-  'an agent used as a tool': said('11', 'owl', { branch: 'root.helper@adk-1' }),
+  'an agent called as a tool': said('11', 'owl', { branch: 'root.helper@adk-1' }),
   'a thought': said('12', '', { content: { parts: [{ text: 'owl', thought: true }] } }),
   'a call': said('13', '', { content: { parts: [{ functionCall: { name: 'owl', args: { owl: 'owl' } } }] } }),
   'a result': said('14', '', { content: { parts: [{ functionResponse: { name: 'owl', response: { owl: 'owl' } } }] } }),
@@ -58,7 +58,7 @@ export const addRules: readonly MemoryRule[] = [
           },
         ],
       );
-      expect.same('how many ids there are', new Set(memories.map(({ id }) => expect.present('the id', id))).size, 2);
+      expect.same('the number of ids', new Set(memories.map(({ id }) => expect.present('the id', id))).size, 2);
     },
   },
   {
@@ -67,7 +67,7 @@ export const addRules: readonly MemoryRule[] = [
     async check(subject) {
       await subject.service.addEventsToMemory({ ...KEY, events: [said('one', 'an owl')] });
       await subject.service.addEventsToMemory({ ...KEY, events: [] });
-      subject.expect.same('what is found', await find(subject, 'owl'), ['an owl']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['an owl']);
     },
   },
   {
@@ -89,15 +89,15 @@ export const addRules: readonly MemoryRule[] = [
   },
   {
     id: 'add.again',
-    title: 'An event that is added again stays as it was first added, and new events beside it are added.',
+    title: 'An event that is added again keeps its first version, and new events of the same call are added.',
     async check(subject) {
       const { service, expect } = subject;
       await service.addSessionToMemory(sessionWith([said('one', 'first owl')]));
       await service.addSessionToMemory(sessionWith([said('one', 'other owl'), said('two', 'second owl')]));
       await service.addEventsToMemory({ ...KEY, events: [said('one', 'third owl'), said('two', 'fourth owl')] });
       await service.addEventsToMemory({ ...KEY, events: [said('three', 'third owl'), said('three', 'third owl')] });
-      expect.same('what is found', await find(subject, 'owl'), ['third owl', 'second owl', 'first owl']);
-      expect.same('by a word of a later form', await find(subject, 'fourth other'), []);
+      expect.same('the memories found', await find(subject, 'owl'), ['third owl', 'second owl', 'first owl']);
+      expect.same('by a word of a later version', await find(subject, 'fourth other'), []);
     },
   },
   {
@@ -106,7 +106,7 @@ export const addRules: readonly MemoryRule[] = [
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl here')]));
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl there')], 'another'));
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl there', 'owl here']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl there', 'owl here']);
     },
   },
   {
@@ -117,7 +117,7 @@ export const addRules: readonly MemoryRule[] = [
       const adds = Array.from({ length: 4 }, () => subject.service.addSessionToMemory(sessionWith(events)));
       await subject.expect.fulfils('the calls', Promise.all(adds));
       const expected = ['owl 4', 'owl 3', 'owl 2', 'owl 1', 'owl 0'];
-      subject.expect.same('what is found', await find(subject, 'owl'), expected);
+      subject.expect.same('the memories found', await find(subject, 'owl'), expected);
     },
   },
   {
@@ -138,7 +138,7 @@ export const addRules: readonly MemoryRule[] = [
       const content = { role: 'model', parts: [{ text: 'an' }, { text: 'owl' }] };
       subject.expect.same('the content', memories[0]?.content, content);
       subject.expect.same('by a word of another part', await find(subject, 'secret'), []);
-      subject.expect.same('by a word across parts', await find(subject, 'anowl'), []);
+      subject.expect.same('by a word that spans two parts', await find(subject, 'anowl'), []);
     },
   },
   {
@@ -147,7 +147,7 @@ export const addRules: readonly MemoryRule[] = [
     async check(subject) {
       for (const [what, event] of Object.entries(NOT_SAID)) {
         await subject.service.addEventsToMemory({ ...KEY, events: [event] });
-        subject.expect.same(`what is found of ${what}`, await find(subject, 'owl'), []);
+        subject.expect.same(`the memories found of ${what}`, await find(subject, 'owl'), []);
       }
     },
   },
@@ -158,8 +158,8 @@ export const addRules: readonly MemoryRule[] = [
       const silent = { actions: {}, author: 'agent', timestamp: TIME, invocationId: 'e-1' };
       const events = [
         createEvent({ ...silent, id: '1', partial: true, inputTranscription: { text: 'owl chunk', finished: false } }),
-        createEvent({ ...silent, id: '2', author: 'user', inputTranscription: { text: 'owl heard', finished: true } }),
-        createEvent({ ...silent, id: '3', outputTranscription: { text: 'owl told', finished: true } }),
+        createEvent({ ...silent, id: '2', author: 'user', inputTranscription: { text: 'owl asked', finished: true } }),
+        createEvent({ ...silent, id: '3', outputTranscription: { text: 'owl spoken', finished: true } }),
       ];
       await subject.service.addSessionToMemory(sessionWith(events));
       const { memories } = await subject.service.searchMemory({ ...OWNER, query: 'owl' });
@@ -167,8 +167,8 @@ export const addRules: readonly MemoryRule[] = [
         'the contents',
         memories.map(({ content }) => content),
         [
-          { role: 'model', parts: [{ text: 'owl told' }] },
-          { role: 'user', parts: [{ text: 'owl heard' }] },
+          { role: 'model', parts: [{ text: 'owl spoken' }] },
+          { role: 'user', parts: [{ text: 'owl asked' }] },
         ],
       );
     },
@@ -183,7 +183,7 @@ export const addRules: readonly MemoryRule[] = [
       });
       await subject.service.addSessionToMemory(sessionWith([long, said('two', `${start.slice(0, -1)}🦉 wolf`)]));
       const found = await find(subject, 'owl');
-      subject.expect.same('what is kept', found, [
+      subject.expect.same('the stored text', found, [
         start.slice(0, -1),
         `${start.slice(0, 5_000)}|${start.slice(5_000)}`,
       ]);
@@ -198,7 +198,7 @@ export const addRules: readonly MemoryRule[] = [
         'no id': { ...said('', 'owl'), id: '' },
         'a long id': said('n'.repeat(257), 'owl'),
         'no time': { ...said('two', 'owl'), timestamp: undefined },
-        'a time that is none': said('two', 'owl', { timestamp: Number.NaN }),
+        'an invalid time': said('two', 'owl', { timestamp: Number.NaN }),
         milliseconds: said('two', 'owl', { timestamp: TIME * 1000 }),
         'no event': null,
         'a text': 'owl',
@@ -212,8 +212,8 @@ export const addRules: readonly MemoryRule[] = [
         for (const add of additions) await subject.expect.rejects(what, add(), InvalidRequestError);
       }
       const none = subject.service.addEventsToMemory({ ...KEY, events: undefined as unknown as Event[] });
-      await subject.expect.rejects('no list', none, InvalidRequestError);
-      subject.expect.same('what is found', await find(subject, 'owl'), []);
+      await subject.expect.rejects('a value that is not a list', none, InvalidRequestError);
+      subject.expect.same('the memories found', await find(subject, 'owl'), []);
     },
   },
   {

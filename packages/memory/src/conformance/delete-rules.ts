@@ -34,7 +34,7 @@ export const deleteRules: readonly MemoryRule[] = [
       await subject.service.deleteMemory({ ...OWNER, memoryId: id });
       await subject.service.addSessionToMemory(session);
       await subject.service.addEventsToMemory({ ...KEY, events: session.events });
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl two']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl two']);
     },
   },
   {
@@ -50,11 +50,11 @@ export const deleteRules: readonly MemoryRule[] = [
         );
       }
       const { memories } = await subject.service.searchMemory({ ...OWNER, query: 'owl', limit: 100 });
-      subject.expect.same('how many ids', new Set(memories.map(({ id }) => id)).size, ODD_IDS.length ** 2);
+      subject.expect.same('the number of ids', new Set(memories.map(({ id }) => id)).size, ODD_IDS.length ** 2);
       for (const [index, { id: memoryId = '' }] of memories.entries()) {
         await subject.service.deleteMemory({ ...OWNER, memoryId });
         const left = await find(subject, 'owl', { limit: 100 });
-        subject.expect.same('how many are left', left.length, memories.length - index - 1);
+        subject.expect.same('the number of remaining memories', left.length, memories.length - index - 1);
       }
     },
   },
@@ -72,7 +72,7 @@ export const deleteRules: readonly MemoryRule[] = [
         const sessionId = owner === OWNER ? 'another' : undefined;
         await subject.expect.fulfils('deleting all', service.deleteMemories({ ...owner, sessionId }));
       }
-      subject.expect.same('what is found', await find(subject, 'owl'), ['an owl']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['an owl']);
     },
   },
   {
@@ -92,7 +92,7 @@ export const deleteRules: readonly MemoryRule[] = [
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl one'), said('two', 'owl two')]));
       await subject.service.addSessionToMemory(sessionWith([said('one', 'owl there')], 'another'));
       await subject.service.deleteMemories(KEY);
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl there']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl there']);
     },
   },
   {
@@ -113,9 +113,9 @@ export const deleteRules: readonly MemoryRule[] = [
         }
       }
       await subject.service.deleteMemories(OWNER);
-      subject.expect.same('what the user finds', await find(subject, 'owl'), []);
+      subject.expect.same('the memories of the user', await find(subject, 'owl'), []);
       for (const owner of strangers) {
-        subject.expect.same('what others find', await find(subject, 'owl', owner), ['owl two', 'owl one']);
+        subject.expect.same('the memories of others', await find(subject, 'owl', owner), ['owl two', 'owl one']);
       }
     },
   },

@@ -16,7 +16,7 @@ export const rankRules: readonly MemoryRule[] = [
       ];
       await subject.service.addEventsToMemory({ ...KEY, events });
       const expected = ['owl wolf bear', 'owl wolf', 'owl'];
-      subject.expect.same('what is found', await find(subject, 'bear wolf owl'), expected);
+      subject.expect.same('the memories found', await find(subject, 'bear wolf owl'), expected);
     },
   },
   {
@@ -47,7 +47,7 @@ export const rankRules: readonly MemoryRule[] = [
         appName: 'other',
         events: Array.from({ length: 9 }, (_, n) => said(`c${n}`, 'bear')),
       });
-      subject.expect.same('what is found', await find(subject, 'owl bear'), ['bear', 'owl', 'owl']);
+      subject.expect.same('the memories found', await find(subject, 'owl bear'), ['bear', 'owl', 'owl']);
     },
   },
   {
@@ -73,7 +73,7 @@ export const rankRules: readonly MemoryRule[] = [
       const events = [said('one', 'owl owl owl'), said('two', 'owl wolf'), said('three', 'wolf')];
       await subject.service.addEventsToMemory({ ...KEY, events });
       const expected = ['owl wolf', 'wolf', 'owl owl owl'];
-      subject.expect.same('what is found', await find(subject, 'owl owl owl wolf'), expected);
+      subject.expect.same('the memories found', await find(subject, 'owl owl owl wolf'), expected);
     },
   },
   {
@@ -84,7 +84,7 @@ export const rankRules: readonly MemoryRule[] = [
       for (const event of events) {
         await subject.service.addSessionToMemory(sessionWith([event], `session ${event.id}`));
       }
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl 3', 'owl 2', 'owl 1']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl 3', 'owl 2', 'owl 1']);
     },
   },
   {
@@ -93,7 +93,7 @@ export const rankRules: readonly MemoryRule[] = [
     async check(subject) {
       const ids = ['b', 'c', 'a', 'e', 'd', '10', '9'];
       for (const id of ids) await subject.service.addEventsToMemory({ ...KEY, events: [said(id, `owl ${id}`)] });
-      subject.expect.same('what is found', await find(subject, 'owl'), ids.map((id) => `owl ${id}`).toReversed());
+      subject.expect.same('the memories found', await find(subject, 'owl'), ids.map((id) => `owl ${id}`).toReversed());
     },
   },
   {
@@ -121,13 +121,13 @@ export const rankRules: readonly MemoryRule[] = [
   },
   {
     id: 'rank.except-session',
-    title: 'An excluded session is not searched and takes no place among the results.',
+    title: 'An excluded session is not searched and does not count towards the limit.',
     async check(subject) {
       const own = Array.from({ length: 5 }, (_, number) => said(`${number}`, `owl ${number}`));
       await subject.service.addSessionToMemory(sessionWith([said('other', 'other owl')], 'another'));
       await subject.service.addSessionToMemory(sessionWith(own));
       const request = { limit: 1, exceptSessionId: KEY.sessionId };
-      subject.expect.same('what is found', await find(subject, 'owl', request), ['other owl']);
+      subject.expect.same('the memories found', await find(subject, 'owl', request), ['other owl']);
     },
   },
 ];

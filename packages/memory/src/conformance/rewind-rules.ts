@@ -14,7 +14,7 @@ export const rewindRules: readonly MemoryRule[] = [
     title: 'Events that were rewound before a session is added are not added.',
     async check(subject) {
       await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, THIRD, BACK, AFTER]));
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl after', 'owl one']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl after', 'owl one']);
     },
   },
   {
@@ -42,7 +42,7 @@ export const rewindRules: readonly MemoryRule[] = [
       await subject.service.addEventsToMemory({ ...KEY, events: [AFTER] });
       await subject.service.addEventsToMemory({ ...KEY, events: [FIRST, SECOND, THIRD] });
       await subject.service.addEventsToMemory({ ...KEY, events: [BACK] });
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl after', 'owl one']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl after', 'owl one']);
     },
   },
   {
@@ -59,7 +59,7 @@ export const rewindRules: readonly MemoryRule[] = [
       await subject.service.addSessionToMemory(sessionWith([FIRST, silent, SECOND]));
       const events = [FIRST, silent, SECOND, rewind('back', 'e-silent', TIME + 3)];
       await subject.service.addSessionToMemory(sessionWith(events));
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl one']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl one']);
     },
   },
   {
@@ -69,7 +69,7 @@ export const rewindRules: readonly MemoryRule[] = [
       await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, BACK]));
       const undo = rewind('undo', 'e-back', TIME + 5);
       await subject.service.addSessionToMemory(sessionWith([FIRST, SECOND, BACK, AFTER, undo]));
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl two', 'owl one']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl two', 'owl one']);
     },
   },
   {
@@ -79,7 +79,7 @@ export const rewindRules: readonly MemoryRule[] = [
       const events = ['one', 'two', 'three'].map((id) => said(id, `owl ${id}`));
       await subject.service.addEventsToMemory({ ...KEY, events });
       await subject.service.addEventsToMemory({ ...KEY, events: [rewind('back', 'e-two')] });
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl one']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl one']);
     },
   },
   {
@@ -90,7 +90,7 @@ export const rewindRules: readonly MemoryRule[] = [
       await subject.service.addSessionToMemory(sessionWith([SECOND, BACK]));
       const { memories } = await subject.service.searchMemory({ ...KEY, query: 'owl' });
       subject.expect.same(
-        'whose are found',
+        'the sessions of the memories found',
         memories.map(({ sessionId }) => sessionId),
         ['another'],
       );

@@ -27,7 +27,7 @@ export const scopeRules: readonly MemoryRule[] = [
       for (const id of ['first', 'second', 'third']) {
         await subject.service.addSessionToMemory(sessionWith([said(id, `owl ${id}`)], id));
       }
-      subject.expect.same('what is found', await find(subject, 'owl'), ['owl third', 'owl second', 'owl first']);
+      subject.expect.same('the memories found', await find(subject, 'owl'), ['owl third', 'owl second', 'owl first']);
     },
   },
   {
@@ -38,9 +38,9 @@ export const scopeRules: readonly MemoryRule[] = [
         await subject.service.addEventsToMemory({ ...KEY, ...owner, events: [said('one', `owl ${index}`)] });
       }
       for (const [index, owner] of OWNERS.entries()) {
-        subject.expect.same('what is found', await find(subject, 'owl', owner), [`owl ${index}`]);
+        subject.expect.same('the memories found', await find(subject, 'owl', owner), [`owl ${index}`]);
       }
-      subject.expect.same('what nobody else finds', await find(subject, 'owl'), []);
+      subject.expect.same('the memories found by others', await find(subject, 'owl'), []);
     },
   },
   {
@@ -72,7 +72,7 @@ export const scopeRules: readonly MemoryRule[] = [
         await expect.rejects('searchMemory with a bad exceptSessionId', search, InvalidRequestError);
       }
       const { memories } = await service.searchMemory({ ...OWNER, query: 'owl' });
-      expect.same('what is found', memories, []);
+      expect.same('the memories found', memories, []);
     },
   },
 ];

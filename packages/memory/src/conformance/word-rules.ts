@@ -75,9 +75,10 @@ function wordRule(id: string, title: string, samples: readonly Sample[]): Memory
         await subject.service.deleteMemories(OWNER);
         await subject.service.addEventsToMemory({ ...KEY, events: [said('one', text)] });
         for (const query of found) {
-          subject.expect.same(`what ${query} finds`, await find(subject, query), [text]);
+          subject.expect.same(`the memories found by ${query}`, await find(subject, query), [text]);
         }
-        for (const query of missed) subject.expect.same(`what ${query} finds`, await find(subject, query), []);
+        for (const query of missed)
+          subject.expect.same(`the memories found by ${query}`, await find(subject, query), []);
       }
     },
   };
@@ -97,7 +98,7 @@ export const wordRules: readonly MemoryRule[] = [
     'An Arabic or Hebrew word is found with and without its prefixes, such as the article.',
     JOINED,
   ),
-  wordRule('word.emoji', 'An emoji is a word, in any colour, and so is each that it is joined of.', EMOJI),
+  wordRule('word.emoji', 'An emoji is a word in any colour, and so is each emoji of a joined sequence.', EMOJI),
   wordRule(
     'word.dense',
     'In scripts without spaces between words, each pair of characters is a word, and so is a single one.',
@@ -111,7 +112,7 @@ export const wordRules: readonly MemoryRule[] = [
       await subject.service.addEventsToMemory({ ...KEY, events });
       subject.expect.same('of two words', (await find(subject, 'the owl or the wolf')).toSorted(), ['owl', 'wolf']);
       for (const query of ['', ' \n\t', '?!', '…', '*', '"', '🦉'])
-        subject.expect.same(`what ${JSON.stringify(query)} finds`, await find(subject, query), []);
+        subject.expect.same(`the memories found by ${JSON.stringify(query)}`, await find(subject, query), []);
     },
   },
   {
@@ -131,9 +132,9 @@ export const wordRules: readonly MemoryRule[] = [
         "owl' OR ''='",
         '%owl_',
       ]) {
-        subject.expect.same(`what ${query} finds`, await find(subject, query), ['red owl']);
+        subject.expect.same(`the memories found by ${query}`, await find(subject, query), ['red owl']);
       }
-      subject.expect.same('what ow% finds', await find(subject, 'ow%'), []);
+      subject.expect.same('the memories found by ow%', await find(subject, 'ow%'), []);
     },
   },
   {
@@ -145,9 +146,9 @@ export const wordRules: readonly MemoryRule[] = [
       await subject.service.addEventsToMemory({ ...KEY, events });
       const query = `${'word0 '.repeat(100)} ${words.join(' ')}`;
       const found = await find(subject, query, { limit: 100 });
-      subject.expect.same('what is found', found.toSorted(), words.slice(0, 64).toSorted());
+      subject.expect.same('the memories found', found.toSorted(), words.slice(0, 64).toSorted());
       const long = await subject.expect.fulfils('a very long query', find(subject, 'word1 '.repeat(200_000)));
-      subject.expect.same('what it finds', long, ['word1']);
+      subject.expect.same('the memories found by it', long, ['word1']);
     },
   },
   {

@@ -62,7 +62,7 @@ function disguised(log: RelayedLog, change: Partial<RelayedLog>): RelayedLog {
 const again = (frames: readonly RunFrame[]): RunFrame[] => [...frames, ...frames.slice(-1)];
 
 export const relayMutants: readonly RelayMutant[] = [
-  broken('attach.once', 'takes a second server', (relay) => {
+  broken('attach.once', 'accepts a second server', (relay) => {
     let isAttached = false;
     return {
       attach(host) {
@@ -71,17 +71,17 @@ export const relayMutants: readonly RelayMutant[] = [
       },
     };
   }),
-  broken('find.announced', 'knows nothing of positions', (relay) => ({
+  broken('find.announced', 'records no positions', (relay) => ({
     async find(key, id) {
       const found = await relay.find(key, id);
       return found && { ...found, gonePosition: 0, lastPosition: 0 };
     },
   })),
-  broken('find.unknown', 'finds every run', (relay) => ({
+  broken('find.unknown', 'finds runs that do not exist', (relay) => ({
     find: async (key, id) =>
       (await relay.find(key, id)) ?? { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined },
   })),
-  broken('find.session', 'looks for runs by their ids alone', (relay) => {
+  broken('find.session', 'finds runs under other keys', (relay) => {
     const keys = new Map<string, RelayedLog['key']>();
     return {
       publish(log) {
@@ -92,13 +92,13 @@ export const relayMutants: readonly RelayMutant[] = [
       find: (key, id) => relay.find(shared.get(id) ?? key, id),
     };
   }),
-  brokenMirror('follow.frames', 'tells a frame twice', (mirror) => ({
+  brokenMirror('follow.frames', 'delivers a frame twice', (mirror) => ({
     mirror: (frames, gone) => mirror.mirror(again(frames), gone),
   })),
-  broken('follow.position', 'tells every run from its beginning', (relay) => ({
+  broken('follow.position', 'delivers every run from its beginning', (relay) => ({
     follow: (key, id, _position, mirror) => relay.follow(key, id, 0, mirror),
   })),
-  broken('follow.several', 'tells the newest mirror alone', (relay) => {
+  broken('follow.several', 'delivers only to the newest mirror', (relay) => {
     let leave = (): void => undefined;
     return {
       follow(key, id, position, mirror) {
@@ -107,28 +107,28 @@ export const relayMutants: readonly RelayMutant[] = [
       },
     };
   }),
-  broken('follow.leave', 'cannot be left', (relay) => ({
+  broken('follow.leave', 'delivers frames after a mirror was closed', (relay) => ({
     follow(key, id, position, mirror) {
       relay.follow(key, id, position, mirror);
       return () => undefined;
     },
   })),
-  brokenMirror('follow.gone', 'does not say what is missing', (mirror) => ({
+  brokenMirror('follow.gone', 'does not report missing frames', (mirror) => ({
     mirror: (frames) => mirror.mirror(frames, 0),
   })),
-  broken('end.lost', 'takes every end for that of the run', (relay) => ({
+  broken('end.lost', 'reports a lost log as ended', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { leftOpen: undefined })),
   })),
-  broken('publish.later', 'keeps the first attempt', (relay) => ({
+  broken('publish.later', 'keeps the first attempt only', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: -log.attempt })),
   })),
-  broken('publish.earlier', 'trusts the process that published last', (relay) => ({
+  broken('publish.earlier', 'accepts frames of an earlier attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
   })),
-  broken('publication.forget', 'forgets nothing', (relay) => ({
+  broken('publication.forget', 'keeps forgotten runs', (relay) => ({
     publish: (log) => ({ ...relay.publish(log), forget: () => undefined }),
   })),
-  broken('publication.forget.asks-nobody', 'asks the host that forgets a run to stop it', (relay) => {
+  broken('publication.forget.asks-nobody', 'asks the host that forgot a run to stop it', (relay) => {
     let host: RelayHost | undefined;
     return {
       attach(server) {
@@ -145,7 +145,7 @@ export const relayMutants: readonly RelayMutant[] = [
       },
     };
   }),
-  broken('cancel.host', 'asks nobody, and ends the mirrors', (relay) => {
+  broken('cancel.host', 'ends the mirrors without asking the host', (relay) => {
     const mirrors: LogMirror[] = [];
     return {
       follow(key, id, position, mirror) {
@@ -157,14 +157,14 @@ export const relayMutants: readonly RelayMutant[] = [
       },
     };
   }),
-  broken('cancel.ended', 'asks for the end of runs of other sessions too', (relay) => ({
+  broken('cancel.ended', 'also stops runs of other sessions', (relay) => ({
     publish(log) {
       shared.set(log.invocationId, log.key);
       return relay.publish(log);
     },
     cancel: (key, id) => relay.cancel(shared.get(id) ?? key, id),
   })),
-  broken('forget.session', 'leaves the runs of a deleted session alone', () => ({
+  broken('forget.session', 'does not stop the runs of a deleted session', () => ({
     forgetSession: () => Promise.resolve(),
   })),
 ];

@@ -173,7 +173,7 @@ async function twoServers(subject: ConformanceSubject<RunRelay>): Promise<readon
 export const relayRules: readonly RelayRule[] = [
   {
     id: 'attach.once',
-    title: 'A relay belongs to one server: a second attach is refused with ConfigurationError.',
+    title: 'A relay belongs to one server: attaching a second one throws ConfigurationError.',
     async check({ service, expect }) {
       const server = new Server(service);
       await expect.rejects(
@@ -226,14 +226,14 @@ export const relayRules: readonly RelayRule[] = [
       log.say('four', 'five');
       log.end();
       const expected = ['1 one', '2 two — “zwei”', '3 three', '4 four', '5 five', 'ended'];
-      subject.expect.same('what was told', await mirror.until('ended'), expected);
+      subject.expect.same('the received frames', await mirror.until('ended'), expected);
       const found = await there.relay.find(KEY, log.invocationId);
       subject.expect.same('the run', found, { attempt: 1, gonePosition: 0, lastPosition: 5, end: { kind: 'ended' } });
     },
   },
   {
     id: 'follow.position',
-    title: 'A mirror gets the frames behind the position that it names, also of a run that has ended.',
+    title: 'A mirror gets the frames after its position, also of a run that has ended.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one', 'two', 'three');
@@ -254,13 +254,13 @@ export const relayRules: readonly RelayRule[] = [
       log.say('two');
       log.end();
       for (const mirror of mirrors) {
-        subject.expect.same('what was told', await mirror.until('ended'), ['1 one', '2 two', 'ended']);
+        subject.expect.same('the received frames', await mirror.until('ended'), ['1 one', '2 two', 'ended']);
       }
     },
   },
   {
     id: 'follow.leave',
-    title: 'A mirror gets nothing after it was left.',
+    title: 'A mirror gets nothing after it was closed.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');
@@ -271,12 +271,12 @@ export const relayRules: readonly RelayRule[] = [
       log.say('two');
       log.end();
       await stays.until('ended');
-      subject.expect.same('what was told', left.received, ['1 one']);
+      subject.expect.same('the received frames', left.received, ['1 one']);
     },
   },
   {
     id: 'follow.gone',
-    title: 'A mirror learns which frames it misses because they are no longer kept.',
+    title: 'A mirror gets the position up to which frames are no longer kept.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = new SaidLog();
@@ -286,26 +286,30 @@ export const relayRules: readonly RelayRule[] = [
       log.publication = here.relay.publish(log);
       await log.publication.announced;
       log.end();
-      subject.expect.same('what was told', await there.follow(log).until('ended'), ['gone 2', '3 three', 'ended']);
+      subject.expect.same('the received frames', await there.follow(log).until('ended'), [
+        'gone 2',
+        '3 three',
+        'ended',
+      ]);
     },
   },
   {
     id: 'end.lost',
-    title: 'A log that ends while its run goes on is lost, and not ended, to those who follow it and to those who ask.',
+    title: 'A log that ends while its run continues is reported as lost, not as ended, to mirrors and to find.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');
       const mirror = there.follow(log);
       await mirror.until('1 one');
       log.end(new RunGoesOnError('the server is shutting down'));
-      subject.expect.same('what was told', await mirror.until('lost'), ['1 one', 'lost']);
+      subject.expect.same('the received frames', await mirror.until('lost'), ['1 one', 'lost']);
       const found = await there.relay.find(KEY, log.invocationId);
-      subject.expect.same('the end', found?.end?.kind, 'lost');
+      subject.expect.same('the reported end', found?.end?.kind, 'lost');
     },
   },
   {
     id: 'publish.later',
-    title: 'A later attempt replaces what any process published of the run before.',
+    title: 'A later attempt of a run replaces everything that was published before.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const before = await here.publish({ attempt: 3 }, 'one');
@@ -316,14 +320,15 @@ export const relayRules: readonly RelayRule[] = [
       const mirror = here.follow(log, 10);
       await mirror.until('11 two');
       log.end();
-      subject.expect.same('what was told', await mirror.until('ended'), ['11 two', 'ended']);
+      subject.expect.same('the received frames', await mirror.until('ended'), ['11 two', 'ended']);
       const found = await here.relay.find(KEY, invocationId);
       subject.expect.same('the attempt', found?.attempt, 4);
     },
   },
   {
     id: 'publish.earlier',
-    title: 'A process that publishes an earlier attempt, because it was frozen say, does not disturb the later one.',
+    title:
+      'A process that publishes an earlier attempt, for example after it was frozen, does not affect the later attempt.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await there.publish({ attempt: 5, begin: 10 }, 'later');
@@ -333,7 +338,7 @@ export const relayRules: readonly RelayRule[] = [
       frozen.end();
       log.say('and more');
       log.end();
-      subject.expect.same('what was told', await here.follow(log, 10).until('ended'), [
+      subject.expect.same('the received frames', await here.follow(log, 10).until('ended'), [
         '11 later',
         '12 and more',
         'ended',
@@ -351,13 +356,13 @@ export const relayRules: readonly RelayRule[] = [
       await mirror.until('1 one');
       log.publication?.forget();
       log.end();
-      subject.expect.same('what was told', await mirror.until('ended'), ['1 one', 'ended']);
+      subject.expect.same('the received frames', await mirror.until('ended'), ['1 one', 'ended']);
       subject.expect.same('the run', await there.relay.find(KEY, log.invocationId), undefined);
     },
   },
   {
     id: 'publication.forget.asks-nobody',
-    title: 'A host that forgets a run itself is not asked to stop it: it may be about to resume the run.',
+    title: 'A host that forgets its own run is not asked to stop it, because it may be about to resume the run.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');
@@ -369,12 +374,12 @@ export const relayRules: readonly RelayRule[] = [
       const last = await here.publish();
       await there.relay.cancel(KEY, last.invocationId);
       await here.stopped();
-      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
+      subject.expect.same('the requested stops', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
     },
   },
   {
     id: 'cancel.host',
-    title: 'The host of a run is asked to end it, maybe more than once, and no other run.',
+    title: 'The host of a run is asked to end that run, possibly more than once, and no other run.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const log = await here.publish({}, 'one');
@@ -383,13 +388,13 @@ export const relayRules: readonly RelayRule[] = [
       await mirror.until('1 one');
       await there.relay.cancel(KEY, log.invocationId);
       await mirror.until('ended');
-      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${log.invocationId}`]);
+      subject.expect.same('the requested stops', [...new Set(here.stops)], [`cancel ${log.invocationId}`]);
       subject.expect.same('the other run has ended', other.isEnded, false);
     },
   },
   {
     id: 'cancel.ended',
-    title: 'A run that ended, is unknown, or is of another session is left alone.',
+    title: 'Ending a run that has ended, is unknown, or belongs to another session has no effect.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const ended = await here.publish({}, 'one');
@@ -402,13 +407,12 @@ export const relayRules: readonly RelayRule[] = [
       const last = await here.publish();
       await there.relay.cancel(KEY, last.invocationId);
       await here.stopped();
-      subject.expect.same('what was asked', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
+      subject.expect.same('the requested stops', [...new Set(here.stops)], [`cancel ${last.invocationId}`]);
     },
   },
   {
     id: 'forget.session',
-    title:
-      'Deleting a session ends its runs in every process, and nobody finds them any more; those of other sessions stay.',
+    title: 'Deleting a session ends its runs in every process and removes them; runs of other sessions stay.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const key = { ...KEY, sessionId: newId() };

@@ -74,7 +74,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
       await expect.fulfils('the appends', Promise.all(appends));
       const stored = await readSession(subject);
       expect.same('the events', idsOf(stored).sort(), numbers.map((index) => `event ${index}`).sort());
-      expect.same('how many keys', Object.keys(stored.state).length, numbers.length + 1);
+      expect.same('the number of keys', Object.keys(stored.state).length, numbers.length + 1);
       expect.same('lastSeq', stored.lastSeq, numbers.length);
     },
   },
@@ -93,7 +93,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
         Promise.all(events.map((event) => service.appendEvent({ session, event, lease }))),
       );
       const stored = await readSession(subject);
-      expect.same('how many events', stored.events.length, events.length);
+      expect.same('the number of events', stored.events.length, events.length);
       expect.same('the events of the object', idsOf(session), idsOf(stored));
       expect.same('its state', session.state, stored.state);
     },
@@ -110,7 +110,7 @@ export const appendConcurrencyRules: readonly SessionRule[] = [
       await expect.rejects('the append', append, StaleWriterError);
       const forged = { ...lease, ...OTHER_KEY, epoch: lease.epoch + 1000 };
       const forgery = service.appendEvent({ session, event: stateEvent('one', { own: 1 }), lease: forged });
-      await expect.rejects('an append with a lease that nobody gave', forgery, StaleWriterError);
+      await expect.rejects('an append with an invented lease', forgery, StaleWriterError);
       expect.same('the other session', idsOf(await readSession(subject, OTHER_KEY)), []);
     },
   },

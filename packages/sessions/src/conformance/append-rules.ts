@@ -176,7 +176,11 @@ export const appendRules: readonly SessionRule[] = [
       await service.deleteSession(KEY);
       const event = stateEvent('one', { 'app:late': 1 });
       await expect.rejects('the append', service.appendEvent({ session, event }), SessionNotFoundError);
-      await expect.rejects('one with a lease', service.appendEvent({ session, event, lease }), SessionNotFoundError);
+      await expect.rejects(
+        'an append with a lease',
+        service.appendEvent({ session, event, lease }),
+        SessionNotFoundError,
+      );
       expect.same('the session', await service.getSession(KEY), undefined);
       expect.same('the state of the app', (await service.createSession(OTHER_KEY)).state, {});
     },

@@ -42,7 +42,7 @@ export const appendValueRules: readonly SessionRule[] = [
       const [stored] = (await readSession(subject)).events;
       for (const one of [returned, stored]) {
         expect.same('the event', one, event);
-        expect.true('-0 is 0', Object.is(one?.customMetadata?.['negative'], 0));
+        expect.true('-0 is stored as 0', Object.is(one?.customMetadata?.['negative'], 0));
         const proto = one?.customMetadata?.['proto'] as object;
         expect.true('__proto__ inside a value is data', Object.hasOwn(proto, '__proto__'));
       }
@@ -61,7 +61,7 @@ export const appendValueRules: readonly SessionRule[] = [
         const again = sampleEvent(id, { author: 'other' });
         expect.same('a duplicate', await service.appendEvent({ session, event: again }), stored.events[index]);
       }
-      expect.same('how many there are', (await readSession(subject)).lastSeq, ODD_IDS.length);
+      expect.same('the number of them', (await readSession(subject)).lastSeq, ODD_IDS.length);
     },
   },
   {
@@ -76,7 +76,7 @@ export const appendValueRules: readonly SessionRule[] = [
       await service.appendEvent({ session, event, lease });
       await service.releaseLease(lease);
       const late = service.appendEvent({ session, event: { ...event, id: 'late' }, lease });
-      await expect.rejects('an append under a lease that is over', late, StaleWriterError);
+      await expect.rejects('an append under an expired lease', late, StaleWriterError);
       const { events, state } = await readSession(subject);
       for (const shown of [events, session.events]) expect.same('the deltas', shown.map(deltaOf), [artifactDelta]);
       expect.same('the state', state, {});

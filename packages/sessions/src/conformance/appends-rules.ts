@@ -77,17 +77,17 @@ export const appendsRules: readonly SessionRule[] = [
       await expect.rejects('an append under a lost lease', stale, StaleWriterError);
       const notJson = { event: sampleEvent('two', { customMetadata: { list: [new Map()] } }) };
       const refused = service.appendEvents({ session, appends: [first, notJson], lease });
-      await expect.rejects('one that is not JSON', refused, InvalidEventError);
+      await expect.rejects('an event that is not JSON', refused, InvalidEventError);
       const noValue = { event: stateEvent('two', { own: () => 1 }) };
       await expect.rejects(
-        'one with state that is not JSON',
+        'an event with state that is not JSON',
         service.appendEvents({ session, appends: [first, noValue], lease }),
         StateValueError,
       );
       if (maxBytes !== undefined) {
         const large = { event: sampleEvent('two', { content: { parts: [{ text: 'x'.repeat(maxBytes + 1) }] } }) };
         await expect.rejects(
-          'one that is too large',
+          'an event that is too large',
           service.appendEvents({ session, appends: [first, large], lease }),
           SizeLimitError,
         );
@@ -113,7 +113,7 @@ export const appendsRules: readonly SessionRule[] = [
       expect.same('the returned events', await service.appendEvents({ session, appends: again, lease }), before.events);
       expect.same('the stored session', await readSession(subject), before);
       expect.same('the session object', idsOf(session), ['one', 'two']);
-      expect.same('none of none', await service.appendEvents({ session, appends: [], lease }), []);
+      expect.same('an empty list', await service.appendEvents({ session, appends: [], lease }), []);
     },
   },
 ];

@@ -23,9 +23,9 @@ export const eventFaultRules: readonly SessionRule[] = [
         await expect.rejects(`an append with artifact ${JSON.stringify(name)}`, append, InvalidArtifactNameError);
       }
       const { events, state, lastSeq } = await readSession(subject);
-      expect.same('what is stored', { events, state, lastSeq }, { events: [], state: {}, lastSeq: 0 });
+      expect.same('the stored events', { events, state, lastSeq }, { events: [], state: {}, lastSeq: 0 });
       expect.same('the session object', [session.events, session.state], [[], {}]);
-      await expect.fulfils('an append without fault', service.appendEvent({ session, event: wholeEvent('one') }));
+      await expect.fulfils('a valid append', service.appendEvent({ session, event: wholeEvent('one') }));
     },
   },
   {
@@ -41,7 +41,7 @@ export const eventFaultRules: readonly SessionRule[] = [
       for (const [what, event] of faultyEvents('one')) await refuses(what, event);
       const badNames = { 'a state key that is too long': { stateDelta: { ['k'.repeat(257)]: 1 } } };
       const badRemoval = { 'a removed key that is empty': { removedState: ['user:'] } };
-      const badArtifact = { 'an artifact outside': { artifactDelta: { '../file': 0 } } };
+      const badArtifact = { 'an artifact name outside the folder': { artifactDelta: { '../file': 0 } } };
       for (const [what, actions] of Object.entries({ ...badNames, ...badRemoval, ...badArtifact })) {
         await refuses(what, sampleEvent('one', { actions }));
       }
@@ -50,7 +50,7 @@ export const eventFaultRules: readonly SessionRule[] = [
       expect.same('the session', await service.getSession(KEY), undefined);
       expect.same('the state of another session', (await service.createSession(OTHER_KEY)).state, {});
       const records = recordsOf({ state }, [wholeEvent('one')]);
-      await expect.fulfils('an import without fault', service.importSession({ records }));
+      await expect.fulfils('a valid import', service.importSession({ records }));
     },
   },
   {
@@ -64,9 +64,9 @@ export const eventFaultRules: readonly SessionRule[] = [
       await service.importSession({ records: recordsOf({}, oddEvents()), ...OTHER_KEY });
       const { events } = await readSession(subject);
       expect.same('the whole event', events[0], wholeEvent('whole'));
-      expect.same('one with unknown fields', events[1], withUnknown());
-      expect.same('one with nulls', events[2], sampleEvent('nulls', { content: { parts: [{}] } }));
-      expect.same('what was imported', (await readSession(subject, OTHER_KEY)).events, events);
+      expect.same('an event with unknown fields', events[1], withUnknown());
+      expect.same('an event with nulls', events[2], sampleEvent('nulls', { content: { parts: [{}] } }));
+      expect.same('the imported events', (await readSession(subject, OTHER_KEY)).events, events);
     },
   },
 ];

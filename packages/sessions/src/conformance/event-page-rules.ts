@@ -20,12 +20,12 @@ export const eventPageRules: readonly SessionRule[] = [
           const pages = await pagesOf(subject, { ...KEY, order, limit });
           const seen = pages.flat().map(({ id }) => id);
           subject.expect.same(`the events in pages of ${limit}, ${order}`, seen, expected);
-          subject.expect.same(`how many pages of ${limit}, ${order}`, pages.length, Math.ceil(7 / limit));
+          subject.expect.same(`the number of pages of ${limit}, ${order}`, pages.length, Math.ceil(7 / limit));
         }
       }
       const { events } = await subject.service.listEvents(KEY);
       subject.expect.same(
-        'the order when none is named',
+        'the default order',
         events.map(({ id }) => id),
         names,
       );
@@ -62,7 +62,7 @@ export const eventPageRules: readonly SessionRule[] = [
         (await pagesOf(subject, { ...KEY, ...request })).map(({ length }) => length);
       for (const order of ORDERS) {
         const { events } = await subject.service.listEvents({ ...KEY, order });
-        subject.expect.same(`how many unless asked, ${order}`, events.length, 100);
+        subject.expect.same(`the default page size, ${order}`, events.length, 100);
         subject.expect.same(`the pages of 1,000, ${order}`, await sizes({ order, limit: 1000 }), [1000, 1]);
         subject.expect.same(`the pages of 5,000, ${order}`, await sizes({ order, limit: 5000 }), [1000, 1]);
       }
@@ -98,15 +98,15 @@ export const eventPageRules: readonly SessionRule[] = [
     id: 'events.missing-session',
     title: 'Listing the events of a session that does not exist or was deleted is SessionNotFoundError.',
     async check({ service, expect }) {
-      await expect.rejects('listing what never was', service.listEvents(KEY), SessionNotFoundError);
+      await expect.rejects('listing a missing session', service.listEvents(KEY), SessionNotFoundError);
       const session = await service.createSession(KEY);
       await appendAll(service, session, ['one', 'two']);
       await service.createSession(OTHER_KEY);
       const { nextCursor } = await service.listEvents({ ...KEY, limit: 1 });
       await service.deleteSession(KEY);
-      await expect.rejects('listing what was deleted', service.listEvents(KEY), SessionNotFoundError);
+      await expect.rejects('listing a deleted session', service.listEvents(KEY), SessionNotFoundError);
       const next = service.listEvents({ ...KEY, limit: 1, cursor: nextCursor });
-      await expect.rejects('the next page of what was deleted', next, SessionNotFoundError);
+      await expect.rejects('the next page of a deleted session', next, SessionNotFoundError);
     },
   },
   {
@@ -122,7 +122,11 @@ export const eventPageRules: readonly SessionRule[] = [
         await appendAll(service, renewed, ['d', 'e', 'f']);
         const next = service.listEvents({ ...KEY, order, limit: 1, cursor: nextCursor });
         await expect.rejects(`the next page, ${order}`, next, SessionNotFoundError);
-        expect.same('how many from the start', (await service.listEvents({ ...KEY, order })).events.length, 3);
+        expect.same(
+          'the number of events from the start',
+          (await service.listEvents({ ...KEY, order })).events.length,
+          3,
+        );
         await service.deleteSession(KEY);
       }
     },
@@ -168,7 +172,7 @@ export const eventPageRules: readonly SessionRule[] = [
         await expect.rejects(`the limit ${limit}`, service.listEvents({ ...KEY, limit }), InvalidRequestError);
       }
       const sideways = service.listEvents({ ...KEY, order: 'sideways' as never });
-      await expect.rejects('an order that is none', sideways, InvalidRequestError);
+      await expect.rejects('an unknown order', sideways, InvalidRequestError);
     },
   },
   {
@@ -201,7 +205,7 @@ async function pagesOf({ service, expect }: Subject, request: ListEventsRequest)
     const page = await service.listEvents({ ...request, cursor });
     pages.push(page.events);
     cursor = page.nextCursor;
-    expect.true('the listing comes to an end', pages.length < 100);
+    expect.true('the listing ends', pages.length < 100);
   } while (cursor !== undefined);
   return pages;
 }

@@ -65,7 +65,9 @@ export const exportRules: readonly SessionRule[] = [
       expect.same('the initial state after a change', (await headerOf(subject, KEY)).initialState, initial);
       await service.deleteSession(KEY);
       await service.createSession({ ...KEY, state: { other: 1 } });
-      expect.same('that of the session made anew', (await headerOf(subject, KEY)).initialState, { other: 1 });
+      expect.same('the initial state of the recreated session', (await headerOf(subject, KEY)).initialState, {
+        other: 1,
+      });
     },
   },
   {
@@ -117,9 +119,9 @@ export const exportRules: readonly SessionRule[] = [
       await importEvents(subject, KEY, 2050);
       const records = await exportAll(subject.service, KEY);
       const ids = records.flatMap((record) => (record.type === 'event' ? [Number(record.event.id)] : []));
-      subject.expect.same('how many', ids.length, 2050);
+      subject.expect.same('the number of events', ids.length, 2050);
       subject.expect.same(
-        'those out of place',
+        'the events out of order',
         ids.filter((id, index) => id !== index + 1),
         [],
       );
@@ -130,10 +132,10 @@ export const exportRules: readonly SessionRule[] = [
     id: 'export.missing-session',
     title: 'Exporting a session that does not exist or was deleted is SessionNotFoundError.',
     async check({ service, expect }) {
-      await expect.rejects('the export of what never was', exportAll(service, KEY), SessionNotFoundError);
+      await expect.rejects('the export of a missing session', exportAll(service, KEY), SessionNotFoundError);
       await service.createSession(KEY);
       await service.deleteSession(KEY);
-      await expect.rejects('the export of what was deleted', exportAll(service, KEY), SessionNotFoundError);
+      await expect.rejects('the export of a deleted session', exportAll(service, KEY), SessionNotFoundError);
     },
   },
   {
@@ -148,7 +150,7 @@ export const exportRules: readonly SessionRule[] = [
         await records.next();
         await service.deleteSession(KEY);
         if (isRecreated) await importEvents(subject, KEY, 2050);
-        await expect.rejects(`the rest (made anew: ${isRecreated})`, drain(records), SessionNotFoundError);
+        await expect.rejects(`the rest (recreated: ${isRecreated})`, drain(records), SessionNotFoundError);
         await service.deleteSession(KEY);
       }
     },

@@ -40,8 +40,8 @@ export const importFaultRules: readonly SessionRule[] = [
         'an event behind the end': [HEADER, FIRST, LEDGER, { type: 'end', events: 1, toolCalls: 1 }, SECOND],
         'a second end': [...GOOD, END],
         'another session behind the end': [...GOOD, ...GOOD],
-        'an event of an id that came before': recordsOf({ state: STATE }, [ONE, TWO, { ...ONE, author: 'other' }]),
-        'a tool call that came before': recordsOf({ state: STATE }, [], [CALL, { ...CALL, status: 'finished' }]),
+        'an event with a repeated id': recordsOf({ state: STATE }, [ONE, TWO, { ...ONE, author: 'other' }]),
+        'a repeated tool call': recordsOf({ state: STATE }, [], [CALL, { ...CALL, status: 'finished' }]),
       };
       for (const [what, records] of Object.entries(faults)) await refuses(subject, what, records);
       await accepts(subject);
@@ -61,7 +61,7 @@ export const importFaultRules: readonly SessionRule[] = [
         { toolCalls: undefined },
       ]) {
         const end = { ...END, ...change } as SessionRecord;
-        await refuses(subject, 'an end that counted otherwise', [HEADER, FIRST, SECOND, LEDGER, end]);
+        await refuses(subject, 'an end with other counts', [HEADER, FIRST, SECOND, LEDGER, end]);
       }
       await accepts(subject);
     },
@@ -78,16 +78,16 @@ export const importFaultRules: readonly SessionRule[] = [
         'a time before the epoch': { lastUpdateTime: -1 },
         'a time beyond all dates': { lastUpdateTime: 1e300 },
         'a time in milliseconds': { lastUpdateTime: 1_767_323_045_250 },
-        'a time that is no number': { lastUpdateTime: Number.NaN },
+        'a time that is not a number': { lastUpdateTime: Number.NaN },
         'no state': { state: undefined },
         'state that is a list': { state: [] },
-        'a bad key': { state: { ...STATE, 'app:': 1 } },
-        'a bad value': { state: { ...STATE, at: new Date(0) } },
+        'an invalid key': { state: { ...STATE, 'app:': 1 } },
+        'an invalid value': { state: { ...STATE, at: new Date(0) } },
         'a temp: key': { state: { ...STATE, 'temp:x': 1 } },
-        'no initial state': { initialState: null },
+        'without initial state': { initialState: null },
         'initial state of the user': { initialState: { 'user:name': 'Ada' } },
-        'a bad initial value': { initialState: { own: undefined } },
-        'a bad name': { appName: '' },
+        'an invalid initial value': { initialState: { own: undefined } },
+        'an invalid name': { appName: '' },
         'no id': { id: undefined },
       };
       for (const [what, change] of Object.entries(faults)) {
@@ -110,7 +110,7 @@ export const importFaultRules: readonly SessionRule[] = [
         'no author': { ...ONE, author: null },
         'no invocation': { ...ONE, invocationId: undefined },
         'no time': { ...ONE, timestamp: undefined },
-        'a time that is no number': { ...ONE, timestamp: Number.NaN },
+        'a time that is not a number': { ...ONE, timestamp: Number.NaN },
         'no actions': { ...ONE, actions: undefined },
         'no delta': { ...ONE, actions: { artifactDelta: {} } },
         'a temp: key': { ...ONE, actions: { ...actions, stateDelta: { 'temp:x': 1 } } },
@@ -141,11 +141,18 @@ export const importFaultRules: readonly SessionRule[] = [
         await refuses(subject, 'a bad tool call', recordsOf({ state: STATE }, [], [toolCall as ToolLedgerEntry]));
       }
       for (const record of [null, 'event', [], {}, { type: 'artifact' }]) {
-        await refuses(subject, 'something else', [HEADER, FIRST, SECOND, LEDGER, record as SessionRecord, END]);
+        await refuses(subject, 'a record of an unknown type', [
+          HEADER,
+          FIRST,
+          SECOND,
+          LEDGER,
+          record as SessionRecord,
+          END,
+        ]);
       }
       const records = [HEADER, FIRST, SECOND, LEDGER, END];
       for (const record of records) {
-        const more = records.map((other) => (other === record ? { ...record, note: 'from elsewhere' } : other));
+        const more = records.map((other) => (other === record ? { ...record, note: 'from another source' } : other));
         await refuses(subject, `an unknown field of a record of type ${record.type}`, more);
       }
       await accepts(subject);
@@ -185,6 +192,6 @@ async function expectNothing({ service, expect }: Subject): Promise<void> {
 
 /** The records that the faults were made of are good ones. */
 async function accepts({ service, expect }: Subject): Promise<void> {
-  const session = await expect.fulfils('an import without fault', service.importSession({ records: GOOD }));
-  expect.same('what it stored', [session.state, session.events], [STATE, [ONE, TWO]]);
+  const session = await expect.fulfils('a valid import', service.importSession({ records: GOOD }));
+  expect.same('the imported session', [session.state, session.events], [STATE, [ONE, TWO]]);
 }

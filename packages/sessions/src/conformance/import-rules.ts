@@ -54,11 +54,11 @@ export const importRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const records = recordsOf({ state: { list: [1] } }, [sampleEvent('one'), sampleEvent('two')]);
       const session = await service.importSession({ records });
-      expect.same('what is read', await readSession(subject), session);
+      expect.same('the session as read', await readSession(subject), session);
       session.events.pop();
       (session.state['list'] as number[]).push(2);
       const { state, events } = await readSession(subject);
-      expect.same('what is read after a change to it', [state, events.length], [{ list: [1] }, 2]);
+      expect.same('the session as read after a change to the result', [state, events.length], [{ list: [1] }, 2]);
       const again = await readSession(subject);
       await appendAll(service, again, ['three']);
       expect.same('the events', idsOf(await readSession(subject)), ['one', 'two', 'three']);
@@ -112,10 +112,10 @@ export const importRules: readonly SessionRule[] = [
         }),
       );
       const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      expect.same('how many succeeded', made.length, 1);
+      expect.same('the number of successes', made.length, 1);
       for (const result of results) {
         if (result.status === 'rejected') {
-          expect.true('the others are told why', SessionAlreadyExistsError.isInstance(result.reason));
+          expect.true('the others get SessionAlreadyExistsError', SessionAlreadyExistsError.isInstance(result.reason));
         }
       }
       expect.same('the stored session', await readSession(subject), made[0]);

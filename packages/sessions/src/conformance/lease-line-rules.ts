@@ -22,19 +22,19 @@ export const leaseLineRules: readonly SessionRule[] = [
       await settle();
       const others = Array.from({ length: MOST - 1 }, () => watch(service.acquireLease({ ...KEY, waitMs: 20_000 })));
       await settle();
-      expect.same('who waits', new Set([first, ...others].map(({ state }) => state)).size, 1);
+      expect.same('the waiting caller', new Set([first, ...others].map(({ state }) => state)).size, 1);
       expect.same('the first', first.state, 'waiting');
-      const error = await expect.rejects('one more', service.acquireLease(KEY), SessionBusyError);
+      const error = await expect.rejects('one caller more', service.acquireLease(KEY), SessionBusyError);
       expect.true('the error is retryable', error.retryable);
       await passTime(platform, 11_000, first.promise);
       await expect.rejects('the first', first.promise, SessionBusyError);
       const late = watch(service.acquireLease(KEY));
       await settle();
-      expect.same('one who came later', late.state, 'waiting');
+      expect.same('a later caller', late.state, 'waiting');
       await passTime(platform, 20_000, Promise.allSettled(others.map(({ promise }) => promise)));
       await service.releaseLease(lease);
       await moments(subject, late.promise);
-      await expect.fulfils('one who came later', late.promise);
+      await expect.fulfils('a later caller', late.promise);
     },
   },
   {
@@ -71,9 +71,9 @@ export const leaseLineRules: readonly SessionRule[] = [
       await settle();
       const late = run(service, 'late');
       await moments(subject, all);
-      await expect.fulfils('those who waited', all);
+      await expect.fulfils('the waiting callers', all);
       await moments(subject, late);
-      await expect.fulfils('one who came late', late);
+      await expect.fulfils('a late caller', late);
       expect.same('the order', order, ['one', 'two', 'three', 'four', 'five', 'six', 'late']);
     },
   },
@@ -90,13 +90,13 @@ export const leaseLineRules: readonly SessionRule[] = [
       await standing(other);
       const release = service.releaseLease(lease);
       const rejected = service.acquireLease({ ...KEY, onBusy: 'reject' });
-      await expect.rejects('the one who would not wait', rejected, SessionBusyError);
+      await expect.rejects('the caller with reject', rejected, SessionBusyError);
       await release;
       const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
       await expect.fulfils('its lease', service.renewLease(taken));
       await service.releaseLease(taken);
       await moments(subject, waiting.promise);
-      await expect.fulfils('the one who waited', waiting.promise);
+      await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
   {
@@ -114,10 +114,10 @@ export const leaseLineRules: readonly SessionRule[] = [
       await standing(service);
       abort.abort();
       await settle();
-      expect.same('the one who gave up', gone.state, 'rejected');
+      expect.same('the caller that gave up', gone.state, 'rejected');
       await service.releaseLease(lease);
       await moments(subject, waiting.promise);
-      const next: SessionLease = await expect.fulfils('the one who waited', waiting.promise);
+      const next: SessionLease = await expect.fulfils('the waiting caller', waiting.promise);
       await service.releaseLease(next);
       await expect.fulfils('the session is free', other.acquireLease({ ...KEY, onBusy: 'reject' }));
     },

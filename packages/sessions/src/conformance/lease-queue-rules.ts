@@ -14,9 +14,9 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const lease = await service.acquireLease(KEY);
       const waiting = watch(service.acquireLease(KEY));
       await settle();
-      expect.same('who waits', waiting.state, 'waiting');
+      expect.same('the waiting caller', waiting.state, 'waiting');
       await service.releaseLease(lease);
-      const next = await expect.fulfils('the one who waited', waiting.promise);
+      const next = await expect.fulfils('the waiting caller', waiting.promise);
       expect.true('its epoch is higher', next.epoch > lease.epoch);
       await expect.fulfils('it holds the session', service.renewLease(next));
     },
@@ -39,8 +39,8 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await settle();
       await service.releaseLease(lease);
       const late = watch(service.acquireLease(KEY).then(() => order.push(6)));
-      await expect.fulfils('those who waited', all.promise);
-      await expect.fulfils('one who came late', late.promise);
+      await expect.fulfils('the waiting callers', all.promise);
+      await expect.fulfils('a late caller', late.promise);
       expect.same('the order', order, [1, 2, 3, 4, 5, 6]);
     },
   },
@@ -55,12 +55,12 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await settle();
       const release = service.releaseLease(lease);
       const rejected = watch(service.acquireLease({ ...KEY, onBusy: 'reject' }));
-      const append = watch(service.appendEvent({ session, event: sampleEvent('from outside') }));
+      const append = watch(service.appendEvent({ session, event: sampleEvent('without a lease') }));
       await release;
       await settle();
-      expect.same('the one who waited', first.state, 'fulfilled');
-      expect.same('the one who would not wait', rejected.state, 'rejected');
-      expect.same('the append from outside', append.state, 'waiting');
+      expect.same('the waiting caller', first.state, 'fulfilled');
+      expect.same('the caller with reject', rejected.state, 'rejected');
+      expect.same('the append without a lease', append.state, 'waiting');
       await service.releaseLease(await first.promise);
       await expect.fulfils('the append', append.promise);
     },
@@ -75,12 +75,12 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const waiting = watch(service.acquireLease({ ...KEY, waitMs: 5000 }));
       await settle();
       await passTime(platform, 4990, waiting.promise);
-      expect.same('who waits', waiting.state, 'waiting');
+      expect.same('the waiting caller', waiting.state, 'waiting');
       await passTime(platform, 1000, waiting.promise);
       const error = await expect.rejects('the wait', waiting.promise, SessionBusyError);
       expect.true('the error is retryable', error.retryable);
       const noWait = service.acquireLease({ ...KEY, waitMs: 0 });
-      await expect.rejects('a wait of no time', noWait, SessionBusyError);
+      await expect.rejects('a wait of 0 ms', noWait, SessionBusyError);
     },
   },
   {
@@ -93,7 +93,7 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const waiting = watch(service.acquireLease(KEY));
       await settle();
       await passTime(platform, 59_000, waiting.promise);
-      expect.same('who waits', waiting.state, 'waiting');
+      expect.same('the waiting caller', waiting.state, 'waiting');
       await passTime(platform, 2000, waiting.promise);
       await expect.rejects('the wait', waiting.promise, SessionBusyError);
     },
@@ -110,9 +110,9 @@ export const leaseQueueRules: readonly SessionRule[] = [
       platform.advance(9000);
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
       await passTime(platform, 9000, waiting.promise);
-      expect.same('who waits while it is renewed', waiting.state, 'waiting');
+      expect.same('the waiting caller during renewals', waiting.state, 'waiting');
       await passTime(platform, 2000, waiting.promise);
-      await expect.fulfils('the one who waited', waiting.promise);
+      await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
   {
@@ -127,10 +127,10 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const second = watch(service.acquireLease(KEY));
       await settle();
       abort.abort(new Error('enough'));
-      await expect.rejects('the one who gave up', first.promise, RunAbortedError);
+      await expect.rejects('the caller that gave up', first.promise, RunAbortedError);
       await service.releaseLease(lease);
       await passTime(platform, 5000, second.promise);
-      const got = await expect.fulfils('the one behind', second.promise);
+      const got = await expect.fulfils('the caller after it', second.promise);
       await service.releaseLease(got);
       const aborted = service.acquireLease({ ...KEY, abortSignal: AbortSignal.abort() });
       await expect.rejects('a wait that was aborted before it began', aborted, RunAbortedError);
@@ -165,10 +165,10 @@ export const leaseQueueRules: readonly SessionRule[] = [
       await settle();
       const taken = await expect.fulfils('the interrupt', service.acquireLease({ ...KEY, onBusy: 'interrupt' }));
       await settle();
-      expect.same('who waits', waiting.state, 'waiting');
+      expect.same('the waiting caller', waiting.state, 'waiting');
       await expect.fulfils('the new owner', service.renewLease(taken));
       await service.releaseLease(taken);
-      await expect.fulfils('the one who waited', waiting.promise);
+      await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
   {
@@ -199,9 +199,9 @@ export const leaseQueueRules: readonly SessionRule[] = [
       const other = await expect.fulfils('the other session', service.acquireLease(OTHER_KEY));
       await service.releaseLease(other);
       await settle();
-      expect.same('who waits', waiting.state, 'waiting');
+      expect.same('the waiting caller', waiting.state, 'waiting');
       await service.releaseLease(lease);
-      await expect.fulfils('the one who waited', waiting.promise);
+      await expect.fulfils('the waiting caller', waiting.promise);
     },
   },
 ];

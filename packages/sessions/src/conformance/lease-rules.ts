@@ -90,10 +90,10 @@ export const leaseRules: readonly SessionRule[] = [
       const old = await service.acquireLease(KEY);
       const lease = await service.acquireLease({ ...KEY, onBusy: 'interrupt' });
       await expect.fulfils('releasing the old lease', service.releaseLease(old));
-      await expect.rejects('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects('acquiring the lease', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
       await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('one'), lease }));
       await service.deleteSession(KEY);
-      await expect.fulfils('releasing after the session is gone', service.releaseLease(lease));
+      await expect.fulfils('releasing after the session was deleted', service.releaseLease(lease));
     },
   },
   {

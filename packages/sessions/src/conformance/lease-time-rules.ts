@@ -13,9 +13,13 @@ export const leaseTimeRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const old = await service.acquireLease({ ...KEY, ttlMs: 1000 });
       platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects(
+        'acquiring the lease early',
+        service.acquireLease({ ...KEY, onBusy: 'reject' }),
+        SessionBusyError,
+      );
       platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await expect.fulfils('acquiring the lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
       await expectStale(subject, old, 'the former owner');
     },
   },
@@ -28,13 +32,13 @@ export const leaseTimeRules: readonly SessionRule[] = [
       const lease = await service.acquireLease({ ...KEY, ttlMs: 1000 });
       platform.advance(5000);
       await expect.fulfils('an append', service.appendEvent({ session, event: sampleEvent('one'), lease }));
-      await expect.rejects('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects('acquiring the lease', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
       platform.advance(5000);
       await expect.fulfils('a renewal', service.renewLease(lease));
       platform.advance(5000);
-      await service.appendEvent({ session, event: sampleEvent('from outside') });
-      await expectStale(subject, lease, 'the owner after a write from outside');
-      expect.same('the events', idsOf(await readSession(subject)), ['one', 'from outside']);
+      await service.appendEvent({ session, event: sampleEvent('without a lease') });
+      await expectStale(subject, lease, 'the owner after a write without a lease');
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'without a lease']);
     },
   },
   {
@@ -48,9 +52,13 @@ export const leaseTimeRules: readonly SessionRule[] = [
         await service.appendEvent({ session, event: sampleEvent(id), lease });
       }
       platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects(
+        'acquiring the lease early',
+        service.acquireLease({ ...KEY, onBusy: 'reject' }),
+        SessionBusyError,
+      );
       platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await expect.fulfils('acquiring the lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
   {
@@ -62,9 +70,13 @@ export const leaseTimeRules: readonly SessionRule[] = [
       platform.advance(900);
       await service.renewLease(lease);
       platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects(
+        'acquiring the lease early',
+        service.acquireLease({ ...KEY, onBusy: 'reject' }),
+        SessionBusyError,
+      );
       platform.advance(1);
-      await expect.fulfils('taking it', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await expect.fulfils('acquiring the lease', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
   {
@@ -98,15 +110,22 @@ export const leaseTimeRules: readonly SessionRule[] = [
       const session = expect.present('the session', await service.getSession(KEY));
       await service.acquireLease({ ...KEY, ttlMs: 1000 });
       platform.advance(999);
-      await expect.rejects('taking it early', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
+      await expect.rejects(
+        'acquiring the lease early',
+        service.acquireLease({ ...KEY, onBusy: 'reject' }),
+        SessionBusyError,
+      );
       platform.advance(1);
-      const lease = await expect.fulfils('taking it', service.acquireLease({ ...KEY, ttlMs: 1000, onBusy: 'reject' }));
+      const lease = await expect.fulfils(
+        'acquiring the lease',
+        service.acquireLease({ ...KEY, ttlMs: 1000, onBusy: 'reject' }),
+      );
       platform.advance(900);
       await service.appendEvent({ session, event: sampleEvent('two'), lease });
       platform.advance(999);
       await expect.rejects('before it ends', service.acquireLease({ ...KEY, onBusy: 'reject' }), SessionBusyError);
       platform.advance(1);
-      await expect.fulfils('taking it again', service.acquireLease({ ...KEY, onBusy: 'reject' }));
+      await expect.fulfils('acquiring the lease again', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
 ];

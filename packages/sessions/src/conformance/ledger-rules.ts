@@ -50,7 +50,7 @@ export const ledgerRules: readonly SessionRule[] = [
         await service.recordToolCall(lease, call);
       }
       expect.same('the calls', await service.listToolCalls(CALLS), calls);
-      expect.same('the call without', 'actions' in ((await service.listToolCalls(CALLS))[2] ?? {}), false);
+      expect.same('the call without actions', 'actions' in ((await service.listToolCalls(CALLS))[2] ?? {}), false);
     },
   },
   {
@@ -69,7 +69,7 @@ export const ledgerRules: readonly SessionRule[] = [
       ];
       for (const call of calls) await service.recordToolCall(lease, call);
       expect.same('the calls', await service.listToolCalls(CALLS), calls);
-      expect.same('the call without', 'parts' in ((await service.listToolCalls(CALLS))[1] ?? {}), false);
+      expect.same('the call without parts', 'parts' in ((await service.listToolCalls(CALLS))[1] ?? {}), false);
       const refused = { ...STARTED, callId: 'alone', parts: [] };
       await expect.rejects('parts without a response', service.recordToolCall(lease, refused), InvalidRequestError);
     },
@@ -83,7 +83,7 @@ export const ledgerRules: readonly SessionRule[] = [
       await service.recordToolCall(lease, FINISHED);
       const later = [STARTED, { ...FINISHED, response: { other: true } }, { ...FINISHED, name: 'renamed' }];
       for (const entry of later) {
-        await expect.fulfils('recording again', service.recordToolCall(lease, entry));
+        await expect.fulfils('recording the call again', service.recordToolCall(lease, entry));
         expect.same('the call', await service.listToolCalls(CALLS), [FINISHED]);
       }
     },
@@ -147,7 +147,7 @@ export const ledgerRules: readonly SessionRule[] = [
       }
       expect.same('an invocation without calls', await service.listToolCalls({ ...KEY, invocationId: 'e-3' }), []);
       const missing = { ...KEY, sessionId: 'missing', invocationId: 'e-1' };
-      expect.same('a session that is not there', await service.listToolCalls(missing), []);
+      expect.same('a missing session', await service.listToolCalls(missing), []);
     },
   },
   {

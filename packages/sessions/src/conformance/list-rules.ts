@@ -19,10 +19,10 @@ export const listRules: readonly SessionRule[] = [
         await service.createSession({ appName, userId, sessionId });
         platform.advance(1);
       }
-      expect.same('the user’s', await listAll(subject, OWNER), ['mine']);
-      expect.same('the app’s', await listAll(subject, { appName: 'app' }), ['theirs', 'mine']);
-      expect.same('a user’s who has none', await listAll(subject, { ...OWNER, userId: 'nobody' }), []);
-      expect.same('an app’s that has none', await listAll(subject, { appName: 'nothing' }), []);
+      expect.same('the sessions of the user', await listAll(subject, OWNER), ['mine']);
+      expect.same('the sessions of the app', await listAll(subject, { appName: 'app' }), ['theirs', 'mine']);
+      expect.same('the sessions of a user without any', await listAll(subject, { ...OWNER, userId: 'nobody' }), []);
+      expect.same('the sessions of an app without any', await listAll(subject, { appName: 'nothing' }), []);
     },
   },
   {
@@ -78,12 +78,12 @@ export const listRules: readonly SessionRule[] = [
       for (const { id, userId } of (await service.listSessions({ appName: 'app' })).sessions) {
         expected.push(`${userId} ${id}`);
       }
-      expect.same('how many there are', new Set(expected).size, 24);
+      expect.same('the number of them', new Set(expected).size, 24);
       for (const limit of [1, 5, 8, 23, 24, 25]) {
         const pages = await pagesOf(subject, { appName: 'app', limit });
         const names = pages.flat().map(({ id, userId }) => `${userId} ${id}`);
         expect.same(`the sessions in pages of ${limit}`, names, expected);
-        expect.same(`how many pages of ${limit}`, pages.length, Math.ceil(24 / limit));
+        expect.same(`the number of pages of ${limit}`, pages.length, Math.ceil(24 / limit));
       }
     },
   },
@@ -100,7 +100,7 @@ export const listRules: readonly SessionRule[] = [
         [1_000_000, 3],
       ] as const) {
         const { sessions } = await service.listSessions({ ...OWNER, limit });
-        expect.same(`how many with limit ${limit}`, sessions.length, count);
+        expect.same(`the number of sessions with limit ${limit}`, sessions.length, count);
       }
     },
   },
@@ -219,7 +219,7 @@ async function pagesOf({ service, expect }: Subject, request: ListSessionsReques
     const page = await service.listSessions({ ...request, cursor });
     pages.push(page.sessions);
     cursor = page.nextCursor;
-    expect.true('the listing comes to an end', pages.length < 100);
+    expect.true('the listing ends', pages.length < 100);
   } while (cursor !== undefined);
   return pages;
 }

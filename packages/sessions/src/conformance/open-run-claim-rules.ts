@@ -7,7 +7,7 @@ import type { SessionRule } from './session-rule.ts';
 export const openRunClaimRules: readonly SessionRule[] = [
   {
     id: 'open.attempts',
-    title: 'Every begin of the same run counts as one attempt, and nothing else counts.',
+    title: 'Every start of a run counts as one attempt, and no other call does.',
     async check(subject) {
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
@@ -21,7 +21,7 @@ export const openRunClaimRules: readonly SessionRule[] = [
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
       await service.renewLease(lease);
       await expect.rejects('a refused lease', openRun(subject, 'e-1'), SessionBusyError);
-      expect.same('after nothing that counts', await openRunsOf(subject), ['e-1: 3']);
+      expect.same('after calls that do not count', await openRunsOf(subject), ['e-1: 3']);
       await service.releaseLease(await openRun(subject, 'e-1', { onBusy: 'interrupt' }));
       await openRun(subject, 'e-1');
       expect.same('after its end', await openRunsOf(subject), ['e-1: 1']);
@@ -43,7 +43,7 @@ export const openRunClaimRules: readonly SessionRule[] = [
       await service.releaseLease(lease, { leaveOpen: 'uncounted' });
       expect.same('the open runs after a lease for no run', await openRunsOf(subject), ['e-1: 1']);
       await service.releaseLease(await openRun(subject, 'e-1'), { leaveOpen: true });
-      expect.same('the open runs after one that counts', await openRunsOf(subject), ['e-1: 2']);
+      expect.same('the open runs after a counted one', await openRunsOf(subject), ['e-1: 2']);
     },
   },
   {

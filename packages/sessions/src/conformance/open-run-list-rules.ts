@@ -23,13 +23,13 @@ export const openRunListRules: readonly SessionRule[] = [
       await service.renewLease(lease);
       expect.same('the time after a renewal', await heldUntil(subject), platform.now() + 1000);
       await service.releaseLease(lease, { leaveOpen: true });
-      expect.true('the time has come after a release', (await heldUntil(subject)) <= platform.now());
+      expect.true('the time is not in the future after a release', (await heldUntil(subject)) <= platform.now());
       const other = await service.acquireLease({ ...KEY, ttlMs: 2000 });
-      expect.same('the time while somebody else has it', await heldUntil(subject), platform.now() + 2000);
+      expect.same('the time while another caller holds the session', await heldUntil(subject), platform.now() + 2000);
       await service.releaseLease(other);
       await openRun(subject, 'e-1', { ttlMs: 1000 });
       platform.advance(1000);
-      expect.true('the time has come after an expiry', (await heldUntil(subject)) <= platform.now());
+      expect.true('the time is not in the future after an expiry', (await heldUntil(subject)) <= platform.now());
     },
   },
   {
@@ -42,9 +42,12 @@ export const openRunListRules: readonly SessionRule[] = [
       await leaveRun(subject, { ...KEY, appName: 'other app' }, 'e-3');
       await service.createSession(OTHER_KEY);
       const listed = async (name: string) => (await service.listOpenRuns({ appName: name })).runs.map(showRun);
-      expect.same('the app’s', await listed(appName), ['app stranger session e-2', 'app user session e-1']);
-      expect.same('the other app’s', await listed('other app'), ['other app user session e-3']);
-      expect.same('an app’s that has none', await listed('nothing'), []);
+      expect.same('the sessions of the app', await listed(appName), [
+        'app stranger session e-2',
+        'app user session e-1',
+      ]);
+      expect.same('the open runs of the other app', await listed('other app'), ['other app user session e-3']);
+      expect.same('the sessions of an app without any', await listed('nothing'), []);
       await expect.rejects('an app without a name', service.listOpenRuns({ appName: '' }), InvalidRequestError);
     },
   },
@@ -74,11 +77,11 @@ export const openRunListRules: readonly SessionRule[] = [
         for (const sessionId of sessionIds) await leaveRun(subject, { appName, userId, sessionId }, 'e-1');
       }
       const [expected = []] = await openRunPages(subject);
-      expect.same('how many there are', new Set(expected.map(showRun)).size, 12);
+      expect.same('the number of them', new Set(expected.map(showRun)).size, 12);
       for (const limit of [1, 5, 6, 11, 12, 13, 1_000_000]) {
         const pages = await openRunPages(subject, { limit });
         expect.same(`the runs in pages of ${limit}`, pages.flat(), expected);
-        expect.same(`how many pages of ${limit}`, pages.length, Math.ceil(12 / limit));
+        expect.same(`the number of pages of ${limit}`, pages.length, Math.ceil(12 / limit));
       }
     },
   },

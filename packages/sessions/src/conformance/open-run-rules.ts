@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 export const openRunRules: readonly SessionRule[] = [
   {
     id: 'open.begins-with-run',
-    title: 'A run that begins is the open run of its session, with its resumable.',
+    title: 'A run that begins is the open run of its session, with its value of resumable.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -31,14 +31,14 @@ export const openRunRules: readonly SessionRule[] = [
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
-      expect.same('for none', (await service.acquireLease(KEY)).invocationId, undefined);
+      expect.same('the lease without a run', (await service.acquireLease(KEY)).invocationId, undefined);
       const taken = await openRun(subject, 'e-1', { onBusy: 'interrupt' });
-      expect.same('for a run', taken.invocationId, 'e-1');
+      expect.same('the lease of a run', taken.invocationId, 'e-1');
       const waiting = openRun(subject, 'e-2', { onBusy: 'queue' });
       await settle();
       await service.releaseLease(taken);
       await passTime(platform, 1000, waiting);
-      expect.same('for one that waited', (await waiting).invocationId, 'e-2');
+      expect.same('the lease of a run that waited', (await waiting).invocationId, 'e-2');
     },
   },
   {
@@ -49,13 +49,13 @@ export const openRunRules: readonly SessionRule[] = [
       const session = await service.createSession(KEY);
       const lease = await openRun(subject, 'e-1');
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
-      expect.same('the open runs under way', await openRunsOf(subject), ['e-1: 1']);
+      expect.same('the open runs during the run', await openRunsOf(subject), ['e-1: 1']);
       await service.releaseLease(lease);
-      expect.same('the open runs after it', await openRunsOf(subject), []);
+      expect.same('the open runs after the run', await openRunsOf(subject), []);
       const slow = await openRun(subject, 'e-2', { ttlMs: 1000 });
       platform.advance(5000);
       await service.releaseLease(slow, { leaveOpen: false });
-      expect.same('the open runs after a slow one', await openRunsOf(subject), []);
+      expect.same('the open runs after a slow run', await openRunsOf(subject), []);
     },
   },
   {
@@ -105,11 +105,11 @@ export const openRunRules: readonly SessionRule[] = [
       const second = await openRun(subject, 'e-1', { onBusy: 'interrupt', ttlMs: 1000 });
       await service.releaseLease(first);
       await service.releaseLease(first, { leaveOpen: 'uncounted' });
-      expect.same('after the release of one taken over', await openRunsOf(subject), ['e-1: 2']);
+      expect.same('after the release of a lease that was taken over', await openRunsOf(subject), ['e-1: 2']);
       platform.advance(1000);
       await appendAll(service, session, ['one']);
       await service.releaseLease(second);
-      expect.same('after the release of one that lapsed', await openRunsOf(subject), ['e-1: 2']);
+      expect.same('after the release of an expired lease', await openRunsOf(subject), ['e-1: 2']);
     },
   },
   {

@@ -29,7 +29,7 @@ export async function openRunPages(
     const page = await service.listOpenRuns({ appName: KEY.appName, ...request, cursor });
     pages.push(page.runs);
     cursor = page.nextCursor;
-    expect.true('the listing comes to an end', pages.length < 100);
+    expect.true('the listing ends', pages.length < 100);
   } while (cursor !== undefined);
   return pages;
 }

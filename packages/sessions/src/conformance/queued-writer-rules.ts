@@ -14,14 +14,14 @@ export const queuedWriterRules: readonly SessionRule[] = [
       const session = await service.createSession(KEY);
       const outside = await readSession(subject);
       const lease = await service.acquireLease(KEY);
-      const append = watch(service.appendEvent({ session: outside, event: sampleEvent('from outside') }));
+      const append = watch(service.appendEvent({ session: outside, event: sampleEvent('without a lease') }));
       await settle();
       expect.same('the append', append.state, 'waiting');
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
       await service.releaseLease(lease);
       await expect.fulfils('the append', append.promise);
-      expect.same('the events', idsOf(await readSession(subject)), ['one', 'from outside']);
-      expect.same('the events of its object', idsOf(outside), ['one', 'from outside']);
+      expect.same('the events', idsOf(await readSession(subject)), ['one', 'without a lease']);
+      expect.same('the events of its object', idsOf(outside), ['one', 'without a lease']);
       await expect.fulfils('the session is free', service.acquireLease({ ...KEY, onBusy: 'reject' }));
     },
   },
@@ -32,7 +32,7 @@ export const queuedWriterRules: readonly SessionRule[] = [
       const { service, platform, expect } = subject;
       const session = await service.createSession(KEY);
       await service.acquireLease({ ...KEY, ttlMs: 1_000_000 });
-      const append = watch(service.appendEvent({ session, event: sampleEvent('from outside') }));
+      const append = watch(service.appendEvent({ session, event: sampleEvent('without a lease') }));
       await settle();
       // Far more than 60 seconds: the wait may begin when some of the time has passed.
       await passTime(platform, 600_000, append.promise);

@@ -42,7 +42,7 @@ async function expectRefused<T extends EventloomError>(
   });
   const before = await look();
   const error = await expect.rejects(what, service.beginRun(request), type);
-  expect.same(`what is stored after ${what}`, await look(), before);
+  expect.same(`the stored records after ${what}`, await look(), before);
   return error as T;
 }
 
@@ -76,7 +76,7 @@ export const runRecordRules: readonly SessionRule[] = [
   {
     id: 'run.unfinished-waits',
     title:
-      'A run that waits for a session begins when the other run has ended, and is UnfinishedRunError when that was left open.',
+      'A run that waits for a session begins when the other run has ended, and throws UnfinishedRunError if that run was left open.',
     async check(subject) {
       const { service, platform, expect } = subject;
       await service.createSession(KEY);
@@ -106,7 +106,7 @@ export const runRecordRules: readonly SessionRule[] = [
       const lease = await openRun(subject, 'e-1', { resumable: false, ttlMs: 1000 });
       const request = { ...NEXT, onBusy: 'interrupt' } as const;
       const error = await expectRefused(subject, 'the run', request, UnfinishedRunError);
-      expect.same('until when the other one has it', error.run.heldUntilMs, platform.now() + 1000);
+      expect.same("the end of the other run's lease", error.run.heldUntilMs, platform.now() + 1000);
       await service.appendEvent({ session, event: sampleEvent('one'), lease });
       await openRun(subject, 'e-1', { onBusy: 'interrupt', continues: true, message: sampleEvent('two') });
       expect.same('the events', idsOf(await readSession(subject)), ['one', 'two']);
@@ -187,7 +187,7 @@ export const runRecordRules: readonly SessionRule[] = [
   },
   {
     id: 'run.continues',
-    title: 'An open run that continues keeps its resumable, and wasOpen says whether the run was open.',
+    title: 'An open run that continues keeps its value of resumable, and wasOpen is true if the run was open.',
     async check(subject) {
       const { service, expect } = subject;
       const session = await service.createSession(KEY);
@@ -275,7 +275,7 @@ export const runRecordRules: readonly SessionRule[] = [
         ['e-2', 4],
         undefined,
       ]);
-      expect.same('one of another session', await service.findRun({ ...OTHER_KEY, id: 'e-1' }), undefined);
+      expect.same('a run of another session', await service.findRun({ ...OTHER_KEY, id: 'e-1' }), undefined);
       await expect.rejects('an id that is empty', service.findRun({ ...KEY, id: '' }), InvalidRequestError);
     },
   },
@@ -340,18 +340,18 @@ export const runRecordRules: readonly SessionRule[] = [
       const second = await service.beginRun({ ...KEY, invocationId: 'e-2', message: sampleEvent('two') });
       await service.appendEvent({ session: second.session, event: sampleEvent('three'), lease: second.lease });
       await service.releaseLease(second.lease, { outcome: { state: 'completed' } });
-      expect.same('one without an event', (await service.findRun({ ...KEY, id: 'e-2' }))?.end, {
+      expect.same('a run without an event', (await service.findRun({ ...KEY, id: 'e-2' }))?.end, {
         state: 'completed',
         lastSeq: 4,
       });
-      expect.same('the first, by its request', (await service.findRun({ ...KEY, id: 'r-1' }))?.end, end);
+      expect.same('the first run, by its request', (await service.findRun({ ...KEY, id: 'r-1' }))?.end, end);
       const left = await openRun(subject, 'e-3');
       await service.releaseLease(left, { leaveOpen: true, outcome: { state: 'completed' } });
       const record = await service.findRun({ ...KEY, id: 'e-3' });
       expect.same('a run that is left open', [record?.end, record?.open?.attempts], [undefined, 1]);
       const again = await openRun(subject, 'e-3', { continues: true });
       await service.releaseLease(again);
-      expect.same('a run that did not say', (await service.findRun({ ...KEY, id: 'e-3' }))?.end, undefined);
+      expect.same('a run released without an outcome', (await service.findRun({ ...KEY, id: 'e-3' }))?.end, undefined);
       const code = 'x'.repeat(257);
       const unclear = await openRun(subject, 'e-4');
       const release = async () => service.releaseLease(unclear, { outcome: { state: 'failed', code } });
@@ -372,11 +372,11 @@ export const runRecordRules: readonly SessionRule[] = [
       const end = { state: 'interrupted', code: 'RUN_ABORTED', lastSeq: 1 } as const;
       expect.same('the first end', await endOf(), end);
       const lost = await openRun(subject, 'e-1', { continues: true, requestId: 'r-1' });
-      expect.same('while it goes on', await endOf(), undefined);
+      expect.same('while the run continues', await endOf(), undefined);
       const taken = await openRun(subject, 'e-1', { continues: true, onBusy: 'interrupt' });
       await service.releaseLease(lost, { outcome: { state: 'completed' } });
       await service.releaseLease(taken, { forget: ['r-1'] });
-      expect.same('after a release that says nothing', await endOf(), end);
+      expect.same('after a release without an outcome', await endOf(), end);
       const last = await openRun(subject, 'e-1', { continues: true });
       await service.releaseLease(last, { outcome: { state: 'completed' } });
       expect.same('the last end', await endOf(), { state: 'completed', lastSeq: 1 });

@@ -308,7 +308,7 @@ export const runRules: readonly SessionRule[] = [
         const { runs } = await service.listOpenRuns(KEY);
         const found = runs.map((run) => run.attempts);
         expect.same(`the attempts after leaveOpen ${leaveOpen}`, found, attempts);
-        expect.same('until when it is held', runs[0]?.heldUntilMs ?? 0, 0);
+        expect.same('the end of the lease', runs[0]?.heldUntilMs ?? 0, 0);
       }
     },
   },

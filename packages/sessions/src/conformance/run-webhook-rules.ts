@@ -37,15 +37,15 @@ export const runWebhookRules: readonly SessionRule[] = [
       await service.createSession(KEY);
       const lease = await openRun(subject, 'e-1');
       await service.putRunWebhook({ ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1 });
-      expect.same('those listed while the run is open', await idsOf(subject), []);
-      expect.same('those with the open ones', await idsOf(subject, { includeOpen: true }), ['msg 1']);
+      expect.same('the webhooks listed while the run is open', await idsOf(subject), []);
+      expect.same('the webhooks including those of open runs', await idsOf(subject, { includeOpen: true }), ['msg 1']);
       await service.releaseLease(lease, { leaveOpen: true });
-      expect.same('those listed while the run is left open', await idsOf(subject), []);
+      expect.same('the webhooks listed while the run is left open', await idsOf(subject), []);
       await service.releaseLease(await openRun(subject, 'e-1', { continues: true }));
       const expected = { ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1, attempts: 0, dueMs: 0 };
       expect.same('the webhook', await only(subject), expected);
       const next = await openRun(subject, 'e-2');
-      expect.same('those listed while another run is open', await idsOf(subject), ['msg 1']);
+      expect.same('the webhooks listed while another run is open', await idsOf(subject), ['msg 1']);
       await service.releaseLease(next);
     },
   },
@@ -56,14 +56,14 @@ export const runWebhookRules: readonly SessionRule[] = [
       const { service, expect } = subject;
       const put = (invocationId: string, key = KEY) =>
         service.putRunWebhook({ ...key, id: 'msg', invocationId, url: URL_1 });
-      await expect.rejects('one of a session that is not there', put('e-1'), RunNotFoundError);
+      await expect.rejects('a webhook of a missing session', put('e-1'), RunNotFoundError);
       await service.createSession(KEY);
       await service.createSession(OTHER_KEY);
       await service.releaseLease(await openRun(subject, 'e-1', { requestId: 'r-1' }));
-      await expect.rejects('one of an unknown run', put('e-2'), RunNotFoundError);
-      await expect.rejects('one of a request', put('r-1'), RunNotFoundError);
-      await expect.rejects('one of another session', put('e-1', OTHER_KEY), RunNotFoundError);
-      expect.same('what is listed', await idsOf(subject, { includeOpen: true }), []);
+      await expect.rejects('a webhook of an unknown run', put('e-2'), RunNotFoundError);
+      await expect.rejects('a webhook of a request id', put('r-1'), RunNotFoundError);
+      await expect.rejects('a run of another session', put('e-1', OTHER_KEY), RunNotFoundError);
+      expect.same('the listed webhooks', await idsOf(subject, { includeOpen: true }), []);
     },
   },
   {
@@ -79,7 +79,7 @@ export const runWebhookRules: readonly SessionRule[] = [
       await service.putRunWebhook({ ...KEY, id: 'msg 3', invocationId: 'e-1', url: URL_2 });
       await endedRun(subject, 'e-2', 'msg 4');
       await endedRun(subject, 'e-1', 'msg 5', OTHER_KEY);
-      expect.same('what is listed', await idsOf(subject), ['msg 2', 'msg 3', 'msg 4', 'msg 5']);
+      expect.same('the listed webhooks', await idsOf(subject), ['msg 2', 'msg 3', 'msg 4', 'msg 5']);
     },
   },
   {
@@ -96,7 +96,7 @@ export const runWebhookRules: readonly SessionRule[] = [
       }
       expect.same('all', await idsOf(subject), ['c', 'd', 'x', 'b', 'a']);
       expect.same('the first', await idsOf(subject, { limit: 3 }), ['c', 'd', 'x']);
-      expect.same('those of a user', await idsOf(subject, { userId: 'stranger' }), ['x']);
+      expect.same('the webhooks of a user', await idsOf(subject, { userId: 'stranger' }), ['x']);
       const none = async () => service.listRunWebhooks({ appName, limit: 0 });
       await expect.rejects('a limit of 0', none(), InvalidRequestError);
     },
@@ -111,15 +111,15 @@ export const runWebhookRules: readonly SessionRule[] = [
       const before = await only(subject);
       const change = { attempts: 1, dueMs: 1000 };
       const both = await Promise.all([1, 2].map(async () => service.changeRunWebhook(before, change)));
-      expect.same('how many changed it', both.filter(Boolean).length, 1);
+      expect.same('the number of successful changes', both.filter(Boolean).length, 1);
       expect.same('the webhook', await only(subject), { ...before, ...change });
-      expect.same('removing it as it was', await service.changeRunWebhook(before, undefined), false);
+      expect.same('removing the webhook by its old version', await service.changeRunWebhook(before, undefined), false);
       const now = await only(subject);
-      expect.same('changing only when it is due', await service.changeRunWebhook(now, { attempts: 1, dueMs: 7 }), true);
-      expect.same('a change by one who is late', await service.changeRunWebhook(now, change), false);
-      expect.same('removing it', await service.changeRunWebhook(await only(subject), undefined), true);
-      expect.same('what is left', await idsOf(subject), []);
-      expect.same('changing what is gone', await service.changeRunWebhook({ ...now, dueMs: 7 }, change), false);
+      expect.same('changing only the due time', await service.changeRunWebhook(now, { attempts: 1, dueMs: 7 }), true);
+      expect.same('a late change', await service.changeRunWebhook(now, change), false);
+      expect.same('removing the webhook', await service.changeRunWebhook(await only(subject), undefined), true);
+      expect.same('the remaining webhooks', await idsOf(subject), []);
+      expect.same('changing a removed webhook', await service.changeRunWebhook({ ...now, dueMs: 7 }, change), false);
     },
   },
   {
@@ -131,11 +131,11 @@ export const runWebhookRules: readonly SessionRule[] = [
       await endedRun(subject, 'e-1', 'msg 2', OTHER_KEY);
       const webhook = expect.present('the webhook', (await service.listRunWebhooks({ appName }))[0]);
       await service.deleteSession(KEY);
-      expect.same('what is listed', await idsOf(subject, { includeOpen: true }), ['msg 2']);
+      expect.same('the listed webhooks', await idsOf(subject, { includeOpen: true }), ['msg 2']);
       await service.createSession(KEY);
-      expect.same('what is listed of the new session', await idsOf(subject, { includeOpen: true }), ['msg 2']);
+      expect.same('the listed webhooks of the new session', await idsOf(subject, { includeOpen: true }), ['msg 2']);
       const changed = await service.changeRunWebhook(webhook, { attempts: 1, dueMs: 1 });
-      expect.same('changing one of the old session', changed, false);
+      expect.same('changing a webhook of the deleted session', changed, false);
     },
   },
 ];

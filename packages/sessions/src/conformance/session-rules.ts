@@ -60,10 +60,10 @@ export const sessionRules: readonly SessionRule[] = [
         [1, 2, 3, 4].map((by) => service.createSession({ ...KEY, state: { by } })),
       );
       const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      expect.same('how many succeeded', made.length, 1);
+      expect.same('the number of successes', made.length, 1);
       for (const result of results) {
         if (result.status === 'rejected') {
-          expect.true('the others are told why', SessionAlreadyExistsError.isInstance(result.reason));
+          expect.true('the others get SessionAlreadyExistsError', SessionAlreadyExistsError.isInstance(result.reason));
         }
       }
       expect.same('the stored session', await service.getSession(KEY), made[0]);
@@ -177,7 +177,7 @@ export const sessionRules: readonly SessionRule[] = [
     id: 'session.delete-missing-is-no-op',
     title: 'Deleting a session that does not exist is a no-op.',
     async check({ service, expect }) {
-      await expect.fulfils('deleting what never was', service.deleteSession(KEY));
+      await expect.fulfils('deleting a missing session', service.deleteSession(KEY));
       await service.createSession(KEY);
       await service.deleteSession(KEY);
       await expect.fulfils('deleting again', service.deleteSession(KEY));

@@ -9,7 +9,7 @@ const makeService: MakeService<BaseSessionService> = async ({ platform }) => ({
   service: new InMemorySessionService({ platform }),
 });
 
-test('every case has an id of its own and a title that is a sentence', () => {
+test('every case has its own id and a title that is a sentence', () => {
   const cases = sessionServiceConformance(makeService);
   expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
   for (const { id, title } of cases) {
@@ -18,9 +18,9 @@ test('every case has an id of its own and a title that is a sentence', () => {
   }
 });
 
-test('a declared deviation leaves its case out, and must name one that exists', () => {
+test('a declared deviation skips its case, and must name an existing case', () => {
   const all = sessionServiceConformance(makeService).map(({ id }) => id);
-  const deviations = { 'queue.in-order': 'each request comes to another machine' };
+  const deviations = { 'queue.in-order': 'every request reaches another machine' };
   const some = sessionServiceConformance(makeService, { deviations }).map(({ id }) => id);
   expect(all.filter((id) => !some.includes(id))).toEqual(['queue.in-order']);
   const mistaken = () => sessionServiceConformance(makeService, { deviations: { 'queue.nothing': 'because' } });

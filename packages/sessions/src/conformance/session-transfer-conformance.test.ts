@@ -33,9 +33,9 @@ test('a transfer closes both of its services, even if it fails or the second can
   }
 });
 
-test('a deviation leaves its case out, and must name one that exists', () => {
+test('a deviation skips its case, and must name an existing case', () => {
   const { make } = counted();
-  const deviations = { 'transfer.large': 'nothing large fits' };
+  const deviations = { 'transfer.large': 'large values do not fit' };
   const ids = sessionTransferConformance(make, make, { deviations }).map(({ id }) => id);
   expect(ids).not.toContain('transfer.large');
   const mistaken = () => sessionTransferConformance(make, make, { deviations: { 'transfer.nothing': 'because' } });

@@ -45,7 +45,7 @@ export const sizeRules: readonly SessionRule[] = [
         await service.appendEvent({ session, event: textEvent(what, text) });
       }
       const { events } = await readSession(subject);
-      expect.same('how many events', events.length, 4);
+      expect.same('the number of events', events.length, 4);
       for (const [what, text] of Object.entries(TEXTS)) {
         const event = events.find(({ id }) => id === what);
         expect.true(what, event?.content?.parts?.[0]?.text === text);

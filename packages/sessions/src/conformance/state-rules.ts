@@ -60,7 +60,7 @@ export const stateRules: readonly SessionRule[] = [
       const { state } = await service.createSession({ ...STRANGER_KEY, sessionId: 'new' });
       expect.same('a new session of another user', state, expected);
       await service.appendEvent({ session: stranger, event: stateEvent('two', { 'app:motto': 'stay' }, ['app:gone']) });
-      expect.same('the session of the first', (await readSession(subject)).state, { 'app:motto': 'stay' });
+      expect.same('the session of the first user', (await readSession(subject)).state, { 'app:motto': 'stay' });
     },
   },
   {
@@ -86,7 +86,7 @@ export const stateRules: readonly SessionRule[] = [
       expect.same('the stored state', stored.state, { kept: 1 });
       for (const one of [returned, stored.events[0], session.events[0]]) {
         expect.same('the delta of the stored event', one?.actions.stateDelta, { kept: 1 });
-        expect.same('what the stored event removes', one?.actions.removedState, ['absent']);
+        expect.same('the removed keys of the stored event', one?.actions.removedState, ['absent']);
       }
       expect.same('the caller’s event', event.actions.stateDelta, { 'temp:scratch': 1, kept: 1 });
       const only = await service.appendEvent({ session, event: stateEvent('two', { 'temp:a': 1 }, ['temp:scratch']) });
@@ -141,7 +141,7 @@ export const stateRules: readonly SessionRule[] = [
         expect.same(`the stored state without ${removed}`, (await readSession(subject)).state, left);
         expect.true(`${removed} is gone`, !Object.hasOwn(left, removed));
       }
-      expect.same('what is left', session.state, { other: 1, 'user:other': 1, 'app:other': 1 });
+      expect.same('the remaining state', session.state, { other: 1, 'user:other': 1, 'app:other': 1 });
       expect.same('a new session', (await service.createSession(OTHER_KEY)).state, { 'user:other': 1, 'app:other': 1 });
     },
   },

@@ -34,7 +34,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
       const original = expect.present('the original', await source.getSession(KEY));
       const copy = await target.getSession(KEY);
       expect.same('the copy', copy, { ...original, incarnation: copy?.incarnation });
-      expect.same('what the import returned', returned, copy);
+      expect.same('the session that the import returned', returned, copy);
       expect.same('the tool calls', await richToolCalls(target, KEY), await richToolCalls(source, KEY));
     },
   },
@@ -45,10 +45,10 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
       await writeRichSession({ service: source, platform }, KEY);
       const first = comparable(await exportAll(source, KEY));
       await target.importSession({ records: source.exportSession(KEY) });
-      expect.same('the export from there', comparable(await exportAll(target, KEY)), first);
+      expect.same('the export of the imported session', comparable(await exportAll(target, KEY)), first);
       await source.deleteSession(KEY);
       await source.importSession({ records: target.exportSession(KEY) });
-      expect.same('the export of the session that is back', comparable(await exportAll(source, KEY)), first);
+      expect.same('the export of the session transferred back', comparable(await exportAll(source, KEY)), first);
     },
   },
   {
@@ -64,7 +64,7 @@ export const transferRules: readonly ConformanceRule<SessionTransfer>[] = [
       );
       await target.importSession({ records: parseSessionLines(chunks) });
       const expected = comparable(await exportAll(source, KEY));
-      expect.same('the export from there', comparable(await exportAll(target, KEY)), expected);
+      expect.same('the export of the imported session', comparable(await exportAll(target, KEY)), expected);
     },
   },
   {

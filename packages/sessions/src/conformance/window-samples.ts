@@ -9,7 +9,7 @@ export type TimedEvent = number | readonly [timestamp: number, covered: number];
 export function timedEvent(id: string, timed: TimedEvent): Event {
   if (typeof timed === 'number') return sampleEvent(id, { timestamp: timed });
   const [timestamp, endTimestamp] = timed;
-  const compactedContent = { role: 'model', parts: [{ text: `what was until ${endTimestamp}` }] };
+  const compactedContent = { role: 'model', parts: [{ text: `the summary until ${endTimestamp}` }] };
   return sampleEvent(id, {
     timestamp,
     actions: { compaction: { startTimestamp: Math.min(0, endTimestamp), endTimestamp, compactedContent } },

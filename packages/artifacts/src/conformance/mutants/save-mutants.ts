@@ -3,10 +3,10 @@ import type { ArtifactPlace, StoredArtifact } from '../../artifact-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const saveMutants: readonly Mutant[] = [
-  brokenService('save.counts-versions', 'counts from 1', (service) => ({
+  brokenService('save.counts-versions', 'numbers versions from 1', (service) => ({
     saveArtifact: async (request) => (await service.saveArtifact(request)) + 1,
   })),
-  brokenDriver('save.counts-versions', 'counts all names together', (driver) => {
+  brokenDriver('save.counts-versions', 'numbers the versions of all names together', (driver) => {
     let next = 0;
     return {
       save(place, artifact) {
@@ -15,7 +15,7 @@ export const saveMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('save.concurrent', 'looks for the number before it writes', (driver) => {
+  brokenDriver('save.concurrent', 'reads the next number before it writes', (driver) => {
     const written = new Map<number, StoredArtifact>();
     return {
       async save(_, artifact) {
@@ -30,38 +30,38 @@ export const saveMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('save.nothing-refused', 'saves nothing without a word', (service) => ({
+  brokenService('save.nothing-refused', 'silently saves nothing', (service) => ({
     saveArtifact: (request) => service.saveArtifact({ ...request, artifact: { text: '', ...request.artifact } }),
   })),
-  brokenService('save.bad-base64-refused', 'makes what it can of bad data', (service) => ({
+  brokenService('save.bad-base64-refused', 'decodes invalid data as far as possible', (service) => ({
     saveArtifact: (request) =>
       service
         .saveArtifact(request)
         .catch(() => service.saveArtifact({ ...request, artifact: { inlineData: { data: '' } } })),
   })),
-  brokenService('save.bad-metadata-refused', 'leaves out bad metadata', (service) => ({
+  brokenService('save.bad-metadata-refused', 'drops invalid metadata', (service) => ({
     saveArtifact: (request) =>
       service.saveArtifact(request).catch(() => service.saveArtifact({ ...request, customMetadata: undefined })),
   })),
-  brokenService('save.bad-filenames-refused', 'finds nothing under a bad name', (service) => ({
+  brokenService('save.bad-filenames-refused', 'returns nothing for an invalid name', (service) => ({
     loadArtifact: (request) =>
       service.loadArtifact(request).catch((error: unknown) => {
         if (InvalidArtifactNameError.isInstance(error)) return undefined;
         throw error;
       }),
   })),
-  brokenService('save.bad-filenames-refused', 'tidies names up', (service) => ({
+  brokenService('save.bad-filenames-refused', 'normalises names', (service) => ({
     saveArtifact: (request) =>
       service.saveArtifact({ ...request, filename: request.filename.replace(/^\/+|\/+$/g, '') }),
   })),
-  brokenService('save.bad-names-refused', 'lists nothing of a bad name', (service) => ({
+  brokenService('save.bad-names-refused', 'returns an empty list for an invalid name', (service) => ({
     listArtifactKeys: (request) => service.listArtifactKeys(request).catch(() => []),
   })),
-  brokenService('save.bad-names-refused', 'does not say which name is bad', (service) => ({
+  brokenService('save.bad-names-refused', 'does not name the invalid field', (service) => ({
     deleteArtifact: (request) =>
-      service.deleteArtifact(request).catch(() => Promise.reject(new InvalidRequestError('a name is bad'))),
+      service.deleteArtifact(request).catch(() => Promise.reject(new InvalidRequestError('a name is invalid'))),
   })),
-  brokenService('save.own-copy', 'keeps the part it was given', (service) => {
+  brokenService('save.own-copy', 'stores the given part without a copy', (service) => {
     const parts = new Map<string, Part>();
     return {
       saveArtifact(request) {
@@ -71,7 +71,7 @@ export const saveMutants: readonly Mutant[] = [
       loadArtifact: async (request) => parts.get(request.filename),
     };
   }),
-  brokenService('save.own-copy', 'keeps the metadata it was given', (service) => {
+  brokenService('save.own-copy', 'stores the given metadata without a copy', (service) => {
     let kept: Readonly<Record<string, unknown>> | undefined;
     return {
       saveArtifact(request) {
@@ -85,17 +85,17 @@ export const saveMutants: readonly Mutant[] = [
     };
   }),
 
-  brokenDriver('load.latest', 'takes 9 for later than 10', (driver) => ({
+  brokenDriver('load.latest', 'sorts version 9 after version 10', (driver) => ({
     read: (place, read) =>
       driver.read(place, {
         ...read,
         version: read.version ?? Number(driver.versions(place).map(String).sort().at(-1)),
       }),
   })),
-  brokenDriver('load.version', 'takes version 0 for none', (driver) => ({
+  brokenDriver('load.version', 'treats version 0 as absent', (driver) => ({
     read: (place, read) => driver.read(place, { ...read, version: read.version || undefined }),
   })),
-  brokenDriver('load.missing-is-undefined', 'gives the latest for a version that is not there', (driver) => ({
+  brokenDriver('load.missing-is-undefined', 'returns the latest version instead of a missing one', (driver) => ({
     read: (place, read) => driver.read(place, read) ?? driver.read(place, { ...read, version: undefined }),
   })),
   brokenPart('load.text', 'trims text', (part) =>
@@ -104,13 +104,13 @@ export const saveMutants: readonly Mutant[] = [
   brokenPart('load.text', 'stores text as UTF-8', (part) =>
     part.text === undefined ? part : { ...part, text: new TextDecoder().decode(new TextEncoder().encode(part.text)) },
   ),
-  brokenPart('load.bytes', 'takes bytes for text', (part) =>
+  brokenPart('load.bytes', 'returns bytes as text', (part) =>
     part.inlineData
       ? { inlineData: { ...part.inlineData, data: btoa(atob(part.inlineData.data ?? '').trim()) } }
       : part,
   ),
-  brokenPart('load.bytes', 'takes no bytes for no part', (part) => (part.inlineData?.data === '' ? {} : part)),
-  brokenService('load.base64-forms', 'gives back the data as it came', (service) => {
+  brokenPart('load.bytes', 'returns no part for empty bytes', (part) => (part.inlineData?.data === '' ? {} : part)),
+  brokenService('load.base64-forms', 'returns data in the given alphabet', (service) => {
     let given: Part = {};
     return {
       saveArtifact(request) {
@@ -120,22 +120,22 @@ export const saveMutants: readonly Mutant[] = [
       loadArtifact: async () => structuredClone(given),
     };
   }),
-  brokenPart('load.file-data', 'cuts the address at a #', (part) =>
+  brokenPart('load.file-data', 'truncates a URI at a #', (part) =>
     part.fileData ? { fileData: { ...part.fileData, fileUri: part.fileData.fileUri?.split('#')[0] ?? '' } } : part,
   ),
-  brokenPart('load.other-fields', 'keeps only the data', ({ inlineData, fileData, text }) =>
+  brokenPart('load.other-fields', 'stores only the data', ({ inlineData, fileData, text }) =>
     inlineData ? { inlineData } : fileData ? { fileData } : { text: text ?? '' },
   ),
-  brokenPart('load.big', 'cuts what is over a megabyte', (part) =>
+  brokenPart('load.big', 'truncates data over a megabyte', (part) =>
     part.inlineData
       ? { inlineData: { ...part.inlineData, data: part.inlineData.data?.slice(0, 1_048_576) ?? '' } }
       : part,
   ),
-  brokenService('load.own-copy', 'gives every reader the same part', (service) => {
+  brokenService('load.own-copy', 'returns the same part object to every reader', (service) => {
     let loaded: Part | undefined;
     return { loadArtifact: async (request) => (loaded ??= await service.loadArtifact(request)) };
   }),
-  brokenService('load.own-copy', 'gives every reader the same metadata', (service) => {
+  brokenService('load.own-copy', 'returns the same metadata object to every reader', (service) => {
     const known = new Map<string, Awaited<ReturnType<typeof service.getArtifactVersion>>>();
     return {
       async getArtifactVersion(request) {
@@ -147,19 +147,19 @@ export const saveMutants: readonly Mutant[] = [
 ];
 
 export const nameMutants: readonly Mutant[] = [
-  brokenPlace('name.odd-names', 'writes a slash as %2F and nothing else', (name) => name.replaceAll('/', '%2F')),
+  brokenPlace('name.odd-names', 'encodes only slashes', (name) => name.replaceAll('/', '%2F')),
   brokenPlace('name.odd-names', 'normalises names', (name) => name.normalize('NFC')),
-  brokenPlace('name.odd-names', 'cuts long names', (name) => name.slice(0, 255)),
-  brokenDriver('name.odd-names', 'takes a folder called versions for its own', (driver) => ({
+  brokenPlace('name.odd-names', 'truncates long names', (name) => name.slice(0, 255)),
+  brokenDriver('name.odd-names', 'treats a folder called versions as its own', (driver) => ({
     names: (owner) => driver.names(owner).filter((name) => !name.includes('versions/')),
   })),
-  brokenDriver('name.user-scope', 'keeps the user’s in the session', (driver) => {
+  brokenDriver('name.user-scope', 'stores user artifacts in the session', (driver) => {
     let session = 0;
     const own = (place: ArtifactPlace): ArtifactPlace =>
       place.sessionId === undefined ? { ...place, sessionId: `of ${session++}` } : place;
     return { save: (place, artifact) => driver.save(own(place), artifact) };
   }),
-  brokenDriver('name.user-scope', 'shares the user’s with everybody', (driver) => {
+  brokenDriver('name.user-scope', 'shares user artifacts with all users', (driver) => {
     const anybody = <T extends { sessionId: string | undefined }>(place: T): T =>
       place.sessionId === undefined ? { ...place, userId: 'anybody' } : place;
     return {
@@ -179,15 +179,15 @@ export const nameMutants: readonly Mutant[] = [
       read: (place, read) => driver.read(joined(place), read),
     };
   }),
-  brokenService('name.listing', 'sorts as people do', (service) => ({
+  brokenService('name.listing', 'sorts names by locale', (service) => ({
     listArtifactKeys: async (request) =>
       (await service.listArtifactKeys(request)).toSorted((a, b) => a.localeCompare(b)),
   })),
-  brokenService('name.listing', 'leaves out the user’s', (service) => ({
+  brokenService('name.listing', 'does not list user artifacts', (service) => ({
     listArtifactKeys: async (request) =>
       (await service.listArtifactKeys(request)).filter((name) => !name.startsWith('user:')),
   })),
-  brokenService('name.listing', 'lists the user’s without user:', (service) => ({
+  brokenService('name.listing', 'lists user artifacts without the prefix', (service) => ({
     listArtifactKeys: async (request) =>
       (await service.listArtifactKeys(request)).map((name) => name.replace(/^user:/, '')).sort(),
   })),

@@ -3,32 +3,32 @@ import { InMemoryArtifactDriver } from '../../in-memory-artifact-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const versionMutants: readonly Mutant[] = [
-  brokenService('versions.listed', 'sorts numbers as text', (service) => ({
+  brokenService('versions.listed', 'sorts version numbers as text', (service) => ({
     listVersions: async (request) => (await service.listVersions(request)).map(String).sort().map(Number),
   })),
-  brokenService('versions.listed', 'lists the latest only', (service) => ({
+  brokenService('versions.listed', 'lists only the latest version', (service) => ({
     listVersions: async (request) => (await service.listVersions(request)).slice(-1),
   })),
-  brokenKnown('versions.known', 'tells the time in milliseconds', (known) => ({
+  brokenKnown('versions.known', 'returns the time in milliseconds', (known) => ({
     ...known,
     createTime: known.createTime * 1000,
   })),
-  brokenKnown('versions.known', 'writes addresses as they are', (known) => ({
+  brokenKnown('versions.known', 'does not encode names in URIs', (known) => ({
     ...known,
     canonicalUri: decodeURIComponent(known.canonicalUri),
   })),
-  brokenKnown('versions.known', 'makes up metadata', (known) => ({ customMetadata: {}, ...known })),
-  brokenService('versions.known', 'lists the latest first', (service) => ({
+  brokenKnown('versions.known', 'returns metadata that was not saved', (known) => ({ customMetadata: {}, ...known })),
+  brokenService('versions.known', 'lists the latest version first', (service) => ({
     listArtifactVersions: async (request) => (await service.listArtifactVersions(request)).toReversed(),
   })),
-  brokenService('versions.one-known', 'knows the latest only', (service) => ({
+  brokenService('versions.one-known', 'describes only the latest version', (service) => ({
     getArtifactVersion: ({ version: _version, ...request }) => service.getArtifactVersion(request),
   })),
-  brokenKnown('versions.types', 'takes what has no type for text', (known) => ({
+  brokenKnown('versions.types', 'treats data without a type as text', (known) => ({
     ...known,
     mimeType: known.mimeType.replace('application/octet-stream', 'text/plain'),
   })),
-  brokenDriver('delete.removes', 'removes the latest only', (driver) => {
+  brokenDriver('delete.removes', 'deletes only the latest version', (driver) => {
     const gone = new Set<number>();
     return {
       delete: (place) => void gone.add(Math.max(...driver.versions(place))),
@@ -38,7 +38,7 @@ export const versionMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('delete.removes', 'still lists what is gone', (driver) => {
+  brokenDriver('delete.removes', 'lists deleted versions', (driver) => {
     const seen = new Set<string>();
     return {
       save(place, artifact) {
@@ -48,7 +48,7 @@ export const versionMutants: readonly Mutant[] = [
       names: (owner) => (owner.sessionId === undefined ? [] : [...seen]),
     };
   }),
-  brokenDriver('delete.numbers-continue', 'counts anew', (first) => {
+  brokenDriver('delete.numbers-continue', 'restarts the version numbers', (first) => {
     let driver = first;
     return {
       save: (place, artifact) => driver.save(place, artifact),
@@ -59,24 +59,24 @@ export const versionMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('delete.missing-is-no-op', 'complains of a missing name', (driver) => ({
+  brokenDriver('delete.missing-is-no-op', 'throws for a missing name', (driver) => ({
     delete(place) {
       if (driver.versions(place).length === 0) throw new InvalidRequestError('there is no such artifact');
       driver.delete(place);
     },
   })),
-  brokenDriver('delete.missing-is-no-op', 'uses a number for a delete', (driver) => ({
+  brokenDriver('delete.missing-is-no-op', 'uses a version number for a deletion', (driver) => ({
     delete(place) {
       driver.save(place, { record: { part: {}, mimeType: '', createTime: 0 }, data: undefined });
       driver.delete(place);
     },
   })),
-  brokenDriver('delete.touches-no-other', 'deletes what is below the name too', (driver) => ({
+  brokenDriver('delete.touches-no-other', 'also deletes names below the name', (driver) => ({
     delete(place) {
       for (const name of driver.names(place)) if (name.startsWith(place.name)) driver.delete({ ...place, name });
     },
   })),
-  brokenDriver('delete.touches-no-other', 'deletes the user’s of that name too', (driver) => ({
+  brokenDriver('delete.touches-no-other', "also deletes the user's artifact of that name", (driver) => ({
     delete(place) {
       driver.delete(place);
       driver.delete({ ...place, sessionId: undefined });

@@ -15,37 +15,37 @@ function renaming(change: (key: CredentialKey) => Partial<CredentialKey>): Param
 const refusedWith = (message: string): Promise<never> => Promise.reject(new InvalidRequestError(message));
 
 export const credentialMutants: readonly Mutant[] = [
-  broken('keep.whole', 'keeps only what it knows', (service) => ({
+  broken('keep.whole', 'drops unknown fields', (service) => ({
     saveCredential: ({ credential: { authType, apiKey, http, oauth2, serviceAccount }, ...key }) =>
       service.saveCredential({
         ...key,
         credential: JSON.parse(JSON.stringify({ authType, apiKey, http, oauth2, serviceAccount })),
       }),
   })),
-  broken('keep.absent', 'has something for everybody', (service) => ({
+  broken('keep.absent', 'returns a credential to every user', (service) => ({
     loadCredential: async (key) => (await service.loadCredential(key)) ?? { authType: '' },
   })),
-  broken('keep.later-wins', 'adds a credential to the one before', (service) => ({
+  broken('keep.later-wins', 'merges a credential into the previous one', (service) => ({
     saveCredential: async ({ credential, ...key }) =>
       service.saveCredential({ ...key, credential: { ...(await service.loadCredential(key)), ...credential } }),
   })),
-  broken('keep.later-wins', 'keeps the first', (service) => ({
+  broken('keep.later-wins', 'keeps the first credential', (service) => ({
     saveCredential: async (request) => {
       if (!(await service.loadCredential(request))) await service.saveCredential(request);
     },
   })),
   broken('keep.deleted', 'deletes nothing', () => ({ deleteCredential: async () => undefined })),
-  broken('keep.deleted', 'complains of what is not there', (service) => ({
+  broken('keep.deleted', 'throws for an absent credential', (service) => ({
     deleteCredential: async (key) =>
       (await service.loadCredential(key)) ? service.deleteCredential(key) : refusedWith('credentialKey'),
   })),
-  broken('keep.copies-given', 'copies late', (service) => ({
+  broken('keep.copies-given', 'copies a credential after the call', (service) => ({
     saveCredential: async (request) => {
       await Promise.resolve();
       await service.saveCredential(request);
     },
   })),
-  broken('keep.copies-taken', 'gives the same object twice', (service) => {
+  broken('keep.copies-taken', 'returns the same object twice', (service) => {
     const given = new Map<string, AuthCredential | undefined>();
     return {
       loadCredential: async (key) => {
@@ -55,7 +55,7 @@ export const credentialMutants: readonly Mutant[] = [
       },
     };
   }),
-  broken('keep.at-once', 'writes a credential in pieces', (service) => ({
+  broken('keep.at-once', 'writes a credential field by field', (service) => ({
     saveCredential: async ({ credential: { resourceRef, ...credential }, ...key }) => {
       await service.saveCredential({ ...key, credential });
       // The pieces of the first come last.
@@ -66,7 +66,7 @@ export const credentialMutants: readonly Mutant[] = [
   })),
   {
     breaks: 'keep.other-process',
-    how: 'remembers what it read',
+    how: 'caches the credentials that it read',
     make: async () => {
       const shared = new InMemoryCredentialService();
       const make = () => {
@@ -82,12 +82,12 @@ export const credentialMutants: readonly Mutant[] = [
       return { service: make(), another: make };
     },
   },
-  broken('keep.json-only', 'keeps what is no JSON as nothing', (service) => ({
+  broken('keep.json-only', 'stores values that are not JSON as null', (service) => ({
     saveCredential: async (request) => {
       await service.saveCredential(request).catch(() => undefined);
     },
   })),
-  broken('keep.json-only', 'quotes what it refuses', (service) => ({
+  broken('keep.json-only', 'quotes an invalid credential', (service) => ({
     saveCredential: (request) =>
       service.saveCredential(request).catch(() => refusedWith(JSON.stringify(request.credential))),
   })),
@@ -103,15 +103,15 @@ export const credentialMutants: readonly Mutant[] = [
   ),
   broken(
     'scope.keys-apart',
-    'has one credential for each user',
+    'has one credential per user',
     renaming(() => ({ credentialKey: 'one' })),
   ),
   broken(
     'scope.keys-apart',
-    'takes capitals for small letters',
+    'ignores the case of names',
     renaming(({ userId }) => ({ userId: userId.toLowerCase() })),
   ),
-  broken('scope.keys-apart', 'deletes all of a user', (service) => {
+  broken('scope.keys-apart', 'deletes all credentials of a user', (service) => {
     const kept: CredentialKey[] = [];
     return {
       saveCredential: async (request) => {
@@ -124,29 +124,29 @@ export const credentialMutants: readonly Mutant[] = [
       },
     };
   }),
-  broken('scope.bad-names-refused', 'takes any name', (service) => ({
+  broken('scope.bad-names-refused', 'accepts invalid names', (service) => ({
     loadCredential: (key) => service.loadCredential(key).catch(() => undefined),
   })),
-  broken('scope.bad-names-refused', 'tells the secret with the name', (service) => ({
+  broken('scope.bad-names-refused', 'quotes the secret in the error for a name', (service) => ({
     saveCredential: (request) =>
       service.saveCredential(request).catch((error: Error) => refusedWith(error.message + JSON.stringify(request))),
   })),
-  broken('describe.public', 'tells all it was given', () => ({
+  broken('describe.public', 'sends the client the whole config', () => ({
     describe: (config) => config as ReturnType<InMemoryCredentialService['describe']>,
   })),
-  broken('describe.public', 'tells too little to answer', (service) => ({
+  broken('describe.public', 'sends the client too few fields', (service) => ({
     describe: (config) => {
       const { authScheme, credentialKey } = service.describe(config);
       return { authScheme, credentialKey };
     },
   })),
-  broken('describe.no-scheme', 'takes anything for a scheme', (service) => ({
+  broken('describe.no-scheme', 'accepts any value as a scheme', (service) => ({
     describe: (config) => service.describe({ ...Object(config), authScheme: { type: 'oauth2' } }),
   })),
-  broken('describe.answer', 'takes any answer for a credential', (service) => ({
+  broken('describe.answer', 'accepts any answer as a credential', (service) => ({
     readAnswer: (answer) => service.readAnswer(answer) ?? { authType: 'unknown' },
   })),
-  broken('describe.answer', 'reads one spelling', () => ({
+  broken('describe.answer', 'reads camel case only', () => ({
     readAnswer: ({ authType, ...rest }) => (typeof authType === 'string' ? { authType, ...rest } : undefined),
   })),
 ];

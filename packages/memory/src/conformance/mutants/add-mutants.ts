@@ -17,36 +17,36 @@ function withParts(event: Event, change: (part: { text?: string; thought?: boole
 }
 
 export const addMutants: readonly Mutant[] = [
-  brokenFound('add.session', 'tells the time in seconds', (found) =>
+  brokenFound('add.session', 'returns the time in seconds', (found) =>
     found.map((memory) => ({ ...memory, timestamp: String(Date.parse(memory.timestamp ?? '') / 1000) })),
   ),
-  brokenFound('add.session', 'does not say who', (found) => found.map(({ author: _author, ...memory }) => memory)),
-  brokenFound('add.session', 'does not say where', (found) =>
+  brokenFound('add.session', 'returns no author', (found) => found.map(({ author: _author, ...memory }) => memory)),
+  brokenFound('add.session', 'returns no session', (found) =>
     found.map(({ sessionId: _sessionId, ...memory }) => memory),
   ),
   brokenFound('add.session', 'gives all memories one id', (found) => found.map((memory) => ({ ...memory, id: 'one' }))),
-  brokenMemory('add.session', 'takes everybody for a model', (memory) => ({
+  brokenMemory('add.session', 'returns the role model for every author', (memory) => ({
     ...memory,
     content: { ...memory.content, role: 'model' },
   })),
-  brokenFound('add.time', 'cuts off what is less than a second', (found) =>
+  brokenFound('add.time', 'truncates times to seconds', (found) =>
     found.map((memory) => ({ ...memory, timestamp: memory.timestamp?.replace(/\.\d+/, '.000') ?? '' })),
   ),
-  brokenService('add.events', 'knows sessions only', () => ({ addEventsToMemory: async () => undefined })),
-  brokenService('add.events', 'complains of nothing to add', (service) => ({
+  brokenService('add.events', 'adds only whole sessions', () => ({ addEventsToMemory: async () => undefined })),
+  brokenService('add.events', 'throws if no event can be added', (service) => ({
     addEventsToMemory(request) {
       if (request.events.length === 0) return Promise.reject(new TypeError('nothing to add'));
       return service.addEventsToMemory(request);
     },
   })),
-  brokenDriver('add.again', 'keeps the newest form of an event', (driver) => ({
+  brokenDriver('add.again', 'replaces an event that is added again', (driver) => ({
     rememberedEvents: () => new Set(),
     add(key, memories) {
       driver.retreat(key, { rewinds: [], eventIds: memories.map(({ eventId }) => eventId) });
       driver.add(key, memories);
     },
   })),
-  brokenDriver('add.again', 'remembers an event as often as it is added', (driver) => {
+  brokenDriver('add.again', 'adds an event each time', (driver) => {
     let added = 0;
     return {
       add: (key, memories) =>
@@ -65,7 +65,7 @@ export const addMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('add.same-id-elsewhere', 'knows an event by its id alone', (driver) => {
+  brokenDriver('add.same-id-elsewhere', 'identifies an event by its id alone', (driver) => {
     const known = new Set<string>();
     return {
       rememberedEvents: () => known,
@@ -75,7 +75,7 @@ export const addMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('add.concurrent', 'looks for what it knows before it writes', (driver) => {
+  brokenDriver('add.concurrent', 'looks for known events before it writes', (driver) => {
     const known = new Set<string>();
     let added = 0;
     return {
@@ -90,10 +90,10 @@ export const addMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenEvents('add.text-only', 'takes a thought for an answer', (events) =>
+  brokenEvents('add.text-only', 'adds thoughts', (events) =>
     events.map((event) => withParts(event, ({ thought: _thought, ...part }) => part)),
   ),
-  brokenService('add.text-only', 'gives back everything that was there', (service) => {
+  brokenService('add.text-only', 'adds parts that are not text', (service) => {
     const given = new Map<string, Event>();
     return {
       addSessionToMemory(session) {
@@ -107,50 +107,50 @@ export const addMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenMemory('add.text-only', 'joins parts without a gap', (memory) => ({
+  brokenMemory('add.text-only', 'joins parts without a space', (memory) => ({
     ...memory,
     words: new Set([...memory.words, textOf(memory).replaceAll(' ', '')]),
   })),
   ...(['partial', 'errorCode', 'error', 'object', 'nodeEvent', 'branch'] as const).map(blindTo),
-  brokenEvents('add.not-said', 'remembers summaries', (events) =>
+  brokenEvents('add.not-said', 'adds summaries', (events) =>
     events.map((event) => ({ ...event, actions: { stateDelta: {}, artifactDelta: {} } })),
   ),
-  brokenEvents('add.not-said', 'remembers calls', (events) =>
+  brokenEvents('add.not-said', 'adds calls', (events) =>
     events.map((event) => withParts(event, (part) => ({ text: JSON.stringify(part) }))),
   ),
-  brokenEvents('add.transcription', 'is deaf to the user', (events) =>
+  brokenEvents('add.transcription', "ignores the user's transcription", (events) =>
     events.map(({ inputTranscription: _inputTranscription, ...event }) => event),
   ),
-  brokenEvents('add.transcription', 'is deaf to the agent', (events) =>
+  brokenEvents('add.transcription', "ignores the agent's transcription", (events) =>
     events.map(({ outputTranscription: _outputTranscription, ...event }) => event),
   ),
-  brokenEvents('add.transcription', 'remembers chunks of speech', (events) =>
+  brokenEvents('add.transcription', 'adds partial transcriptions', (events) =>
     events.map(({ partial: _partial, ...event }) => event),
   ),
-  brokenEvents('add.long-text', 'keeps the rest as well', (events) => [
+  brokenEvents('add.long-text', 'stores the rest of a long text as another memory', (events) => [
     ...events,
     ...events.map((event) =>
       withParts({ ...event, id: `${event.id} rest` }, ({ text = '' }) => ({ text: text.slice(5_000) })),
     ),
   ]),
-  brokenText('add.long-text', 'keeps less', (text) => text.slice(0, 4_000)),
-  brokenText('add.long-text', 'keeps half a character', (text) => (text.length === 9_999 ? `${text}\ud83e` : text)),
-  brokenService('add.bad-events-refused', 'leaves out what is bad', (service) => ({
+  brokenText('add.long-text', 'stores fewer characters', (text) => text.slice(0, 4_000)),
+  brokenText('add.long-text', 'splits a surrogate pair', (text) => (text.length === 9_999 ? `${text}\ud83e` : text)),
+  brokenService('add.bad-events-refused', 'skips invalid events', (service) => ({
     async addEventsToMemory(request) {
       for (const event of request.events) {
         await service.addEventsToMemory({ ...request, events: [event] }).catch(() => undefined);
       }
     },
   })),
-  brokenService('add.bad-events-refused', 'adds what stands before it', (service) => ({
+  brokenService('add.bad-events-refused', 'adds the events before an invalid one', (service) => ({
     async addSessionToMemory(session) {
       for (const event of session.events) await service.addSessionToMemory({ ...session, events: [event] });
     },
   })),
-  brokenEvents('add.bad-events-refused', 'takes milliseconds for seconds', (events) =>
+  brokenEvents('add.bad-events-refused', 'reads milliseconds as seconds', (events) =>
     events.map((event) => (event?.timestamp > 1e12 ? { ...event, timestamp: event.timestamp / 1000 } : event)),
   ),
-  brokenService('add.own-copy', 'keeps the content it was given', (service) => {
+  brokenService('add.own-copy', 'stores the given content without a copy', (service) => {
     const given = new Map<string, Event>();
     return {
       addSessionToMemory(session) {
@@ -167,37 +167,37 @@ export const addMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('add.own-copy', 'gives every reader the same content', (driver) => {
+  brokenDriver('add.own-copy', 'returns the same content object to every reader', (driver) => {
     let found: StoredMemory[] | undefined;
     return { search: (owner, search) => (found ??= driver.search(owner, search)) };
   }),
-  brokenService('add.own-copy', 'gives every reader the same list', (service) => {
+  brokenService('add.own-copy', 'returns the same list to every reader', (service) => {
     let found: { memories: MemoryEntry[] } | undefined;
     return { searchMemory: async (request) => (found ??= await service.searchMemory(request)) };
   }),
 ];
 
 export const rewindMutants: readonly Mutant[] = [
-  brokenEvents('rewind.never-added', 'knows no rewinds', (events) =>
+  brokenEvents('rewind.never-added', 'ignores rewinds', (events) =>
     events.filter(({ actions }) => actions.rewindBeforeInvocationId === undefined),
   ),
-  brokenDriver('rewind.added-earlier', 'takes back nothing', () => ({ retreat: () => undefined })),
-  brokenDriver('rewind.added-earlier', 'takes back only what it is given', (driver) => ({
+  brokenDriver('rewind.added-earlier', 'removes no memories at a rewind', () => ({ retreat: () => undefined })),
+  brokenDriver('rewind.added-earlier', 'removes only the memories of the given events', (driver) => ({
     retreat: (key, { eventIds }) => driver.retreat(key, { eventIds, rewinds: [] }),
   })),
-  brokenDriver('rewind.added-late', 'takes back what was said afterwards', (driver) => ({
+  brokenDriver('rewind.added-late', 'removes memories of later events', (driver) => ({
     retreat: (key, { eventIds, rewinds }) =>
       driver.retreat(key, { eventIds, rewinds: rewinds.map((rewind) => ({ ...rewind, timestamp: Infinity })) }),
   })),
-  brokenDriver('rewind.covers-silent-begin', 'looks for the invocation only', (driver) => ({
+  brokenDriver('rewind.covers-silent-begin', 'removes only the memories of the invocation', (driver) => ({
     retreat: (key, { rewinds }) => driver.retreat(key, { eventIds: [], rewinds }),
   })),
-  brokenService('rewind.of-a-rewind', 'takes one event after the other', (service) => ({
+  brokenService('rewind.of-a-rewind', 'applies events one at a time', (service) => ({
     async addSessionToMemory(session) {
       for (const event of session.events) await service.addSessionToMemory({ ...session, events: [event] });
     },
   })),
-  brokenDriver('rewind.of-equal-times', 'goes by the time alone', (driver) => {
+  brokenDriver('rewind.of-equal-times', 'selects rewound memories by time alone', (driver) => {
     const added: NewMemory[] = [];
     return {
       add(key, memories) {
@@ -212,7 +212,7 @@ export const rewindMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('rewind.one-session', 'takes back in all sessions', (driver) => {
+  brokenDriver('rewind.one-session', 'removes memories in all sessions', (driver) => {
     const sessions = new Set<string>();
     return {
       add(key, memories) {

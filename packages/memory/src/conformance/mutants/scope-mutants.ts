@@ -26,7 +26,7 @@ function brokenIds(service: BaseMemoryService): Partial<BaseMemoryService> {
 }
 
 export const scopeMutants: readonly Mutant[] = [
-  brokenDriver('scope.sessions-together', 'keeps the latest session only', (driver) => {
+  brokenDriver('scope.sessions-together', 'stores only the latest session', (driver) => {
     let latest = '';
     return {
       add(key, memories) {
@@ -36,22 +36,22 @@ export const scopeMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenOwner('lets all users of an app share', ({ appName }) => ({ appName, userId: '' })),
-  brokenOwner('lets all apps of a user share', ({ userId }) => ({ appName: '', userId })),
+  brokenOwner('shares memories between the users of an app', ({ appName }) => ({ appName, userId: '' })),
+  brokenOwner('shares memories between the apps of a user', ({ userId }) => ({ appName: '', userId })),
   brokenOwner('joins names with a slash', ({ appName, userId }) => ({ appName: `${appName}/${userId}`, userId: '' })),
-  brokenOwner('does not look at case', ({ appName, userId }) => ({ appName: appName.toLowerCase(), userId })),
+  brokenOwner('ignores the case of names', ({ appName, userId }) => ({ appName: appName.toLowerCase(), userId })),
   brokenOwner('trims names', ({ appName, userId }) => ({ appName, userId: userId.trim() })),
-  brokenService('scope.bad-names-refused', 'finds nothing under a bad name', (service) => ({
+  brokenService('scope.bad-names-refused', 'returns nothing for an invalid name', (service) => ({
     searchMemory: (request) => service.searchMemory(request).catch(() => ({ memories: [] })),
   })),
-  brokenService('scope.bad-names-refused', 'adds nothing to a bad session', (service) => ({
+  brokenService('scope.bad-names-refused', 'adds nothing to a session with an invalid name', (service) => ({
     addSessionToMemory: (session) => service.addSessionToMemory(session).catch(() => undefined),
   })),
-  brokenService('scope.bad-names-refused', 'does not say which name is bad', (service) => ({
+  brokenService('scope.bad-names-refused', 'does not name the invalid field', (service) => ({
     deleteMemories: (request) =>
-      service.deleteMemories(request).catch(() => Promise.reject(new InvalidRequestError('a name is bad'))),
+      service.deleteMemories(request).catch(() => Promise.reject(new InvalidRequestError('a name is invalid'))),
   })),
-  brokenService('scope.bad-names-refused', 'takes a bad session for none', (service) => ({
+  brokenService('scope.bad-names-refused', 'treats an invalid exceptSessionId as absent', (service) => ({
     searchMemory: ({ exceptSessionId, ...request }) =>
       service.searchMemory(exceptSessionId ? { ...request, exceptSessionId } : request),
   })),
@@ -62,41 +62,41 @@ export const deleteMutants: readonly Mutant[] = [
   brokenDriver('delete.one', 'deletes the whole session', (driver) => ({
     delete: (key) => driver.deleteAll(key, key.sessionId),
   })),
-  brokenDriver('delete.one-stays-forgotten', 'does not keep in mind what was deleted', (driver) => ({
+  brokenDriver('delete.one-stays-forgotten', 'forgets deletions', (driver) => ({
     delete: (key, eventId) => driver.retreat(key, { rewinds: [], eventIds: [eventId] }),
   })),
-  brokenService('delete.odd-ids', 'joins names as they are', brokenIds),
-  brokenDriver('delete.missing-is-no-op', 'complains of a missing memory', (driver) => ({
+  brokenService('delete.odd-ids', 'joins names without a separator', brokenIds),
+  brokenDriver('delete.missing-is-no-op', 'throws for a missing memory', (driver) => ({
     delete(key, eventId) {
       if (!driver.rememberedEvents(key, [eventId]).has(eventId))
         throw new InvalidRequestError('there is no such memory');
       driver.delete(key, eventId);
     },
   })),
-  brokenService('delete.missing-is-no-op', 'deletes whatever begins so', (service) => ({
+  brokenService('delete.missing-is-no-op', 'deletes memories by a prefix of the id', (service) => ({
     deleteMemory: (request) => service.deleteMemory({ ...request, memoryId: request.memoryId.slice(0, 11) }),
   })),
-  brokenDriver('delete.missing-is-no-op', 'does not look whose it is', (driver) => ({
+  brokenDriver('delete.missing-is-no-op', 'deletes memories of other users', (driver) => ({
     delete: (key, eventId) => driver.delete({ ...key, userId: 'user', appName: 'app' }, eventId),
   })),
-  brokenService('delete.bad-id-refused', 'takes a bad id for a missing one', (service) => ({
+  brokenService('delete.bad-id-refused', 'treats an invalid id as a missing one', (service) => ({
     deleteMemory: (request) => service.deleteMemory(request).catch(() => undefined),
   })),
-  brokenDriver('delete.session', 'deletes all of the user', (driver) => ({
+  brokenDriver('delete.session', 'deletes all memories of the user', (driver) => ({
     deleteAll: (owner) => driver.deleteAll(owner, undefined),
   })),
-  brokenDriver('delete.session', 'deletes nothing of one session', (driver) => ({
+  brokenDriver('delete.session', 'does not delete the memories of a session', (driver) => ({
     deleteAll: (owner, sessionId) => (sessionId === undefined ? driver.deleteAll(owner, undefined) : undefined),
   })),
-  brokenDriver('delete.user', 'deletes one session of the user', (driver) => ({
+  brokenDriver('delete.user', 'deletes only one session of the user', (driver) => ({
     deleteAll: (owner) => driver.deleteAll(owner, 'one'),
   })),
-  brokenDriver('delete.user', 'deletes the same user in every app', (driver) => ({
+  brokenDriver('delete.user', 'deletes the user in every app', (driver) => ({
     deleteAll(owner, sessionId) {
       for (const appName of ['app', 'other']) driver.deleteAll({ ...owner, appName }, sessionId);
     },
   })),
-  brokenDriver('delete.all-can-come-back', 'keeps in mind what was deleted with its session', (driver) => {
+  brokenDriver('delete.all-can-come-back', 'does not add a deleted session again', (driver) => {
     const deleted = new Set<string>();
     return {
       rememberedEvents: (key, eventIds) => new Set([...driver.rememberedEvents(key, eventIds), ...deleted]),

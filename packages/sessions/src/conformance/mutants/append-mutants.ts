@@ -4,25 +4,25 @@ import { brokenEvents } from './broken-events.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const appendMutants: readonly Mutant[] = [
-  brokenDriver('append.sealed', 'hands out the very object that it keeps', (driver) => ({
+  brokenDriver('append.sealed', 'returns the stored object itself', (driver) => ({
     appendEvent: (append) => driver.appendEvent({ ...append, event: structuredClone(append.event) }),
   })),
-  brokenService('append.json-only', 'stores what JSON leaves of an event', (service) => ({
+  brokenService('append.json-only', 'stores an event after dropping what is not JSON', (service) => ({
     appendEvent: (request) =>
       service.appendEvent({ ...request, event: JSON.parse(JSON.stringify(request.event)) as Event }),
   })),
-  brokenDriver('append.returns-stored', 'stores only the fields it knows', (driver) => ({
+  brokenDriver('append.returns-stored', 'stores only known fields', (driver) => ({
     appendEvent: (append) =>
       driver.appendEvent({ ...append, event: { ...append.event, somethingNew: undefined } as Event }),
   })),
-  brokenService('append.returns-stored', 'returns nothing but the id', (service) => ({
+  brokenService('append.returns-stored', 'returns only the id', (service) => ({
     appendEvent: async (request) => ({ id: (await service.appendEvent(request)).id }) as Event,
   })),
   brokenEvents('append.order', 'sorts events by id', (events) => events.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
-  brokenService('append.updates-session', 'leaves the session object as it was', (service) => ({
+  brokenService('append.updates-session', 'does not update the session object', (service) => ({
     appendEvent: (request) => service.appendEvent({ ...request, session: structuredClone(request.session) }),
   })),
-  brokenService('append.updates-session', 'forgets the time', (service) => ({
+  brokenService('append.updates-session', 'does not update lastUpdateTime', (service) => ({
     async appendEvent(request) {
       const { lastUpdateTime } = request.session;
       const stored = await service.appendEvent(request);
@@ -30,7 +30,7 @@ export const appendMutants: readonly Mutant[] = [
       return stored;
     },
   })),
-  brokenDriver('append.update-time', 'takes the time of the event', (driver) => ({
+  brokenDriver('append.update-time', "uses the event's timestamp as lastUpdateTime", (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);
       return stored && { ...stored, updatedAtMs: (stored.events.at(-1)?.timestamp ?? 0) * 1000 };
@@ -39,7 +39,7 @@ export const appendMutants: readonly Mutant[] = [
   brokenService('append.partial-not-stored', 'stores partial events', (service) => ({
     appendEvent: (request) => service.appendEvent({ ...request, event: { ...request.event, partial: false } }),
   })),
-  brokenDriver('append.duplicate-id', 'stores it again under another id', (driver) => ({
+  brokenDriver('append.duplicate-id', 'stores a duplicate under another id', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
       if (outcome.status !== 'duplicate') return outcome;
@@ -52,14 +52,14 @@ export const appendMutants: readonly Mutant[] = [
       return request.event;
     },
   })),
-  brokenDriver('append.duplicate-id', 'changes state all the same', (driver) => ({
+  brokenDriver('append.duplicate-id', 'applies the state of a duplicate', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
       if (outcome.status === 'duplicate') driver.createSession({ ...append, sessionId: 'ghost' });
       return outcome;
     },
   })),
-  brokenService('append.repeated', 'knows a repeated event, and not what it changed for the run alone', (service) => {
+  brokenService('append.repeated', 'ignores temp: keys of a duplicate', (service) => {
     const known = new Set<string>();
     return {
       appendEvent(request) {
@@ -72,7 +72,7 @@ export const appendMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('append.missing-session', 'makes the session it misses', (driver) => ({
+  brokenDriver('append.missing-session', 'creates a missing session', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
       if (outcome.status !== 'missing') return outcome;
@@ -80,19 +80,19 @@ export const appendMutants: readonly Mutant[] = [
       return { status: 'stored', seq: 1 };
     },
   })),
-  brokenDriver('append.missing-session', 'looks at the lease first', (driver) => ({
+  brokenDriver('append.missing-session', 'checks the lease before the session', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
       return outcome.status === 'missing' && append.lease ? { status: 'stale' } : outcome;
     },
   })),
-  brokenDriver('append.catches-up', 'does not read what others wrote', (driver) => ({
+  brokenDriver('append.catches-up', 'does not read events of other writers', (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);
       return stored && window.afterSeq > 0 ? { ...stored, events: stored.events.slice(-1) } : stored;
     },
   })),
-  brokenService('append.catches-up', 'forgets temp keys when it catches up', (service) => ({
+  brokenService('append.catches-up', 'drops temp: keys when it reads missing events', (service) => ({
     async appendEvent(request) {
       const { session } = request;
       const behind = session.lastSeq;
@@ -101,7 +101,7 @@ export const appendMutants: readonly Mutant[] = [
       return stored;
     },
   })),
-  brokenService('append.windowed-session', 'reads everything anew', (service) => ({
+  brokenService('append.windowed-session', 'reads all events again', (service) => ({
     async appendEvent(request) {
       const stored = await service.appendEvent(request);
       const { session } = request;
@@ -110,7 +110,7 @@ export const appendMutants: readonly Mutant[] = [
       return stored;
     },
   })),
-  brokenService('append.concurrent', 'drops an append while another is under way', (service) => {
+  brokenService('append.concurrent', 'drops an append during another one', (service) => {
     let busy = false;
     return {
       async appendEvent(request) {
@@ -122,7 +122,7 @@ export const appendMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('append.one-object-concurrently', 'shows events in the order in which it gets to it', (service) => {
+  brokenService('append.one-object-concurrently', 'adds events to the object in the order of completion', (service) => {
     let waits = 40;
     return {
       async appendEvent(request) {
@@ -135,10 +135,10 @@ export const appendMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('append.lease-of-another-session', 'takes any lease', (service) => ({
+  brokenService('append.lease-of-another-session', 'accepts any lease', (service) => ({
     appendEvent: (request) => service.appendEvent({ ...request, lease: undefined }),
   })),
-  brokenDriver('append.lease-of-another-session', 'takes any epoch that is high enough', (driver) => ({
+  brokenDriver('append.lease-of-another-session', 'accepts any higher epoch', (driver) => ({
     appendEvent(append) {
       const outcome = driver.appendEvent(append);
       return outcome.status === 'stale' && (append.lease?.epoch ?? 0) > 1000
@@ -146,7 +146,7 @@ export const appendMutants: readonly Mutant[] = [
         : outcome;
     },
   })),
-  brokenService('append.order', 'overlooks every tenth event', (service) => ({
+  brokenService('append.order', 'skips every tenth event', (service) => ({
     appendEvent: (request) =>
       idsOf(request.session).length % 10 === 9 ? Promise.resolve(request.event) : service.appendEvent(request),
   })),

@@ -10,7 +10,7 @@ export const appendValueMutants: readonly Mutant[] = [
         JSON.parse(JSON.stringify(event, (_, value: unknown) => (value === null ? undefined : value))) as Event,
     ),
   ),
-  brokenEvents('append.values-kept', 'loses __proto__', (events) =>
+  brokenEvents('append.values-kept', 'drops __proto__', (events) =>
     events.map(
       (event) =>
         JSON.parse(JSON.stringify(event), (key, value: unknown) => (key === '__proto__' ? undefined : value)) as Event,
@@ -22,26 +22,26 @@ export const appendValueMutants: readonly Mutant[] = [
       return { ...stored, customMetadata: { ...stored.customMetadata, negative: -0 } };
     },
   })),
-  brokenIds('append.odd-ids', 'takes ids in any case for one', (id) => id.toLowerCase()),
-  brokenIds('append.odd-ids', 'takes é in two spellings for one', (id) => id.normalize('NFC')),
-  brokenIds('append.odd-ids', 'cuts long ids', (id) => id.slice(0, 255)),
-  brokenEvents('append.artifact-delta', 'loses what was saved', (events) =>
+  brokenIds('append.odd-ids', 'ignores the case of ids', (id) => id.toLowerCase()),
+  brokenIds('append.odd-ids', 'normalises Unicode', (id) => id.normalize('NFC')),
+  brokenIds('append.odd-ids', 'truncates long ids', (id) => id.slice(0, 255)),
+  brokenEvents('append.artifact-delta', 'drops artifactDelta', (events) =>
     events.map((event) => ({ ...event, actions: { ...event.actions, artifactDelta: {} } })),
   ),
-  brokenDriver('append.artifact-delta', 'keeps it in the state', (driver) => ({
+  brokenDriver('append.artifact-delta', 'stores artifactDelta in the state', (driver) => ({
     appendEvent(append) {
       const { artifactDelta } = append.event.actions;
       const saved = Object.entries(artifactDelta).map(([key, value]) => ({ scope: 'session', key, value }) as const);
       return driver.appendEvent({ ...append, writes: [...append.writes, ...saved] });
     },
   })),
-  brokenDriver('append.ids-of-one-session', 'has one space of ids for all sessions', (driver) => ({
+  brokenDriver('append.ids-of-one-session', 'requires ids to be unique across sessions', (driver) => ({
     appendEvent: onceEach(
       () => 'all',
       (append) => driver.appendEvent(append),
     ),
   })),
-  brokenDriver('append.ids-of-one-session', 'has one space of ids for a session’s name', (driver) => ({
+  brokenDriver('append.ids-of-one-session', 'requires ids to be unique across sessions of one id', (driver) => ({
     appendEvent: onceEach(
       ({ sessionId }) => sessionId,
       (append) => driver.appendEvent(append),

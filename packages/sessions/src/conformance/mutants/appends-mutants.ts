@@ -4,13 +4,13 @@ import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const appendsMutants: readonly Mutant[] = [
-  brokenDriver('appends.like-each', 'appends them in the reverse order', (driver) => ({
+  brokenDriver('appends.like-each', 'appends several events in reverse order', (driver) => ({
     appendEvents: (appends) => driver.appendEvents(appends.toReversed()).toReversed(),
   })),
-  brokenService('appends.like-each', 'leaves the session object as it was', (service) => ({
+  brokenService('appends.like-each', 'does not update the session object', (service) => ({
     appendEvents: (request) => service.appendEvents({ ...request, session: structuredClone(request.session) }),
   })),
-  brokenDriver('appends.one-moment', 'appends one after the other', (driver) => ({
+  brokenDriver('appends.one-moment', 'appends several events in separate transactions', (driver) => ({
     async appendEvents(appends) {
       const outcomes: AppendOutcome[] = [];
       for (const append of appends) {
@@ -22,7 +22,7 @@ export const appendsMutants: readonly Mutant[] = [
   })),
   {
     breaks: 'appends.all-or-none',
-    how: 'appends the events before the one that is too large',
+    how: 'appends the events before a too large one',
     make: limitedService(
       () =>
         new (class extends LimitedDriver {
@@ -38,7 +38,7 @@ export const appendsMutants: readonly Mutant[] = [
       return driver.appendEvents(appends);
     },
   })),
-  brokenDriver('appends.repeated', 'stores them again under other ids', (driver) => ({
+  brokenDriver('appends.repeated', 'stores duplicates under other ids', (driver) => ({
     appendEvents: (appends) =>
       appends.map((append) => {
         const outcome = driver.appendEvent(append);

@@ -4,49 +4,49 @@ import { brokenEvents } from './broken-events.ts';
 import type { Mutant } from './mutant.ts';
 
 export const compactionWindowMutants: readonly Mutant[] = [
-  brokenWindows('window.since-compaction', 'overlooks sinceCompaction', (_, window, all) =>
+  brokenWindows('window.since-compaction', 'ignores sinceCompaction', (_, window, all) =>
     select(all, { ...window, sinceCompaction: false }),
   ),
-  brokenWindows('window.since-compaction', 'leaves the compaction itself out', (events) =>
+  brokenWindows('window.since-compaction', 'leaves out the compaction itself', (events) =>
     events.filter(({ actions }) => !actions.compaction),
   ),
-  brokenWindows('window.since-compaction', 'gives what was at the end of the covered time too', (_, window, all) =>
+  brokenWindows('window.since-compaction', 'includes events at the end of the compacted range', (_, window, all) =>
     select(all, window, (timestamp, covered) => timestamp >= covered),
   ),
-  brokenWindows('window.since-compaction', 'gives what comes behind the compaction', (_, { limit }, all) =>
+  brokenWindows('window.since-compaction', 'returns the events appended after the compaction', (_, { limit }, all) =>
     newest(all.slice(all.findLastIndex(isCompaction)), limit),
   ),
-  brokenWindows('window.without-compaction', 'gives nothing without a compaction', (events, _, all) =>
+  brokenWindows('window.without-compaction', 'returns nothing without a compaction', (events, _, all) =>
     all.some(isCompaction) ? events : [],
   ),
-  brokenWindows('window.without-compaction', 'takes 0 for the end of what nothing covers', (events, _, all) =>
+  brokenWindows('window.without-compaction', 'uses 0 as the end of the range without a compaction', (events, _, all) =>
     all.some(isCompaction) ? events : events.filter(({ timestamp }) => timestamp > 0),
   ),
-  brokenWindows('window.several-compactions', 'takes the end of the last compaction', (_, window, all) => {
+  brokenWindows('window.several-compactions', 'uses the end of the last compaction', (_, window, all) => {
     const last = all.findLast(isCompaction)?.actions.compaction?.endTimestamp ?? -Infinity;
     return select(all, window, (timestamp) => timestamp > last);
   }),
-  brokenWindows('window.several-compactions', 'gives the last compaction only', (events) => {
+  brokenWindows('window.several-compactions', 'returns only the last compaction', (events) => {
     const last = events.findLast(isCompaction);
     return events.filter((event) => event === last || !isCompaction(event));
   }),
-  brokenWindows('window.compaction-unordered-times', 'takes times to be in order', (events, _, all) => {
+  brokenWindows('window.compaction-unordered-times', 'assumes that times are in order', (events, _, all) => {
     const end = Math.max(...all.map(({ actions }) => actions.compaction?.endTimestamp ?? -Infinity));
     const before = all.findLastIndex((event) => event.timestamp <= end && !isCompaction(event));
     return events.filter((event) => isCompaction(event) || all.indexOf(event) > before);
   }),
-  brokenWindows('window.compaction-outside', 'looks for compactions in the rest of the window', (_, window, all) =>
+  brokenWindows('window.compaction-outside', 'searches compactions only inside the window', (_, window, all) =>
     select(select(all, { ...window, sinceCompaction: false, limit: undefined }), {
       sinceCompaction: true,
       limit: window.limit,
     }),
   ),
-  brokenWindows('window.every-combination', 'counts before it looks at compactions', (events, window, all) =>
+  brokenWindows('window.every-combination', 'applies numRecentEvents before sinceCompaction', (events, window, all) =>
     select(select(all, { ...window, sinceCompaction: false }), { sinceCompaction: true }).filter((event) =>
       events.includes(event),
     ),
   ),
-  brokenWindows('window.every-combination', 'overlooks beforeSeq beside a compaction', (_, window, all) =>
+  brokenWindows('window.every-combination', 'ignores beforeSeq with sinceCompaction', (_, window, all) =>
     select(all, { ...window, beforeSeq: undefined }),
   ),
 ];

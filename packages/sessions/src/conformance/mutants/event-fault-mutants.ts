@@ -3,33 +3,33 @@ import { wholeEvent } from '../faulty-events.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const eventFaultMutants: readonly Mutant[] = [
-  brokenService('append.faulty-refused', 'stores what is left when a faulty field is taken away', (service) => ({
+  brokenService('append.faulty-refused', 'stores an event without its invalid fields', (service) => ({
     appendEvent: (request) =>
       service.appendEvent(request).catch((error: unknown) => {
         if (!InvalidEventError.isInstance(error)) throw error;
         return service.appendEvent({ ...request, event: wholeEvent('one') });
       }),
   })),
-  brokenService('append.faulty-refused', 'takes any branch for text', (service) => ({
+  brokenService('append.faulty-refused', 'accepts a branch that is not text', (service) => ({
     appendEvent: ({ event, ...request }) =>
       service.appendEvent({ ...request, event: event.branch ? { ...event, branch: String(event.branch) } : event }),
   })),
-  brokenService('append.faulty-refused', 'stores artifacts of any name', (service) => ({
+  brokenService('append.faulty-refused', 'accepts any artifact name', (service) => ({
     appendEvent: ({ event, ...request }) => service.appendEvent({ ...request, event: withoutArtifacts(event) }),
   })),
-  brokenEventImport('import.faulty-refused', 'leaves out parts that are none', (event) => {
+  brokenEventImport('import.faulty-refused', 'drops invalid parts', (event) => {
     const parts = event.content?.parts;
     if (!Array.isArray(parts)) return event;
     return { ...event, content: { ...event.content, parts: parts.filter((part) => part !== null) } };
   }),
-  brokenEventImport('import.faulty-refused', 'leaves out the names of artifacts', withoutArtifacts),
-  brokenService('import.faulty-refused', 'gives another error', (service) => ({
+  brokenEventImport('import.faulty-refused', 'drops artifactDelta', withoutArtifacts),
+  brokenService('import.faulty-refused', 'throws another error', (service) => ({
     importSession: (request) =>
       service.importSession(request).catch((error: unknown) => {
         throw InvalidRequestError.isInstance(error) && error.cause ? error.cause : error;
       }),
   })),
-  brokenDriver('import.as-appended', 'leaves out fields that it does not know', (driver) => ({
+  brokenDriver('import.as-appended', 'drops unknown fields', (driver) => ({
     importSession: (session) =>
       driver.importSession({
         ...session,
@@ -39,7 +39,7 @@ export const eventFaultMutants: readonly Mutant[] = [
         }),
       }),
   })),
-  brokenDriver('import.as-appended', 'keeps what is null', (driver) => ({
+  brokenDriver('import.as-appended', 'stores null fields', (driver) => ({
     importSession: (session) =>
       driver.importSession({
         ...session,

@@ -3,7 +3,7 @@ import type { StoredEventWindow } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const eventPageMutants: readonly Mutant[] = [
-  brokenService('events.pages', 'knows one order only', (service) => ({
+  brokenService('events.pages', 'supports one order only', (service) => ({
     listEvents: (request) => service.listEvents({ ...request, order: undefined }),
   })),
   brokenService('events.pages', 'sorts events by time', (service) => ({
@@ -12,33 +12,33 @@ export const eventPageMutants: readonly Mutant[] = [
       return { ...page, events: page.events.toSorted((one, other) => one.timestamp - other.timestamp) };
     },
   })),
-  brokenService('events.pages', 'gives a cursor with the last page', (service) => ({
+  brokenService('events.pages', 'returns a cursor with the last page', (service) => ({
     async listEvents(request) {
       const page = await service.listEvents(request);
       return page.events.length === request.limit && request.cursor ? { nextCursor: request.cursor, ...page } : page;
     },
   })),
-  brokenService('events.pages', 'begins with the newest unless asked', (service) => ({
+  brokenService('events.pages', 'lists in descending order by default', (service) => ({
     listEvents: (request) => service.listEvents({ order: 'desc', ...request }),
   })),
   brokenFound('events.whole', 'lists events without their state', (found) => ({
     ...found,
     events: found.events.map((event) => ({ ...event, actions: { ...event.actions, stateDelta: {} } })),
   })),
-  brokenService('events.none', 'gives a cursor with nothing', (service) => ({
+  brokenService('events.none', 'returns a cursor with an empty page', (service) => ({
     async listEvents(request) {
       const page = await service.listEvents(request);
       return page.events.length === 0 ? { ...page, nextCursor: 'more' } : page;
     },
   })),
-  brokenService('events.none', 'finds no session without events', (service) => ({
+  brokenService('events.none', 'throws for a session without events', (service) => ({
     async listEvents(request) {
       const page = await service.listEvents(request);
-      if (page.events.length === 0) throw new SessionNotFoundError('nothing there');
+      if (page.events.length === 0) throw new SessionNotFoundError('the session has no events');
       return page;
     },
   })),
-  brokenService('events.limit', 'gives fifty unless asked', (service) => ({
+  brokenService('events.limit', 'returns 50 by default', (service) => ({
     listEvents: ({ limit = 50, ...request }) => service.listEvents({ ...request, limit }),
   })),
   brokenService('events.limit', 'refuses a limit over 1,000', (service) => ({
@@ -47,7 +47,7 @@ export const eventPageMutants: readonly Mutant[] = [
       return service.listEvents(request);
     },
   })),
-  brokenService('events.while-appending', 'counts pages from the newest event', (service) => ({
+  brokenService('events.while-appending', 'numbers pages from the newest event', (service) => ({
     async listEvents({ order, limit = 100, cursor = '0', ...key }) {
       const events = await allEvents(service, key);
       if (order === 'desc') events.reverse();
@@ -56,39 +56,39 @@ export const eventPageMutants: readonly Mutant[] = [
       return end < events.length ? { events: page, nextCursor: String(end) } : { events: page };
     },
   })),
-  brokenFound('events.while-appending', 'ends where the session ended at first', (found, seen) => ({
+  brokenFound('events.while-appending', "ends at the session's first last event", (found, seen) => ({
     ...found,
     lastSeq: Math.min(found.lastSeq, (seen.lastSeq ??= found.lastSeq)),
   })),
-  brokenService('events.missing-session', 'lists nothing when there is no session', (service) => ({
+  brokenService('events.missing-session', 'returns an empty page for a missing session', (service) => ({
     listEvents: (request) =>
       service.listEvents(request).catch((error: unknown) => {
         if (SessionNotFoundError.isInstance(error)) return { events: [] };
         throw error;
       }),
   })),
-  brokenFound('events.recreated', 'takes a new session for the old one', (found) => ({
+  brokenFound('events.recreated', 'treats a new session as the deleted one', (found) => ({
     ...found,
     incarnation: 'same',
   })),
-  brokenService('events.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
+  brokenService('events.bad-cursor-refused', 'starts from the beginning for an invalid cursor', (service) => ({
     listEvents: (request) =>
       service.listEvents(request).catch(() => service.listEvents({ ...request, cursor: undefined })),
   })),
-  brokenService('events.bad-cursor-refused', 'takes the cursor of the other order', (service) => ({
+  brokenService('events.bad-cursor-refused', 'accepts a cursor of the other order', (service) => ({
     listEvents: (request) =>
       service
         .listEvents(request)
         .catch(() => service.listEvents({ ...request, order: request.order === 'desc' ? 'asc' : 'desc' })),
   })),
-  brokenService('events.bad-limit-refused', 'makes what it can of a limit', (service) => ({
+  brokenService('events.bad-limit-refused', 'accepts an invalid limit', (service) => ({
     listEvents: ({ limit = 100, ...request }) =>
       service.listEvents({ ...request, limit: Math.min(1000, Math.max(1, Math.ceil(limit) || 1)) }),
   })),
-  brokenService('events.bad-limit-refused', 'takes any order for asc', (service) => ({
+  brokenService('events.bad-limit-refused', 'treats an unknown order as asc', (service) => ({
     listEvents: ({ order, ...request }) => service.listEvents({ ...request, order: order === 'desc' ? 'desc' : 'asc' }),
   })),
-  brokenService('events.own-copy', 'gives the same page again', (service) => {
+  brokenService('events.own-copy', 'returns the same page object again', (service) => {
     const pages = new Map<string, ReturnType<typeof service.listEvents>>();
     return {
       listEvents(request) {

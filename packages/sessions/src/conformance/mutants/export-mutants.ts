@@ -4,17 +4,17 @@ import { exportAll } from '../records.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const exportMutants: readonly Mutant[] = [
-  brokenRecords('export.records', 'leaves out the end', (records) => records.slice(0, -1)),
-  brokenRecords('export.records', 'puts events in the order of their times', (records) =>
+  brokenRecords('export.records', 'does not yield the end record', (records) => records.slice(0, -1)),
+  brokenRecords('export.records', 'orders events by time', (records) =>
     records.toSorted((one, other) =>
       one.type === 'event' && other.type === 'event' ? one.event.timestamp - other.event.timestamp : 0,
     ),
   ),
-  brokenBackground('export.records', 'leaves out what the app has', (session) => ({
+  brokenBackground('export.records', 'omits app state', (session) => ({
     ...session,
     state: session.state.filter(({ scope }) => scope !== 'app'),
   })),
-  brokenBackground('export.initial-state', 'takes the state of now for the initial one', (session) => ({
+  brokenBackground('export.initial-state', 'exports the current state as the initial state', (session) => ({
     ...session,
     initialState: session.state.filter(({ scope }) => scope === 'session'),
   })),
@@ -28,13 +28,13 @@ export const exportMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('export.one-moment', 'looks again after the header', (service) => ({
+  brokenService('export.one-moment', 'reads a new state after the header', (service) => ({
     async *exportSession(key) {
       for (const record of await exportAll(service, key)) if (record.type === 'session') yield record;
       for (const record of await exportAll(service, key)) if (record.type !== 'session') yield record;
     },
   })),
-  brokenDriver('export.beside-a-writer', 'reads tool calls after the state', (driver) => ({
+  brokenDriver('export.beside-a-writer', 'reads tool calls in a later transaction', (driver) => ({
     async readBackground(key) {
       const session = driver.readBackground(key);
       await severalTurns();
@@ -42,7 +42,7 @@ export const exportMutants: readonly Mutant[] = [
       return session && later && { ...session, toolCalls: later.toolCalls };
     },
   })),
-  brokenDriver('export.beside-a-writer', 'reads the state after the number of the last event', (driver) => ({
+  brokenDriver('export.beside-a-writer', 'reads the state in a later transaction', (driver) => ({
     async readBackground(key) {
       const session = driver.readBackground(key);
       await severalTurns();
@@ -50,21 +50,21 @@ export const exportMutants: readonly Mutant[] = [
       return session && later && { ...later, lastSeq: session.lastSeq };
     },
   })),
-  brokenDriver('export.long-session', 'loses the first event of each page but the first', (driver) => ({
+  brokenDriver('export.long-session', 'drops the first event of each page but the first', (driver) => ({
     readEvents(key, window) {
       const found = driver.readEvents(key, window);
       return found && window.afterSeq > 0 ? { ...found, events: found.events.slice(1) } : found;
     },
   })),
-  brokenRecords('export.long-session', 'exports a thousand events', (records) =>
+  brokenRecords('export.long-session', 'exports only 1,000 events', (records) =>
     records.filter((_, index) => index <= 1000 || index === records.length - 1),
   ),
-  brokenService('export.missing-session', 'exports nothing when there is no session', (service) => ({
+  brokenService('export.missing-session', 'exports nothing for a missing session', (service) => ({
     async *exportSession(key) {
       if (await service.getSession(key)) yield* service.exportSession(key);
     },
   })),
-  brokenService('export.deleted-midway', 'ends without a word', (service) => ({
+  brokenService('export.deleted-midway', 'ends silently when the session is deleted', (service) => ({
     async *exportSession(key) {
       try {
         yield* service.exportSession(key);
@@ -73,7 +73,7 @@ export const exportMutants: readonly Mutant[] = [
       }
     },
   })),
-  brokenDriver('export.deleted-midway', 'goes on with the session made anew', (driver) => ({
+  brokenDriver('export.deleted-midway', 'continues with the recreated session', (driver) => ({
     readBackground(key) {
       const session = driver.readBackground(key);
       return session && { ...session, incarnation: 'same' };
@@ -83,7 +83,7 @@ export const exportMutants: readonly Mutant[] = [
       return found && { ...found, incarnation: 'same' };
     },
   })),
-  brokenService('export.own-copy', 'gives the same records again', (service) => {
+  brokenService('export.own-copy', 'yields the same record objects again', (service) => {
     const given = new Map<string, Promise<SessionRecord[]>>();
     return {
       async *exportSession(key) {

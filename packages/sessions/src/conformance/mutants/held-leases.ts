@@ -46,7 +46,7 @@ export function doesNotRenew(breaks: string): Mutant {
 
 /** A mutant whose new sessions begin again with the first epoch, so that the leases of a deleted one come back to life. */
 export function restartsEpochs(breaks: string): Mutant {
-  return brokenDriver(breaks, 'counts epochs anew with a new session', (driver) => {
+  return brokenDriver(breaks, 'restarts epochs with a new session', (driver) => {
     let base = 0;
     let last = 0;
     const inner = (lease: SessionLease): SessionLease => ({ ...lease, epoch: lease.epoch + base });

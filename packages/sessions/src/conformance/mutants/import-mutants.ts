@@ -3,7 +3,7 @@ import { restartsEpochs } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const importMutants: readonly Mutant[] = [
-  brokenImport('import.lossless', 'loses the tool calls', (session) => ({ ...session, toolCalls: [] })),
+  brokenImport('import.lossless', 'drops the tool calls', (session) => ({ ...session, toolCalls: [] })),
   brokenImport('import.lossless', 'sorts tool calls by id', (session) => ({
     ...session,
     toolCalls: session.toolCalls.toSorted((one, other) => (one.callId < other.callId ? -1 : 1)),
@@ -12,27 +12,27 @@ export const importMutants: readonly Mutant[] = [
     ...session,
     events: session.events.toSorted((one, other) => one.timestamp - other.timestamp),
   })),
-  brokenImport('import.lossless', 'keeps whole seconds', (session) => ({
+  brokenImport('import.lossless', 'rounds times to seconds', (session) => ({
     ...session,
     updatedAtMs: Math.floor(session.updatedAtMs / 1000) * 1000,
   })),
-  brokenImport('import.lossless', 'takes the state of the end for the initial one', (session) => ({
+  brokenImport('import.lossless', 'uses the last state as the initial state', (session) => ({
     ...session,
     initialState: session.state,
   })),
-  brokenImport('import.lossless', 'loses __proto__', (session) => ({
+  brokenImport('import.lossless', 'drops __proto__', (session) => ({
     ...session,
     state: session.state.filter(({ key }) => key !== '__proto__'),
   })),
-  brokenImport('import.exports-the-same', 'loses the initial state', (session) => ({ ...session, initialState: [] })),
+  brokenImport('import.exports-the-same', 'drops the initial state', (session) => ({ ...session, initialState: [] })),
   brokenImport('import.exports-the-same', 'finishes every tool call', (session) => ({
     ...session,
     toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'finished' })),
   })),
-  brokenService('import.returns-session', 'returns it without events', (service) => ({
+  brokenService('import.returns-session', 'returns the session without events', (service) => ({
     importSession: async (request) => ({ ...(await service.importSession(request)), events: [] }),
   })),
-  brokenDriver('import.returns-session', 'keeps the values that it returned', (driver) => {
+  brokenDriver('import.returns-session', 'stores the returned values without a copy', (driver) => {
     let kept: readonly StateEntry[] = [];
     return {
       importSession(session) {
@@ -46,26 +46,26 @@ export const importMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('import.names', 'overlooks another user', (service) => ({
+  brokenService('import.names', 'ignores the requested user', (service) => ({
     importSession: (request) => service.importSession({ ...request, userId: undefined }),
   })),
-  brokenService('import.names', 'makes up an id', (service, _, platform) => ({
+  brokenService('import.names', 'generates a new id', (service, _, platform) => ({
     importSession: (request) => service.importSession({ sessionId: platform.newUuid(), ...request }),
   })),
-  brokenDriver('import.existing-refused', 'replaces what is there', (driver) => ({
+  brokenDriver('import.existing-refused', 'replaces an existing session', (driver) => ({
     importSession(session) {
       driver.deleteSession(session);
       return driver.importSession(session);
     },
   })),
-  brokenDriver('import.existing-refused', 'writes shared state though it refuses', (driver) => ({
+  brokenDriver('import.existing-refused', 'writes shared state before a refusal', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
       if (!created) driver.importSession({ ...session, sessionId: 'ghost' });
       return created;
     },
   })),
-  brokenDriver('import.one-wins', 'looks first and stores later', (driver) => ({
+  brokenDriver('import.one-wins', 'checks before it stores, in two steps', (driver) => ({
     async importSession(session) {
       if (driver.readBackground(session)) return undefined;
       await Promise.resolve();
@@ -73,15 +73,15 @@ export const importMutants: readonly Mutant[] = [
       return driver.importSession(session);
     },
   })),
-  brokenDriver('import.shared-state', 'writes over what the user has', (driver) => ({
+  brokenDriver('import.shared-state', 'overwrites user state', (driver) => ({
     importSession(session) {
       const { sharedState } = session;
       driver.createSession({ ...session, sessionId: 'ghost', writes: sharedState, nowMs: 0 });
       return driver.importSession(session);
     },
   })),
-  brokenImport('import.shared-state', 'leaves shared state out', (session) => ({ ...session, sharedState: [] })),
-  brokenDriver('import.shared-state', 'takes null for absent', (driver) => ({
+  brokenImport('import.shared-state', 'does not import shared state', (session) => ({ ...session, sharedState: [] })),
+  brokenDriver('import.shared-state', 'treats null as absent', (driver) => ({
     importSession(session) {
       const other = driver.readBackground({ ...session, sessionId: 'other' });
       const nulls = other?.state.filter(({ value }) => value === null).map(({ key }) => key) ?? [];
@@ -90,7 +90,7 @@ export const importMutants: readonly Mutant[] = [
       return driver.importSession(session);
     },
   })),
-  brokenDriver('import.goes-on', 'does not know the ids it imported', (driver) => {
+  brokenDriver('import.goes-on', 'does not recognise duplicates of imported events', (driver) => {
     const imported = new Set<string>();
     return {
       importSession(session) {
@@ -105,14 +105,14 @@ export const importMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('import.goes-on', 'holds what it imported', (driver) => ({
+  brokenDriver('import.goes-on', 'leaves the imported session locked', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
       driver.claimLease({ ...session, ...NO_WAIT, nowMs: session.updatedAtMs, ttlMs: 1e15, takeOver: true });
       return created;
     },
   })),
-  brokenDriver('import.goes-on', 'lists sessions as they were imported', (driver) => {
+  brokenDriver('import.goes-on', 'lists outdated sessions after an import', (driver) => {
     const order: string[] = [];
     return {
       importSession(session) {
@@ -125,19 +125,19 @@ export const importMutants: readonly Mutant[] = [
           .toSorted((one, other) => order.indexOf(one.sessionId) - order.indexOf(other.sessionId)),
     };
   }),
-  brokenImport('import.goes-on', 'lets tool calls run again', (session) => ({
+  brokenImport('import.goes-on', 'overwrites imported tool calls', (session) => ({
     ...session,
     toolCalls: session.toolCalls.map((call) => ({ ...call, status: 'started' })),
   })),
-  brokenImport('import.time-ahead', 'believes a clock that is ahead', (session) => ({
+  brokenImport('import.time-ahead', 'keeps a last update time in the future', (session) => ({
     ...session,
     updatedAtMs: session.updatedAtMs + 86_400_000,
   })),
-  brokenDriver('import.time-ahead', 'counts leases from the end of time', (driver) => ({
+  brokenDriver('import.time-ahead', 'starts leases at the last update time', (driver) => ({
     claimLease: (claim) => driver.claimLease({ ...claim, ttlMs: 1e15 }),
   })),
   restartsEpochs('import.recreated'),
-  brokenDriver('import.recreated', 'takes the import for the deleted session', (driver) => ({
+  brokenDriver('import.recreated', 'keeps the incarnation of the deleted session', (driver) => ({
     appendEvent(append) {
       const incarnation = driver.readBackground(append)?.incarnation ?? append.incarnation;
       return driver.appendEvent({ ...append, incarnation });

@@ -3,13 +3,13 @@ import { restartsEpochs, doesNotRenew, heldLeases, withLease } from './held-leas
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const leaseMutants: readonly Mutant[] = [
-  brokenService('lease.names-its-session', 'gives shorter leases', (service) => ({
+  brokenService('lease.names-its-session', 'grants shorter leases', (service) => ({
     acquireLease: (request) => service.acquireLease({ ttlMs: 10_000, ...request }),
   })),
-  brokenDriver('lease.epoch-grows', 'gives every lease the same epoch', (driver) => ({
+  brokenDriver('lease.epoch-grows', 'grants every lease the same epoch', (driver) => ({
     claimLease: (claim) => withLease(driver.claimLease(claim), (lease) => ({ ...lease, epoch: 1 })),
   })),
-  brokenService('lease.plain-data', 'knows leases by their object', (service) => {
+  brokenService('lease.plain-data', 'compares lease objects by identity', (service) => {
     const given = new WeakSet<SessionLease>();
     return {
       async acquireLease(request) {
@@ -18,12 +18,12 @@ export const leaseMutants: readonly Mutant[] = [
         return lease;
       },
       async appendEvent(request) {
-        if (request.lease && !given.has(request.lease)) throw new StaleWriterError('not mine');
+        if (request.lease && !given.has(request.lease)) throw new StaleWriterError('the lease is of another object');
         return service.appendEvent(request);
       },
     };
   }),
-  brokenDriver('lease.fencing', 'takes any lease for the latest', (driver) => {
+  brokenDriver('lease.fencing', 'treats any lease as the latest', (driver) => {
     const held = heldLeases(driver);
     return {
       claimLease: held.claimLease,
@@ -33,31 +33,31 @@ export const leaseMutants: readonly Mutant[] = [
   brokenDriver('lease.fencing', 'does not fence tool calls', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry) || true,
   })),
-  brokenDriver('lease.released-is-stale', 'only lets others in when a lease is released', (driver) => {
+  brokenDriver('lease.released-is-stale', 'does not invalidate a released lease', (driver) => {
     const released = new Set<string>();
     return {
       claimLease: (claim) => driver.claimLease({ ...claim, takeOver: claim.takeOver || released.has(claim.sessionId) }),
       releaseLease: (lease) => released.add(lease.sessionId).size > 0,
     };
   }),
-  brokenDriver('lease.stale-release-is-no-op', 'releases whatever lease there is', (driver) => {
+  brokenDriver('lease.stale-release-is-no-op', 'releases the current lease instead of the given one', (driver) => {
     const held = heldLeases(driver);
     return {
       claimLease: held.claimLease,
       releaseLease: (lease, leaveOpen) => driver.releaseLease(held.of(lease) ?? lease, leaveOpen),
     };
   }),
-  brokenService('lease.reject', 'takes over when it should reject', (service) => ({
+  brokenService('lease.reject', 'takes over with reject', (service) => ({
     acquireLease: (request) =>
       service.acquireLease({
         ...request,
         onBusy: request.onBusy === 'reject' ? 'interrupt' : (request.onBusy ?? 'queue'),
       }),
   })),
-  brokenDriver('lease.expiry', 'lets leases expire a moment late', (driver) => ({
+  brokenDriver('lease.expiry', 'expires leases 1 ms late', (driver) => ({
     claimLease: (claim) => driver.claimLease({ ...claim, nowMs: claim.nowMs - 1, ttlMs: claim.ttlMs + 2 }),
   })),
-  brokenDriver('lease.expiry', 'lets leases expire a moment early', (driver) => ({
+  brokenDriver('lease.expiry', 'expires leases 1 ms early', (driver) => ({
     claimLease: (claim) =>
       withLease(driver.claimLease({ ...claim, ttlMs: claim.ttlMs - 1 }), (lease) => ({ ...lease, ttlMs: claim.ttlMs })),
   })),
@@ -75,7 +75,7 @@ export const leaseMutants: readonly Mutant[] = [
           : driver.appendEvent(append),
     };
   }),
-  brokenDriver('lease.expired-still-writes', 'forgets an expired lease when somebody else wrote', (driver) => {
+  brokenDriver('lease.expired-still-writes', 'removes an expired lease at a foreign write', (driver) => {
     const held = heldLeases(driver);
     return {
       claimLease: held.claimLease,
@@ -92,15 +92,15 @@ export const leaseMutants: readonly Mutant[] = [
     };
   }),
   doesNotRenew('lease.append-renews'),
-  brokenDriver('lease.renewal', 'says that it renews', () => ({ renewLease: () => true })),
-  brokenService('lease.missing-session', 'makes a session to hold', (service) => ({
+  brokenDriver('lease.renewal', 'does not renew a lease in renewLease', () => ({ renewLease: () => true })),
+  brokenService('lease.missing-session', 'creates a missing session for a lease', (service) => ({
     async acquireLease(request) {
       await service.getOrCreateSession(request);
       return service.acquireLease(request);
     },
   })),
   restartsEpochs('lease.dies-with-session'),
-  brokenDriver('lease.one-session-only', 'has one lease for all sessions', (driver) => {
+  brokenDriver('lease.one-session-only', 'uses one lease for all sessions', (driver) => {
     let held: SessionLease | undefined;
     return {
       claimLease(claim) {
@@ -109,22 +109,22 @@ export const leaseMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('lease.append-without-lease', 'keeps the lease it took for an append', (driver) => ({
+  brokenDriver('lease.append-without-lease', 'does not release the lease of an append', (driver) => ({
     appendEvent(append) {
       if (append.lease) return driver.appendEvent(append);
       const claimed = driver.claimLease({ ...append, ...NO_WAIT, ttlMs: 30_000, takeOver: false });
       return driver.appendEvent({ ...append, lease: claimed.status === 'taken' ? claimed.lease : undefined });
     },
   })),
-  brokenService('lease.bad-times-refused', 'makes what it can of a time', (service) => ({
+  brokenService('lease.bad-times-refused', 'accepts invalid durations', (service) => ({
     acquireLease: ({ ttlMs = 30_000, ...request }) =>
       service.acquireLease({ ...request, ttlMs: Number.isFinite(ttlMs) && ttlMs > 0 ? ttlMs : 30_000 }),
   })),
-  brokenService('lease.bad-times-refused', 'waits for ever', (service) => ({
+  brokenService('lease.bad-times-refused', 'waits without limit', (service) => ({
     acquireLease: ({ waitMs = 60_000, ...request }) =>
       service.acquireLease({ ...request, waitMs: waitMs === Infinity ? 86_400_000 : waitMs }),
   })),
-  brokenDriver('import.lease-expires', 'counts leases from a time that is still to come', (driver) => {
+  brokenDriver('import.lease-expires', 'starts leases at a future update time', (driver) => {
     let untilMs = 0;
     return {
       importSession(session) {
@@ -138,7 +138,7 @@ export const leaseMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('lease.bad-times-refused', 'takes a negative wait for none', (service) => ({
+  brokenService('lease.bad-times-refused', 'treats a negative waitMs as 0', (service) => ({
     acquireLease: ({ waitMs = 60_000, ...request }) =>
       service.acquireLease({ ...request, waitMs: Math.max(0, waitMs || 0) }),
   })),

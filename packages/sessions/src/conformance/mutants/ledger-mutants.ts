@@ -6,28 +6,28 @@ function withoutActions({ invocationId, callId, name, status, response }: ToolLe
 }
 
 export const ledgerMutants: readonly Mutant[] = [
-  brokenDriver('ledger.start-then-finish', 'loses the response', (driver) => ({
+  brokenDriver('ledger.start-then-finish', 'drops the response', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver
         .listToolCalls(key, invocationId)
         .map(({ callId, name, status }) => ({ invocationId, callId, name, status })),
   })),
-  brokenDriver('ledger.start-then-finish', 'records the start only', (driver) => ({
+  brokenDriver('ledger.start-then-finish', 'records only the start of a call', (driver) => ({
     recordToolCall: (lease, entry) => entry.status === 'finished' || driver.recordToolCall(lease, entry),
   })),
-  brokenDriver('ledger.actions', 'loses what a call changed', (driver) => ({
+  brokenDriver('ledger.actions', 'drops the actions of a call', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, withoutActions(entry)),
   })),
-  brokenDriver('ledger.actions', 'keeps the actions of a call with a response only', (driver) => ({
+  brokenDriver('ledger.actions', 'drops actions of calls without a response', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry.response ? entry : withoutActions(entry)),
   })),
-  brokenDriver('ledger.parts', 'loses the media of a response', (driver) => ({
+  brokenDriver('ledger.parts', 'drops the parts of a response', (driver) => ({
     recordToolCall(lease, entry) {
       const { parts: _, ...withoutParts } = entry;
       return driver.recordToolCall(lease, withoutParts);
     },
   })),
-  brokenDriver('ledger.finished-stays', 'lets the last record win', () => {
+  brokenDriver('ledger.finished-stays', 'replaces a finished entry', () => {
     const calls = new Map<string, ToolLedgerEntry>();
     return {
       recordToolCall(_, entry) {
@@ -37,7 +37,7 @@ export const ledgerMutants: readonly Mutant[] = [
       listToolCalls: () => [...calls.values()],
     };
   }),
-  brokenDriver('ledger.without-response', 'makes up an empty response', (driver) => ({
+  brokenDriver('ledger.without-response', 'stores an empty response instead of none', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver.listToolCalls(key, invocationId).map((entry) => ({ response: {}, ...entry })),
   })),
@@ -45,26 +45,26 @@ export const ledgerMutants: readonly Mutant[] = [
     listToolCalls: (key, invocationId) =>
       driver.listToolCalls(key, invocationId).toSorted((one, other) => (one.callId < other.callId ? -1 : 1)),
   })),
-  brokenDriver('ledger.order', 'lists calls as they ended', (driver) => ({
+  brokenDriver('ledger.order', 'lists calls in the order of their ends', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver.listToolCalls(key, invocationId).toSorted((one, other) => (one.status < other.status ? -1 : 1)),
   })),
-  brokenDriver('ledger.invocations-apart', 'overlooks the invocation', (driver) => ({
+  brokenDriver('ledger.invocations-apart', 'ignores the invocation id', (driver) => ({
     recordToolCall: (lease, entry) => driver.recordToolCall(lease, { ...entry, invocationId: 'any' }),
     listToolCalls: (key) => driver.listToolCalls(key, 'any'),
   })),
-  brokenDriver('ledger.invocations-apart', 'overlooks the session', () => {
+  brokenDriver('ledger.invocations-apart', 'ignores the session id', () => {
     const calls: ToolLedgerEntry[] = [];
     return {
       recordToolCall: (_, entry) => calls.push(entry) > 0,
       listToolCalls: (_, invocationId) => calls.filter((entry) => entry.invocationId === invocationId),
     };
   }),
-  brokenDriver('ledger.own-copy', 'lists what it stored', () => {
+  brokenDriver('ledger.own-copy', 'returns the stored objects', () => {
     const calls: ToolLedgerEntry[] = [];
     return { recordToolCall: (_, entry) => calls.push(entry) > 0, listToolCalls: () => calls };
   }),
-  brokenService('ledger.bad-entries-refused', 'overlooks a bad entry', (service) => ({
+  brokenService('ledger.bad-entries-refused', 'skips an invalid entry', (service) => ({
     recordToolCall: (lease, entry) => service.recordToolCall(lease, entry).catch(() => undefined),
   })),
 ];

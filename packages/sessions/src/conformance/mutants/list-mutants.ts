@@ -4,15 +4,19 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
 export const listMutants: readonly Mutant[] = [
-  brokenPage('list.of-user', 'lists everybody’s sessions', (page) => ({ ...page, userId: undefined })),
-  brokenOrder('list.newest-first', 'lists the oldest first', (one, other) => one.updatedAtMs - other.updatedAtMs),
-  brokenOrder('list.newest-first', 'lists by id', (one, other) => compareUnits(one.sessionId, other.sessionId)),
-  brokenOrder('list.tie-by-id', 'lists sessions of one time backwards', (one, other) =>
+  brokenPage('list.of-user', 'lists sessions of all users', (page) => ({ ...page, userId: undefined })),
+  brokenOrder(
+    'list.newest-first',
+    'lists the oldest sessions first',
+    (one, other) => one.updatedAtMs - other.updatedAtMs,
+  ),
+  brokenOrder('list.newest-first', 'orders by id', (one, other) => compareUnits(one.sessionId, other.sessionId)),
+  brokenOrder('list.tie-by-id', 'reverses sessions with equal times', (one, other) =>
     one.updatedAtMs === other.updatedAtMs
       ? compareUnits(other.sessionId, one.sessionId)
       : other.updatedAtMs - one.updatedAtMs,
   ),
-  brokenOrder('list.tie-by-id', 'compares ids as people do', (one, other) =>
+  brokenOrder('list.tie-by-id', 'compares ids by locale', (one, other) =>
     one.sessionId.localeCompare(other.sessionId, 'en', { numeric: true }),
   ),
   brokenOrder('list.tie-by-id', 'compares the UTF-16 units of ids', (one, other) =>
@@ -21,7 +25,7 @@ export const listMutants: readonly Mutant[] = [
   brokenOrder('list.tie-by-id', 'compares the UTF-16 units of user ids', (one, other) =>
     one.sessionId === other.sessionId ? compareUnits(one.userId, other.userId) : 0,
   ),
-  brokenDriver('list.paging', 'overlooks the user in its position', (driver) => ({
+  brokenDriver('list.paging', 'leaves the user out of the cursor', (driver) => ({
     listSessions: ({ after, ...page }) =>
       driver
         .listSessions({ ...page, after: undefined, limit: 1000 })
@@ -33,11 +37,11 @@ export const listMutants: readonly Mutant[] = [
         )
         .slice(0, page.limit),
   })),
-  brokenDriver('list.paging', 'repeats the last of the page before', (driver) => ({
+  brokenDriver('list.paging', 'repeats the last entry of the previous page', (driver) => ({
     listSessions: ({ after, ...page }) =>
       driver.listSessions({ ...page, after: after && { ...after, userId: after.userId.slice(0, -1) } }),
   })),
-  brokenService('list.paging', 'gives a cursor with the last page', (service) => ({
+  brokenService('list.paging', 'returns a cursor with the last page', (service) => ({
     async listSessions(request) {
       const page = await service.listSessions(request);
       return page.sessions.length === request.limit ? { nextCursor: 'WzAsIngiLCJ5Il0', ...page } : page;
@@ -49,10 +53,10 @@ export const listMutants: readonly Mutant[] = [
       return service.listSessions(request);
     },
   })),
-  brokenService('list.default-limit', 'gives a hundred unless asked', (service) => ({
+  brokenService('list.default-limit', 'returns 100 by default', (service) => ({
     listSessions: (request) => service.listSessions({ limit: 100, ...request }),
   })),
-  brokenService('list.stable-under-inserts', 'counts pages', (service) => ({
+  brokenService('list.stable-under-inserts', 'uses page numbers as cursors', (service) => ({
     async listSessions({ cursor = '0', limit = 1000, ...request }) {
       const { sessions } = await service.listSessions(request);
       const end = Number(cursor) + limit;
@@ -60,11 +64,11 @@ export const listMutants: readonly Mutant[] = [
       return end < sessions.length ? { sessions: page, nextCursor: String(end) } : { sessions: page };
     },
   })),
-  brokenListed('list.merged-state', 'lists the session’s own state only', (stored) => ({
+  brokenListed('list.merged-state', 'lists only session state', (stored) => ({
     ...stored,
     state: stored.state.filter(({ scope }) => scope === 'session'),
   })),
-  brokenService('list.merged-state', 'lists the same state objects again', (service) => {
+  brokenService('list.merged-state', 'returns the same state objects again', (service) => {
     const states = new Map<string, Record<string, unknown>>();
     return {
       async listSessions(request) {
@@ -84,12 +88,12 @@ export const listMutants: readonly Mutant[] = [
         events: driver.readSession(stored, ALL_EVENTS)?.events ?? [],
       })),
   })),
-  brokenListed('list.no-events', 'leaves out the count of events', (stored) => ({ ...stored, lastSeq: 0 })),
-  brokenService('list.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
+  brokenListed('list.no-events', 'omits lastSeq', (stored) => ({ ...stored, lastSeq: 0 })),
+  brokenService('list.bad-cursor-refused', 'starts from the beginning for an invalid cursor', (service) => ({
     listSessions: (request) =>
       service.listSessions(request).catch(() => service.listSessions({ ...request, cursor: undefined })),
   })),
-  brokenService('list.bad-limit-refused', 'makes what it can of a limit', (service) => ({
+  brokenService('list.bad-limit-refused', 'accepts an invalid limit', (service) => ({
     listSessions: ({ limit = 1000, ...request }) =>
       service.listSessions({ ...request, limit: Math.min(1000, Math.max(1, Math.ceil(limit) || 1)) }),
   })),

@@ -4,10 +4,8 @@ import type { OpenRunPage } from '../../session-driver.ts';
 import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 export const openRunListMutants: readonly Mutant[] = [
-  brokenRuns('open.held-until', 'says of no run that somebody holds it', (runs) =>
-    runs.map((run) => ({ ...run, heldUntilMs: 0 })),
-  ),
-  brokenDriver('open.held-until', 'says how long a lease was first given for', (driver) => {
+  brokenRuns('open.held-until', 'omits heldUntilMs', (runs) => runs.map((run) => ({ ...run, heldUntilMs: 0 }))),
+  brokenDriver('open.held-until', 'ignores renewals in heldUntilMs', (driver) => {
     const until = new Map<string, number>();
     const note = (claim: LeaseClaim) => until.set(claim.sessionId, claim.nowMs + claim.ttlMs);
     return {
@@ -23,7 +21,7 @@ export const openRunListMutants: readonly Mutant[] = [
         driver.listOpenRuns(page).map((run) => ({ ...run, heldUntilMs: until.get(run.sessionId) ?? 0 })),
     };
   }),
-  brokenDriver('open.held-until', 'does not say that somebody else holds the session', (driver) => {
+  brokenDriver('open.held-until', 'ignores leases of other callers in heldUntilMs', (driver) => {
     let isForRun = false;
     return {
       claimLease(claim) {
@@ -57,25 +55,25 @@ export const openRunListMutants: readonly Mutant[] = [
   brokenRuns('open.order', 'lists by session', (runs) =>
     runs.toSorted((one, other) => byUnits(one.sessionId, other.sessionId)),
   ),
-  brokenRuns('open.order', 'compares ids as people do', (runs) =>
+  brokenRuns('open.order', 'compares ids by locale', (runs) =>
     runs.toSorted((one, other) => one.userId.localeCompare(other.userId, 'en', { numeric: true })),
   ),
-  brokenPage('open.paging', 'overlooks the session in its position', (run, after) => run.userId > after.userId),
+  brokenPage('open.paging', 'leaves the session out of the cursor', (run, after) => run.userId > after.userId),
   brokenPage(
     'open.paging',
-    'repeats the last of the page before',
+    'repeats the last entry of the previous page',
     (run, after) => `${run.userId} ${run.sessionId}` >= `${after.userId} ${after.sessionId}`,
   ),
-  brokenService('open.paging', 'gives a cursor with the last page', (service) => ({
+  brokenService('open.paging', 'returns a cursor with the last page', (service) => ({
     async listOpenRuns(request) {
       const page = await service.listOpenRuns(request);
       return page.runs.length === request.limit ? { nextCursor: 'WyJ4IiwieSJd', ...page } : page;
     },
   })),
-  brokenService('open.default-limit', 'gives a hundred unless asked', (service) => ({
+  brokenService('open.default-limit', 'returns 100 by default', (service) => ({
     listOpenRuns: (request) => service.listOpenRuns({ ...request, limit: request.limit ?? 100 }),
   })),
-  brokenService('open.stable-under-changes', 'counts pages', (service) => ({
+  brokenService('open.stable-under-changes', 'uses page numbers as cursors', (service) => ({
     async listOpenRuns({ cursor = '0', limit = 1000, ...request }) {
       const { runs } = await service.listOpenRuns(request);
       const end = Number(cursor) + limit;
@@ -83,11 +81,11 @@ export const openRunListMutants: readonly Mutant[] = [
       return end < runs.length ? { runs: page, nextCursor: String(end) } : { runs: page };
     },
   })),
-  brokenService('open.bad-cursor-refused', 'begins anew at a bad cursor', (service) => ({
+  brokenService('open.bad-cursor-refused', 'starts from the beginning for an invalid cursor', (service) => ({
     listOpenRuns: (request) =>
       service.listOpenRuns(request).catch(() => service.listOpenRuns({ ...request, cursor: undefined })),
   })),
-  brokenService('open.bad-limit-refused', 'makes what it can of a limit', (service) => ({
+  brokenService('open.bad-limit-refused', 'accepts an invalid limit', (service) => ({
     listOpenRuns: ({ limit = 1000, ...request }) =>
       service.listOpenRuns({ ...request, limit: Math.min(1000, Math.max(1, Math.ceil(limit) || 1)) }),
   })),

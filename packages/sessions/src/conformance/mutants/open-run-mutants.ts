@@ -6,11 +6,11 @@ import { withLease } from './held-leases.ts';
 import { brokenDriver, brokenService, type Mutant, NO_WAIT } from './mutant.ts';
 
 export const openRunMutants: readonly Mutant[] = [
-  brokenRuns('open.begins-with-run', 'lists no run that cannot be resumed', (runs) =>
+  brokenRuns('open.begins-with-run', 'omits runs that are not resumable', (runs) =>
     runs.filter(({ resumable }) => resumable),
   ),
-  brokenBegin('open.begins-with-run', 'takes every run for resumable', (begin) => ({ ...begin, resumable: true })),
-  brokenDriver('open.lease-names-run', 'does not name the run in its lease', (driver) => ({
+  brokenBegin('open.begins-with-run', 'marks every run as resumable', (begin) => ({ ...begin, resumable: true })),
+  brokenDriver('open.lease-names-run', 'omits invocationId in leases', (driver) => ({
     beginRun(begin) {
       const outcome = driver.beginRun(begin);
       if (outcome.status !== 'taken') return outcome;
@@ -18,13 +18,13 @@ export const openRunMutants: readonly Mutant[] = [
       return { ...outcome, lease };
     },
   })),
-  brokenDriver('open.lease-names-run', 'names a run in every lease', (driver) => ({
+  brokenDriver('open.lease-names-run', 'sets invocationId in every lease', (driver) => ({
     claimLease: (claim) => withLease(driver.claimLease(claim), (lease) => ({ invocationId: 'e-0', ...lease })),
   })),
-  brokenDriver('open.release-ends', 'leaves every run open', (driver) => ({
+  brokenDriver('open.release-ends', 'never ends a run', (driver) => ({
     releaseLease: (lease) => driver.releaseLease(lease, true),
   })),
-  brokenService('open.release-ends', 'leaves the run of an expired lease open', (service, _, platform) => {
+  brokenService('open.release-ends', 'does not end the run of an expired lease', (service, _, platform) => {
     const until = new Map<number, number>();
     return {
       async beginRun(request) {
@@ -36,18 +36,18 @@ export const openRunMutants: readonly Mutant[] = [
         service.releaseLease(lease, { leaveOpen: (until.get(lease.epoch) ?? 0) <= platform.now() }),
     };
   }),
-  brokenDriver('open.left-open', 'ends every run with its lease', (driver) => ({
+  brokenDriver('open.left-open', 'ends a run when its lease is released with leaveOpen', (driver) => ({
     releaseLease: (lease) => driver.releaseLease(lease, false),
   })),
-  brokenService('open.outlives-lease', 'lists only what is under way', (service, _, platform) => ({
+  brokenService('open.outlives-lease', 'lists only runs whose lease is held', (service, _, platform) => ({
     async listOpenRuns(request) {
       const { runs } = await service.listOpenRuns(request);
       return { runs: runs.filter(({ heldUntilMs }) => heldUntilMs > platform.now()) };
     },
   })),
-  brokenRuns('open.attempts', 'counts no attempts', (runs) => runs.map((run) => ({ ...run, attempts: 1 }))),
-  countsAttempts('open.attempts', 'counts leases that it refused', (_, isTaken) => !isTaken),
-  brokenDriver('open.attempts', 'goes on counting after the end of a run', (driver) => {
+  brokenRuns('open.attempts', 'does not count attempts', (runs) => runs.map((run) => ({ ...run, attempts: 1 }))),
+  countsAttempts('open.attempts', 'counts refused leases as attempts', (_, isTaken) => !isTaken),
+  brokenDriver('open.attempts', 'continues the count after the end of a run', (driver) => {
     let attempts = 0;
     return {
       beginRun(begin) {
@@ -58,7 +58,7 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts })),
     };
   }),
-  brokenDriver('open.uncounted', 'counts every attempt', (driver) => {
+  brokenDriver('open.uncounted', 'ignores uncounted', (driver) => {
     let left = 0;
     return {
       releaseLease(lease, leaveOpen) {
@@ -68,7 +68,7 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: run.attempts + left })),
     };
   }),
-  brokenDriver('open.uncounted', 'begins to count anew when a run is left', (driver) => {
+  brokenDriver('open.uncounted', 'resets the count at leaveOpen uncounted', (driver) => {
     let isLeft = false;
     return {
       releaseLease(lease, leaveOpen) {
@@ -78,10 +78,10 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => driver.listOpenRuns(page).map((run) => ({ ...run, attempts: isLeft ? 0 : run.attempts })),
     };
   }),
-  brokenDriver('open.uncounted', 'counts no attempt of a run that is left', (driver) => ({
+  brokenDriver('open.uncounted', 'does not count attempts of a run left open', (driver) => ({
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen && 'uncounted'),
   })),
-  brokenEnd('open.lease-for-no-run', 'ends the open run for no run', (driver, end) => ({
+  brokenEnd('open.lease-for-no-run', 'ends the open run when a lease without a run is released', (driver, end) => ({
     claimLease(claim) {
       end();
       return driver.claimLease(claim);
@@ -93,13 +93,13 @@ export const openRunMutants: readonly Mutant[] = [
       return driver.releaseLease({ ...lease, invocationId }, leaveOpen);
     },
   })),
-  brokenEnd('open.append-without-lease', 'ends the open run with it', (driver, end) => ({
+  brokenEnd('open.append-without-lease', 'ends the open run with a stale lease', (driver, end) => ({
     appendEvent(append) {
       if (!append.lease) end();
       return driver.appendEvent(append);
     },
   })),
-  brokenEnd('open.stale-release', 'ends a run with any of its leases', (driver, end) => ({
+  brokenEnd('open.stale-release', 'ends a run with an earlier lease of the run', (driver, end) => ({
     releaseLease(lease, leaveOpen) {
       const isLive = driver.releaseLease(lease, leaveOpen);
       if (!leaveOpen) end();
@@ -116,8 +116,8 @@ export const openRunMutants: readonly Mutant[] = [
       listOpenRuns: (page) => [...kept, ...driver.listOpenRuns(page)],
     };
   }),
-  countsAttempts('open.gone-with-session', 'goes on counting in a new session', () => true),
-  brokenDriver('open.not-exported', 'opens the runs of what it imports', (driver) => ({
+  countsAttempts('open.gone-with-session', 'continues the count in a new session', () => true),
+  brokenDriver('open.not-exported', 'opens the runs of an imported session', (driver) => ({
     importSession(session) {
       const created = driver.importSession(session);
       const run = { invocationId: 'e-open', requestId: undefined, resumable: true, continues: false };

@@ -23,10 +23,10 @@ function beginInSteps(driver: InMemorySessionDriver, begin: RunBegin): BeginOutc
 }
 
 export const runMutants: readonly Mutant[] = [
-  brokenDriver('run.begins', 'reads nothing', (driver) => ({
+  brokenDriver('run.begins', 'returns no events', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, limit: 0 } }),
   })),
-  brokenDriver('run.begins', 'gives a lease for no run', (driver) => ({
+  brokenDriver('run.begins', 'grants a lease without a run', (driver) => ({
     beginRun(begin) {
       const outcome = driver.beginRun(begin);
       if (outcome.status !== 'taken') return outcome;
@@ -34,7 +34,7 @@ export const runMutants: readonly Mutant[] = [
       return { ...outcome, lease };
     },
   })),
-  brokenService('run.begins', 'shows no message in the session', (service) => ({
+  brokenService('run.begins', 'omits the message from the session', (service) => ({
     async beginRun(request) {
       const begun = await service.beginRun(request);
       begun.session.events.pop();
@@ -44,10 +44,10 @@ export const runMutants: readonly Mutant[] = [
   brokenService('run.begins', 'returns no message', (service) => ({
     beginRun: async (request) => ({ ...(await service.beginRun(request)), message: undefined }),
   })),
-  brokenDriver('run.begins-with-window', 'reads all events', (driver) => ({
+  brokenDriver('run.begins-with-window', 'ignores the requested window', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, window: { ...begin.window, afterSeq: 0, limit: undefined } }),
   })),
-  brokenService('run.begins-with-window', 'counts the message as one of the window', (service) => ({
+  brokenService('run.begins-with-window', 'counts the message towards the window', (service) => ({
     async beginRun(request) {
       const begun = await service.beginRun(request);
       const limit = request.read?.numRecentEvents ?? Infinity;
@@ -59,7 +59,7 @@ export const runMutants: readonly Mutant[] = [
     async beginRun(request) {
       const begun = await service.beginRun(request);
       const { session, lease } = begun;
-      const event = { id: 'made up', invocationId: '', author: 'user', timestamp: 1 };
+      const event = { id: 'invented', invocationId: '', author: 'user', timestamp: 1 };
       const actions = { stateDelta: {}, artifactDelta: {} };
       if (!begun.message) await service.appendEvent({ session, lease, event: { ...event, actions } });
       return begun;
@@ -68,55 +68,55 @@ export const runMutants: readonly Mutant[] = [
   brokenDriver('run.missing-session', 'always creates the session', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, create: true }),
   })),
-  brokenDriver('run.missing-session', 'creates the session that it refuses', (driver) => ({
+  brokenDriver('run.missing-session', 'creates a session before a refusal', (driver) => ({
     beginRun(begin) {
       const outcome = driver.beginRun(begin);
       if (outcome.status === 'missing') driver.createSession({ ...begin, writes: [] });
       return outcome;
     },
   })),
-  brokenDriver('run.creates', 'creates no session', (driver) => ({
+  brokenDriver('run.creates', 'does not create the session', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, create: false }),
   })),
-  brokenDriver('run.creates', 'creates the session anew', (driver) => ({
+  brokenDriver('run.creates', 'replaces an existing session', (driver) => ({
     beginRun(begin) {
       if (begin.create) driver.deleteSession(begin);
       return driver.beginRun(begin);
     },
   })),
-  brokenSharing('run.creates-once', 'fails for the second of two that create a session', (driver) => {
+  brokenSharing('run.creates-once', 'throws for the second of two concurrent creations', (driver) => {
     let created = false;
     return {
       beginRun(begin) {
-        if (created && begin.create) throw new SessionNotFoundError('created by another');
+        if (created && begin.create) throw new SessionNotFoundError('created by another caller');
         created = true;
         return driver.beginRun(begin);
       },
     };
   }),
-  brokenService('run.creates-once', 'does not tell those that wait of an end', (service) => ({
+  brokenService('run.creates-once', 'does not wake waiting callers at endRun', (service) => ({
     async endRun(lease, { event, session }) {
       if (event) await service.appendEvent({ session, event, lease });
       return event;
     },
   })),
-  brokenDriver('run.message-state', 'writes no state of the message', (driver) => ({
+  brokenDriver('run.message-state', 'ignores the state of the message', (driver) => ({
     beginRun: (begin) => driver.beginRun(withMessage(begin, (message) => ({ ...message, writes: [] }))),
   })),
-  brokenService('run.message-state', 'shows the stored state alone', (service) => ({
+  brokenService('run.message-state', 'omits temp: keys of the message', (service) => ({
     async beginRun(request) {
       const begun = await service.beginRun(request);
       Reflect.deleteProperty(begun.session.state, 'temp:scratch');
       return begun;
     },
   })),
-  brokenDriver('run.bad-message-new-session', 'creates the session before it looks at the message', (driver) => ({
+  brokenDriver('run.bad-message-new-session', 'creates the session before it checks the message', (driver) => ({
     beginRun: (begin) => beginInSteps(driver, begin),
   })),
-  brokenDriver('run.bad-message', 'claims the lease before it looks at the message', (driver) => ({
+  brokenDriver('run.bad-message', 'acquires the lease before it checks the message', (driver) => ({
     beginRun: (begin) => beginInSteps(driver, { ...begin, create: false }),
   })),
-  brokenService('run.bad-message', 'begins without a message that it cannot store', (service) => ({
+  brokenService('run.bad-message', 'begins a run without an invalid message', (service) => ({
     async beginRun(request) {
       try {
         return await service.beginRun(request);
@@ -126,7 +126,7 @@ export const runMutants: readonly Mutant[] = [
       }
     },
   })),
-  brokenService('run.bad-names', 'mends what it is given', (service) => ({
+  brokenService('run.bad-names', 'corrects invalid arguments', (service) => ({
     beginRun: (request) =>
       service.beginRun({
         ...request,
@@ -136,7 +136,7 @@ export const runMutants: readonly Mutant[] = [
         invocationId: request.invocationId.replaceAll('\0', '') || 'e-0',
       }),
   })),
-  brokenDriver('run.same-message', 'stores it again under another id', (driver) => ({
+  brokenDriver('run.same-message', 'stores a duplicate under another id', (driver) => ({
     beginRun: (begin) =>
       driver.beginRun(
         withMessage(begin, ({ event, writes }) => ({ event: { ...event, id: `${event.id} again` }, writes })),
@@ -145,57 +145,57 @@ export const runMutants: readonly Mutant[] = [
   brokenService('run.same-message', 'returns the new message', (service) => ({
     beginRun: async (request) => ({ ...(await service.beginRun(request)), message: request.message }),
   })),
-  brokenService('run.message-time', 'dates the message when it is asked', (service, _, platform) => ({
+  brokenService('run.message-time', 'dates the message at the call', (service, _, platform) => ({
     beginRun: ({ message, ...request }) =>
       service.beginRun({
         ...request,
         message: message && { ...message, timestamp: message.timestamp || platform.now() / 1000 },
       }),
   })),
-  brokenDriver('run.message-time', 'overlooks compactions', (driver) => ({
+  brokenDriver('run.message-time', 'ignores compacted ranges', (driver) => ({
     beginRun({ message, ...begin }) {
       return driver.beginRun({ ...begin, message: message && (() => message(-Infinity)) });
     },
   })),
-  brokenDriver('run.ends-open', 'counts no attempt', (driver) => ({
+  brokenDriver('run.ends-open', 'does not count the attempt', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen && 'uncounted' }),
   })),
-  brokenDriver('run.unfinished-waits', 'takes every session over', (driver) => ({
+  brokenDriver('run.unfinished-waits', 'takes over every session', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, takeOver: true }),
   })),
-  brokenDriver('run.unfinished-interrupt', 'takes no session over', (driver) => ({
+  brokenDriver('run.unfinished-interrupt', 'never takes over a session', (driver) => ({
     beginRun: (begin) => driver.beginRun({ ...begin, takeOver: false }),
   })),
-  brokenDriver('run.ends', 'keeps the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
-  brokenDriver('run.ends', 'leaves every run open', (driver) => ({
+  brokenDriver('run.ends', 'does not release the lease', (driver) => ({ endRun: (end) => driver.appendEvent(end) })),
+  brokenDriver('run.ends', 'never ends a run', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: true }),
   })),
-  brokenDriver('run.ends', 'appends nothing', (driver) => ({
+  brokenDriver('run.ends', 'does not append the event', (driver) => ({
     endRun(end) {
       driver.releaseLease(end.lease, end.leaveOpen);
       return { status: 'stored', seq: 2 };
     },
   })),
-  brokenService('run.ends', 'leaves the session object as it was', (service) => ({
+  brokenService('run.ends', 'does not update the session object', (service) => ({
     endRun: (lease, request) => service.endRun(lease, { ...request, session: structuredClone(request.session) }),
   })),
-  brokenDriver('run.ends-open', 'closes every run', (driver) => ({
+  brokenDriver('run.ends-open', 'ignores leaveOpen', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: false }),
   })),
-  brokenDriver('run.ends-open', 'counts every attempt', (driver) => ({
+  brokenDriver('run.ends-open', 'ignores uncounted', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, leaveOpen: end.leaveOpen !== false }),
   })),
-  brokenService('run.ends-without-event', 'frees the session only with an event', (service) => ({
+  brokenService('run.ends-without-event', 'does not release the lease without an event', (service) => ({
     endRun: async (lease, request) => (request.event ? service.endRun(lease, request) : undefined),
   })),
-  brokenDriver('run.ends-without-event', 'frees the session for anybody', (driver) => ({
+  brokenDriver('run.ends-without-event', 'releases the session under a stale lease', (driver) => ({
     releaseLease(lease, leaveOpen, changes) {
       const isLive = driver.releaseLease(lease, leaveOpen, changes);
       for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++) driver.releaseLease({ ...lease, epoch }, leaveOpen);
       return isLive;
     },
   })),
-  brokenService('run.ends-without-event', 'refuses an end that it did already', (service) => {
+  brokenService('run.ends-without-event', 'refuses an end that it has stored', (service) => {
     const released = new Set<number>();
     return {
       async endRun(lease, request) {
@@ -205,32 +205,32 @@ export const runMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('run.ends-lost', 'keeps the loss of the session to itself', (driver) => ({
+  brokenDriver('run.ends-lost', 'does not report a lost lease', (driver) => ({
     releaseLease: (lease, leaveOpen, changes) => driver.releaseLease(lease, leaveOpen, changes) || true,
   })),
-  brokenDriver('run.ends-again', 'looks at the lease first', (driver) => ({
+  brokenDriver('run.ends-again', 'checks the lease before the session', (driver) => ({
     endRun(end) {
       const outcome = driver.appendEvent(end);
       if (outcome.status === 'stored') driver.releaseLease(end.lease, end.leaveOpen);
       return outcome;
     },
   })),
-  brokenDriver('run.ends-again', 'keeps the lease when the event is stored already', (driver) => ({
+  brokenDriver('run.ends-again', 'does not release the lease for a duplicate', (driver) => ({
     endRun(end) {
       const outcome = driver.appendEvent(end);
       if (outcome.status === 'duplicate') return outcome;
       return driver.endRun(end);
     },
   })),
-  brokenDriver('run.ends-stale', 'appends under any lease', (driver) => ({
+  brokenDriver('run.ends-stale', 'appends under a stale lease', (driver) => ({
     endRun: (end) => driver.endRun({ ...end, lease: { ...end.lease, epoch: end.lease.epoch + 1 } }),
   })),
-  brokenService('run.ends-stale', 'keeps the loss of the session to itself', (service) => ({
+  brokenService('run.ends-stale', 'returns normally under a stale lease', (service) => ({
     async endRun(lease, request) {
       return service.endRun(lease, request).catch(() => undefined);
     },
   })),
-  brokenService('run.bad-end', 'frees the session before it looks at the event', (service) => ({
+  brokenService('run.bad-end', 'releases the session before it checks the event', (service) => ({
     async endRun(lease, request) {
       try {
         return await service.endRun(lease, request);

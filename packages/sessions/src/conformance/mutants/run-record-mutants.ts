@@ -36,39 +36,39 @@ function endOpenRun(driver: InMemorySessionDriver, begin: RunBegin): void {
 }
 
 export const runRecordMutants: readonly Mutant[] = [
-  brokenDriver('run.unfinished-refused', 'ends the open run for another one', (driver) => ({
+  brokenDriver('run.unfinished-refused', 'ends the open run for another run', (driver) => ({
     beginRun(begin) {
       endOpenRun(driver, begin);
       return driver.beginRun(begin);
     },
   })),
-  brokenRefusal('run.unfinished-refused', 'keeps the session of a run that it refuses', (driver, begin, outcome) => {
+  brokenRefusal('run.unfinished-refused', 'keeps the lease of a refused run', (driver, begin, outcome) => {
     if (outcome.status === 'open') driver.claimLease(begin);
     return outcome;
   }),
-  brokenRefusal('run.unfinished-refused', 'takes every open run for resumable', (_, __, outcome) =>
+  brokenRefusal('run.unfinished-refused', 'treats every open run as resumable', (_, __, outcome) =>
     outcome.status === 'open' ? { ...outcome, run: { ...outcome.run, resumable: true } } : outcome,
   ),
-  brokenRefusal('run.unfinished-waits', 'waits for the end of a run that was left', (_, begin, outcome) =>
+  brokenRefusal('run.unfinished-waits', 'waits for a run that was left open', (_, begin, outcome) =>
     outcome.status === 'open' && begin.ticket === undefined
       ? { status: 'busy', freeAtMs: begin.nowMs + 100_000 }
       : outcome,
   ),
-  brokenDriver('run.unfinished-waits', 'refuses at once', (driver) => ({
+  brokenDriver('run.unfinished-waits', 'refuses a waiting run at once', (driver) => ({
     beginRun(begin) {
       const [run] = driver.listOpenRuns({ appName: begin.appName, limit: 1, after: undefined });
       if (run && run.invocationId !== begin.invocationId) return { status: 'open', run };
       return driver.beginRun(begin);
     },
   })),
-  brokenDriver('run.unfinished-interrupt', 'takes the session from a run before it refuses another', (driver) => ({
+  brokenDriver('run.unfinished-interrupt', 'takes over the session before it refuses a run', (driver) => ({
     beginRun(begin) {
       if (begin.takeOver) driver.claimLease(begin);
       return driver.beginRun(begin);
     },
   })),
-  brokenBegin('run.request-known', 'knows no requests', (begin) => ({ ...begin, requestId: undefined })),
-  brokenDriver('run.request-known', 'looks at the request when the session is free', (driver) => ({
+  brokenBegin('run.request-known', 'ignores request ids', (begin) => ({ ...begin, requestId: undefined })),
+  brokenDriver('run.request-known', 'checks the request id only once the session is free', (driver) => ({
     beginRun(begin) {
       const { requestId } = begin;
       const known = requestId === undefined ? undefined : driver.findRun(begin, requestId);
@@ -77,12 +77,12 @@ export const runRecordMutants: readonly Mutant[] = [
       return driver.beginRun(begin);
     },
   })),
-  brokenRefusal('run.request-known', 'refuses the same run again', (driver, begin, outcome) => {
+  brokenRefusal('run.request-known', 'refuses another attempt of the same run', (driver, begin, outcome) => {
     if (outcome.status !== 'taken' || begin.requestId === undefined || outcome.session.lastSeq === 0) return outcome;
     driver.releaseLease(outcome.lease, false);
     return { status: 'known', invocationId: begin.invocationId };
   }),
-  brokenDriver('run.request-of-session', 'knows requests in all sessions', (driver) => {
+  brokenDriver('run.request-of-session', 'shares request ids between sessions', (driver) => {
     const known = new Map<string, string>();
     return {
       beginRun(begin) {
@@ -94,11 +94,11 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('run.request-of-session', 'makes what it can of a request id', (service) => ({
+  brokenService('run.request-of-session', 'accepts an invalid request id', (service) => ({
     beginRun: ({ requestId, ...request }) =>
       service.beginRun({ ...request, requestId: requestId?.replaceAll('\0', '').slice(0, 256) || undefined }),
   })),
-  brokenSharing('run.requests-at-once', 'looks for the request before it waits, and never again', (driver) => {
+  brokenSharing('run.requests-at-once', 'checks the request id only before it waits', (driver) => {
     const asked = new Map<string, boolean>();
     return {
       beginRun(begin) {
@@ -109,44 +109,44 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenRefusal('run.continues', 'says of every run that it was open', (_, __, outcome) =>
+  brokenRefusal('run.continues', 'sets wasOpen for every run', (_, __, outcome) =>
     outcome.status === 'taken' ? { ...outcome, wasOpen: true } : outcome,
   ),
-  brokenRefusal('run.continues', 'says of no run that it was open', (_, __, outcome) =>
+  brokenRefusal('run.continues', 'never sets wasOpen', (_, __, outcome) =>
     outcome.status === 'taken' ? { ...outcome, wasOpen: false } : outcome,
   ),
-  brokenBegin('run.continues', 'makes a run as resumable as it is asked to', (begin) => ({
+  brokenBegin('run.continues', 'overwrites resumable of an open run', (begin) => ({
     ...begin,
     continues: false,
   })),
-  brokenBegin('run.continues-unknown', 'begins a run that it does not know', (begin) => ({
+  brokenBegin('run.continues-unknown', 'begins an unknown run with continues', (begin) => ({
     ...begin,
     continues: false,
   })),
-  brokenRefusal('run.continues-unknown', 'takes the session for it', (driver, begin, outcome) => {
+  brokenRefusal('run.continues-unknown', 'acquires the lease for an unknown run', (driver, begin, outcome) => {
     if (outcome.status === 'unknown') driver.claimLease(begin);
     return outcome;
   }),
-  brokenDriver('run.continues-unknown', 'finds it by its request', (driver) => ({
+  brokenDriver('run.continues-unknown', 'finds the run to continue by its request id', (driver) => ({
     beginRun(begin) {
       const invocationId = driver.findRun(begin, begin.invocationId)?.invocationId ?? begin.invocationId;
       return driver.beginRun({ ...begin, invocationId });
     },
   })),
   brokenFind('run.found', 'finds only open runs', (record) => (record?.open ? record : undefined)),
-  brokenFind('run.found', 'takes every run for ended', (record) => {
+  brokenFind('run.found', 'reports every run as ended', (record) => {
     if (!record) return undefined;
     const { invocationId, firstSeq } = record;
     return { invocationId, firstSeq };
   }),
-  brokenFind('run.found', 'counts from the begin of the session', (record) => record && { ...record, firstSeq: 1 }),
-  brokenDriver('run.found', 'finds no run by its request', (driver) => ({
+  brokenFind('run.found', 'returns 0 as firstSeq', (record) => record && { ...record, firstSeq: 1 }),
+  brokenDriver('run.found', 'does not find runs by request id', (driver) => ({
     findRun(key, id) {
       const record = driver.findRun(key, id);
       return record?.invocationId === id ? record : undefined;
     },
   })),
-  brokenDriver('run.bad-message-unknown', 'records a run before it looks at its message', (driver) => ({
+  brokenDriver('run.bad-message-unknown', 'records a run before it checks the message', (driver) => ({
     beginRun(begin) {
       const { message: _, ...rest } = begin;
       const outcome = driver.beginRun({ ...rest, message: undefined });
@@ -155,10 +155,10 @@ export const runRecordMutants: readonly Mutant[] = [
       return driver.beginRun(begin);
     },
   })),
-  brokenDriver('run.forgotten', 'forgets nothing', (driver) => ({
+  brokenDriver('run.forgotten', 'ignores forget', (driver) => ({
     releaseLease: (lease, leaveOpen) => driver.releaseLease(lease, leaveOpen),
   })),
-  brokenDriver('run.forgotten', 'forgets under any lease', (driver) => ({
+  brokenDriver('run.forgotten', 'applies forget under a stale lease', (driver) => ({
     releaseLease(lease, leaveOpen, changes) {
       const isLive = driver.releaseLease(lease, leaveOpen, changes);
       for (let { epoch } = lease; epoch < lease.epoch + 9; epoch++)
@@ -188,7 +188,7 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('run.end-recorded', 'records the end of a run that is left open', (driver) => {
+  brokenDriver('run.end-recorded', 'records an outcome for a run left open', (driver) => {
     const ends = new Map<string, RunRecord['end']>();
     return {
       releaseLease(lease, leaveOpen, changes) {
@@ -202,12 +202,12 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenFind('run.end-recorded', 'leaves out the code', (record) => {
+  brokenFind('run.end-recorded', 'omits the code of the outcome', (record) => {
     if (!record?.end) return record;
     const { lastSeq, state } = record.end;
     return { ...record, end: { lastSeq, state } };
   }),
-  brokenDriver('run.end-kept', 'forgets how a run ended when it is continued', (driver) => {
+  brokenDriver('run.end-kept', 'drops the previous outcome when a run continues', (driver) => {
     const continued = new Set<string>();
     return {
       beginRun(begin) {
@@ -222,7 +222,7 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('run.end-kept', 'tells of the earlier end of an open run', (driver) => {
+  brokenDriver('run.end-kept', 'returns the previous outcome of an open run', (driver) => {
     const ends = new Map<string, RunRecord['end']>();
     return {
       findRun(key, id) {
@@ -233,7 +233,7 @@ export const runRecordMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('run.end-kept', 'records the end under a lease that was lost', (driver) => ({
+  brokenDriver('run.end-kept', 'records the outcome under a stale lease', (driver) => ({
     releaseLease(lease, leaveOpen, changes) {
       const isLive = driver.releaseLease(lease, leaveOpen, changes);
       for (let { epoch } = lease; changes?.outcome && epoch < lease.epoch + 9; epoch++)
@@ -254,11 +254,11 @@ export const runRecordMutants: readonly Mutant[] = [
       findRun: (key, id) => driver.findRun(key, id) ?? kept.get(id),
     } satisfies Partial<SessionDriver>;
   }),
-  brokenImport('run.imported', 'imports no runs', () => []),
-  brokenImport('run.imported', 'imports no requests', (runs) =>
+  brokenImport('run.imported', 'does not import runs', () => []),
+  brokenImport('run.imported', 'does not import request ids', (runs) =>
     runs.filter(({ id, invocationId }) => id === invocationId),
   ),
-  brokenImport('run.imported', 'numbers runs by themselves', (runs) =>
+  brokenImport('run.imported', 'numbers runs instead of events', (runs) =>
     runs.map((run, index) => ({ ...run, firstSeq: index + 1 })),
   ),
 ];

@@ -9,19 +9,19 @@ export const runWebhookMutants: readonly Mutant[] = [
   brokenDriver('webhook.listed', 'never lists webhooks of open runs', (driver) => ({
     listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, includeOpen: false }),
   })),
-  brokenList('webhook.listed', 'loses what is behind the path', (webhooks) =>
+  brokenList('webhook.listed', 'drops the query of the URL', (webhooks) =>
     webhooks.map((webhook) => ({ ...webhook, url: webhook.url.split('?')[0] ?? '' })),
   ),
-  brokenDriver('webhook.of-run', 'takes a webhook of anything', (driver) => ({
+  brokenDriver('webhook.of-run', 'accepts a webhook of an unknown run', (driver) => ({
     putRunWebhook: (webhook) => driver.putRunWebhook(webhook) || true,
   })),
-  brokenDriver('webhook.of-run', 'takes the id of a request', (driver) => ({
+  brokenDriver('webhook.of-run', 'accepts a request id as the run id', (driver) => ({
     putRunWebhook(webhook) {
       const run = driver.findRun(webhook, webhook.invocationId);
       return driver.putRunWebhook({ ...webhook, invocationId: run?.invocationId ?? '' });
     },
   })),
-  brokenDriver('webhook.replaced', 'keeps the webhook that a run has', (driver) => ({
+  brokenDriver('webhook.replaced', 'does not replace a webhook', (driver) => ({
     putRunWebhook(webhook) {
       const page = { ...webhook, includeOpen: true, limit: 1000 };
       const isSame = (one: RunWebhook): boolean =>
@@ -29,24 +29,24 @@ export const runWebhookMutants: readonly Mutant[] = [
       return driver.listRunWebhooks(page).some(isSame) || driver.putRunWebhook(webhook);
     },
   })),
-  brokenDriver('webhook.replaced', 'has one webhook for a run', (driver) => ({
+  brokenDriver('webhook.replaced', 'stores one webhook per run', (driver) => ({
     putRunWebhook: (webhook) => driver.putRunWebhook({ ...webhook, url: 'https://hooks.example/' }),
   })),
-  brokenList('webhook.order', 'lists by id', (webhooks) => webhooks.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
-  brokenList('webhook.order', 'cuts the list before it is in order', (webhooks, { limit }) =>
+  brokenList('webhook.order', 'orders by id', (webhooks) => webhooks.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
+  brokenList('webhook.order', 'applies the limit before the order', (webhooks, { limit }) =>
     limit < webhooks.length + 1 ? webhooks.slice(-limit + 1) : webhooks,
   ),
-  brokenDriver('webhook.order', 'lists those of all users', (driver) => ({
+  brokenDriver('webhook.order', 'lists webhooks of all users', (driver) => ({
     listRunWebhooks: (page) => driver.listRunWebhooks({ ...page, userId: undefined }),
   })),
-  brokenDriver('webhook.changed-once', 'changes a webhook that somebody changed', (driver) => ({
+  brokenDriver('webhook.changed-once', 'overwrites a concurrent change', (driver) => ({
     changeRunWebhook(webhook, change) {
       const page = { ...webhook, includeOpen: true, limit: 1000 };
       const now = driver.listRunWebhooks(page).find(({ id }) => id === webhook.id);
       return now !== undefined && driver.changeRunWebhook(now, change);
     },
   })),
-  brokenDriver('webhook.changed-once', 'compares attempts alone', (driver) => ({
+  brokenDriver('webhook.changed-once', 'compares only the number of attempts', (driver) => ({
     changeRunWebhook(webhook, change) {
       const page = { ...webhook, includeOpen: true, limit: 1000 };
       const now = driver.listRunWebhooks(page).find(({ id }) => id === webhook.id);

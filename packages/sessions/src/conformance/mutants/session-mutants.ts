@@ -5,17 +5,17 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
 export const sessionMutants: readonly Mutant[] = [
-  brokenDriver('session.new-is-empty', 'stores another time of creation than it says', (driver) => ({
+  brokenDriver('session.new-is-empty', 'returns another creation time than it stores', (driver) => ({
     createSession: (creation) => driver.createSession({ ...creation, nowMs: creation.nowMs + 1 }),
   })),
-  brokenService('session.id-made-up', 'makes up the same id twice', (service) => ({
+  brokenService('session.id-made-up', 'generates the same id twice', (service) => ({
     createSession: (request) => service.createSession({ sessionId: 'session', ...request }),
   })),
-  brokenService('session.existing-id-refused', 'gives the existing session instead', (service) => ({
+  brokenService('session.existing-id-refused', 'returns the existing session', (service) => ({
     createSession: (request) =>
       service.createSession(request).catch(async () => (await service.getSession(request as never)) as Session),
   })),
-  brokenDriver('session.existing-id-refused', 'writes shared state though it refuses', (driver) => ({
+  brokenDriver('session.existing-id-refused', 'writes shared state before a refusal', (driver) => ({
     createSession(creation) {
       const created = driver.createSession(creation);
       if (!created) driver.createSession({ ...creation, sessionId: 'ghost' });
@@ -28,13 +28,13 @@ export const sessionMutants: readonly Mutant[] = [
       return driver.createSession(creation);
     },
   })),
-  brokenDriver('session.missing-is-undefined', 'makes a session when it is read', (driver) => ({
+  brokenDriver('session.missing-is-undefined', 'creates a session when it is read', (driver) => ({
     readSession(key, window) {
       driver.createSession({ ...key, writes: [], nowMs: 0 });
       return driver.readSession(key, window);
     },
   })),
-  brokenService('session.get-or-create', 'does not look before it creates', (service) => ({
+  brokenService('session.get-or-create', 'creates a session without a check for an existing one', (service) => ({
     getOrCreateSession: (request) => service.createSession(request),
   })),
   brokenDriver('session.users-and-apps-apart', 'joins names with a slash', (driver) => {
@@ -50,7 +50,7 @@ export const sessionMutants: readonly Mutant[] = [
       appendEvent: (append) => driver.appendEvent(joined(append)),
     };
   }),
-  brokenDriver('session.users-and-apps-apart', 'overlooks the user', (driver) => {
+  brokenDriver('session.users-and-apps-apart', 'ignores the user', (driver) => {
     const anybody = <T extends object>(key: T): T => ({ ...key, userId: 'anybody' });
     return {
       createSession: (creation) => driver.createSession(anybody(creation)),
@@ -64,14 +64,14 @@ export const sessionMutants: readonly Mutant[] = [
       return stored && { ...stored, sessionId: stored.sessionId.normalize('NFC').trim() };
     },
   })),
-  brokenService('session.bad-names-refused', 'says nothing of a bad name when it reads', (service) => ({
+  brokenService('session.bad-names-refused', 'accepts an invalid name in reads', (service) => ({
     getSession: (request) => service.getSession(request).catch(() => undefined),
   })),
-  brokenService('session.bad-names-refused', 'does not say which name is bad', (service) => ({
+  brokenService('session.bad-names-refused', 'does not name the invalid field', (service) => ({
     createSession: (request) =>
-      service.createSession(request).catch(() => Promise.reject(new InvalidRequestError('a name is bad'))),
+      service.createSession(request).catch(() => Promise.reject(new InvalidRequestError('a name is invalid'))),
   })),
-  brokenService('session.own-copy', 'gives every reader the same object', (service) => {
+  brokenService('session.own-copy', 'returns the same object to every reader', (service) => {
     const given = new Map<string, Session | undefined>();
     return {
       async getSession(request) {
@@ -80,7 +80,7 @@ export const sessionMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('session.own-copy', 'copies state only at the surface', (service) => {
+  brokenService('session.own-copy', 'copies state shallowly', (service) => {
     const states = new Map<string, object>();
     return {
       async getSession(request) {
@@ -92,7 +92,7 @@ export const sessionMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenService('session.created-own-copy', 'keeps the state object it returned', (service) => {
+  brokenService('session.created-own-copy', 'stores the returned state object', (service) => {
     const states = new Map<string, Record<string, unknown>>();
     return {
       async createSession(request) {
@@ -106,23 +106,23 @@ export const sessionMutants: readonly Mutant[] = [
       },
     };
   }),
-  brokenDriver('session.delete-removes-all', 'only empties the state', () => ({ deleteSession() {} })),
-  brokenDriver('session.delete-removes-all', 'keeps the ledger', (driver) => {
+  brokenDriver('session.delete-removes-all', 'deletes only the state', () => ({ deleteSession() {} })),
+  brokenDriver('session.delete-removes-all', 'does not delete the ledger', (driver) => {
     const ledger: ToolLedgerEntry[] = [];
     return {
       recordToolCall: (lease, entry) => driver.recordToolCall(lease, entry) && ledger.push(entry) > 0,
       listToolCalls: () => ledger,
     };
   }),
-  brokenDriver('session.delete-keeps-shared-state', 'forgets the user and the app too', forgetful),
-  brokenDriver('session.delete-touches-no-other', 'forgets everything', forgetful),
-  brokenDriver('session.delete-missing-is-no-op', 'complains of a missing session', (driver) => ({
+  brokenDriver('session.delete-keeps-shared-state', 'also deletes user and app state', forgetful),
+  brokenDriver('session.delete-touches-no-other', 'deletes all sessions', forgetful),
+  brokenDriver('session.delete-missing-is-no-op', 'throws for a missing session', (driver) => ({
     deleteSession(key) {
       if (!driver.readSession(key, NOTHING)) throw new SessionNotFoundError('missing');
       driver.deleteSession(key);
     },
   })),
-  brokenDriver('session.incarnation', 'takes a new session for the old one', (driver) => ({
+  brokenDriver('session.incarnation', 'treats a new session as the deleted one', (driver) => ({
     appendEvent(append) {
       const incarnation = driver.readSession(append, NOTHING)?.incarnation ?? append.incarnation;
       return driver.appendEvent({ ...append, incarnation });

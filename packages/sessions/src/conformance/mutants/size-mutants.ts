@@ -6,25 +6,25 @@ import { LimitedDriver, limitedService, MAX_BYTES } from './limited-driver.ts';
 import { brokenDriver, type Mutant } from './mutant.ts';
 
 export const sizeMutants: readonly Mutant[] = [
-  brokenDriver('size.state', 'cuts long text', (driver) => ({
+  brokenDriver('size.state', 'truncates long text', (driver) => ({
     readSession(key, window) {
       const stored = driver.readSession(key, window);
       return stored && { ...stored, state: stored.state.map((entry) => ({ ...entry, value: cut(entry.value) })) };
     },
   })),
-  brokenEvents('size.events', 'cuts long text', (events) =>
+  brokenEvents('size.events', 'truncates long text', (events) =>
     events.map((event): Event => {
       const text = event.content?.parts?.[0]?.text;
       return { ...event, content: { parts: [{ text: String(cut(text)) }] } };
     }),
   ),
-  brokenDriver('size.tool-responses', 'cuts long text', (driver) => ({
+  brokenDriver('size.tool-responses', 'truncates long text', (driver) => ({
     listToolCalls: (key, invocationId) =>
       driver
         .listToolCalls(key, invocationId)
         .map((call) => ({ ...call, response: { text: cut(call.response?.['text']) } })),
   })),
-  brokenLimit('size.limit-reached', 'refuses what is as large as its limit', () => new LimitedDriver(MAX_BYTES - 1)),
+  brokenLimit('size.limit-reached', 'refuses a value of exactly the limit', () => new LimitedDriver(MAX_BYTES - 1)),
   brokenLimit(
     'size.limit-passed',
     'counts characters',
@@ -37,7 +37,7 @@ export const sizeMutants: readonly Mutant[] = [
   ),
   brokenLimit(
     'size.limit-passed',
-    'takes tool responses of any size',
+    'accepts tool responses of any size',
     () =>
       new (class extends LimitedDriver {
         override checkToolCall(): void {}
@@ -45,7 +45,7 @@ export const sizeMutants: readonly Mutant[] = [
   ),
   brokenLimit(
     'size.limit-passed',
-    'takes imports of any size',
+    'accepts imports of any size',
     () =>
       new (class extends LimitedDriver {
         override importSession(session: SessionImport): CreatedSession | undefined {
@@ -55,7 +55,7 @@ export const sizeMutants: readonly Mutant[] = [
   ),
   brokenLimit(
     'size.limit-passed',
-    'writes state before it looks at the event',
+    'writes state before it checks the event',
     () =>
       new (class extends LimitedDriver {
         override appendEvent(append: EventAppend): AppendOutcome {
@@ -67,7 +67,7 @@ export const sizeMutants: readonly Mutant[] = [
   ),
   brokenLimit(
     'size.limit-passed',
-    'calls it a bad request',
+    'throws InvalidRequestError',
     () =>
       new (class extends LimitedDriver {
         override check(what: string, value: unknown): void {

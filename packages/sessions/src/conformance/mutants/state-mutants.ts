@@ -5,12 +5,12 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 import { ALL_EVENTS } from '../../session-view.ts';
 
 export const stateMutants: readonly Mutant[] = [
-  brokenWrites('state.create-splits-scopes', 'keeps all state in the session', toSessionScope),
-  brokenWrites('state.append-splits-scopes', 'keeps all state in the session', toSessionScope),
-  brokenWrites('state.append-splits-scopes', 'gives the user’s state to everybody', (writes) =>
+  brokenWrites('state.create-splits-scopes', 'stores all state in the session', toSessionScope),
+  brokenWrites('state.append-splits-scopes', 'stores all state in the session', toSessionScope),
+  brokenWrites('state.append-splits-scopes', 'shares user state with all users', (writes) =>
     writes.map((write) => (write.scope === 'user' ? { ...write, scope: 'app' } : write)),
   ),
-  brokenDriver('state.app-seen-by-all', 'keeps the app’s state for each user apart', (driver) => ({
+  brokenDriver('state.app-seen-by-all', 'stores app state per user', (driver) => ({
     createSession: (creation) => driver.createSession({ ...creation, writes: toUserScope(creation.writes) }),
     appendEvent: (append) => driver.appendEvent({ ...append, writes: toUserScope(append.writes) }),
     readSession(key, window) {
@@ -18,43 +18,43 @@ export const stateMutants: readonly Mutant[] = [
       return stored && { ...stored, state: stored.state.map((entry) => ({ ...entry, scope: scopeIn(entry.key) })) };
     },
   })),
-  brokenWrites('state.app-seen-by-all', 'removes nothing of the app’s', (writes) =>
+  brokenWrites('state.app-seen-by-all', 'does not remove app keys', (writes) =>
     writes.filter(({ scope, value }) => scope !== 'app' || value !== undefined),
   ),
   brokenReads('state.prefixes-kept-apart', 'drops the prefix of the user', (entries) =>
     entries.map((entry) => (entry.scope === 'user' ? { ...entry, scope: 'session' } : entry)),
   ),
-  brokenService('state.temp-not-stored', 'stores temp keys', (service) => ({
+  brokenService('state.temp-not-stored', 'stores temp: keys', (service) => ({
     appendEvent: (request) => service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', 'temp_') }),
   })),
-  brokenService('state.temp-not-stored', 'returns the event as it came', (service) => ({
+  brokenService('state.temp-not-stored', 'returns the event with temp: keys', (service) => ({
     async appendEvent(request) {
       await service.appendEvent(request);
       return request.event;
     },
   })),
-  brokenService('state.temp-shown-live', 'drops temp keys before it looks at them', (service) => ({
+  brokenService('state.temp-shown-live', 'drops temp: keys before the session object gets them', (service) => ({
     appendEvent: (request) =>
       service.appendEvent({ ...request, event: withRenamed(request.event, 'temp:', undefined) }),
   })),
-  brokenService('state.temp-dropped-on-create', 'stores temp keys of the initial state', (service) => ({
+  brokenService('state.temp-dropped-on-create', 'stores temp: keys of the initial state', (service) => ({
     createSession: ({ state = {}, ...request }) =>
       service.createSession({ ...request, state: renamed(state, 'temp:', 'temp_') }),
   })),
-  brokenWrites('state.null-is-a-value', 'takes null for a removal', (writes) =>
+  brokenWrites('state.null-is-a-value', 'treats null as a removal', (writes) =>
     writes.map((write) => ({ ...write, value: write.value ?? undefined })),
   ),
-  brokenWrites('state.remove', 'overlooks removals', (writes) => writes.filter(({ value }) => value !== undefined)),
+  brokenWrites('state.remove', 'ignores removedState', (writes) => writes.filter(({ value }) => value !== undefined)),
   brokenWrites('state.remove', 'removes a key in every scope', (writes) =>
     writes.flatMap((write) =>
       write.value === undefined ? (['app', 'user', 'session'] as const).map((scope) => ({ ...write, scope })) : write,
     ),
   ),
   brokenWrites('state.remove-wins', 'removes before it sets', (writes) => writes.toReversed()),
-  brokenService('state.repeated', 'applies what is repeated', (service) => ({
+  brokenService('state.repeated', 'applies repeatedState', (service) => ({
     appendEvent: (request) => service.appendEvent({ ...request, repeatedState: undefined }),
   })),
-  brokenService('state.repeated', 'stores no key that is repeated', (service) => ({
+  brokenService('state.repeated', 'drops the keys of repeatedState', (service) => ({
     appendEvent({ repeatedState = new Set(), ...request }) {
       const { event } = request;
       const actions = { ...event.actions, stateDelta: { ...event.actions.stateDelta } };
@@ -79,57 +79,57 @@ export const stateMutants: readonly Mutant[] = [
       return driver.appendEvent({ ...append, writes: [...removals, ...append.writes] });
     },
   })),
-  brokenDriver('state.stored-with-event', 'writes state before it looks at the lease', (driver) => ({
+  brokenDriver('state.stored-with-event', 'writes state before it checks the lease', (driver) => ({
     appendEvent(append) {
       driver.createSession({ ...append, sessionId: 'ghost', writes: append.writes });
       return driver.appendEvent(append);
     },
   })),
-  brokenService('state.stored-with-event', 'shows state before it is stored', (service) => ({
+  brokenService('state.stored-with-event', 'updates the session object before the commit', (service) => ({
     appendEvent(request) {
       Object.assign(request.session.state, request.event.actions.stateDelta);
       return service.appendEvent(request);
     },
   })),
-  brokenService('state.delta-own-copy', 'shows the caller’s own values', (service) => ({
+  brokenService('state.delta-own-copy', "returns the caller's own value objects", (service) => ({
     async appendEvent(request) {
       const stored = await service.appendEvent(request);
       Object.assign(request.session.state, request.event.actions.stateDelta);
       return stored;
     },
   })),
-  brokenReads('state.odd-keys', 'loses __proto__', (entries) => entries.filter(({ key }) => key !== '__proto__')),
-  brokenReads('state.odd-keys', 'takes é in two spellings for one', (entries) =>
+  brokenReads('state.odd-keys', 'drops __proto__', (entries) => entries.filter(({ key }) => key !== '__proto__')),
+  brokenReads('state.odd-keys', 'normalises Unicode', (entries) =>
     entries.map((entry) => ({ ...entry, key: entry.key.normalize('NFC') })),
   ),
-  brokenService('state.inherits-nothing', 'gives an ordinary object', (service) => ({
+  brokenService('state.inherits-nothing', 'returns an object with a prototype', (service) => ({
     async getSession(request) {
       const session = await service.getSession(request);
       return session && { ...session, state: { ...session.state } };
     },
   })),
-  brokenService('state.bad-keys-refused', 'leaves out an event with a bad key', (service) => ({
+  brokenService('state.bad-keys-refused', 'skips an event with an invalid key', (service) => ({
     appendEvent: (request) =>
       service.appendEvent(request).catch((error: unknown) => {
         if (StateKeyError.isInstance(error)) return request.event;
         throw error;
       }),
   })),
-  brokenService('state.bad-keys-refused', 'does not look at removals', (service) => ({
+  brokenService('state.bad-keys-refused', 'does not check removed keys', (service) => ({
     appendEvent: (request) =>
       service.appendEvent(request).catch((error: unknown) => {
         if (StateKeyError.isInstance(error) && request.event.actions.removedState) return request.event;
         throw error;
       }),
   })),
-  brokenService('state.bad-values-refused', 'leaves out an event with a bad value', (service) => ({
+  brokenService('state.bad-values-refused', 'skips an event with an invalid value', (service) => ({
     appendEvent: (request) =>
       service.appendEvent(request).catch((error: unknown) => {
         if (StateValueError.isInstance(error)) return request.event;
         throw error;
       }),
   })),
-  brokenService('state.bad-values-refused', 'makes what it can of a Date', (service) => ({
+  brokenService('state.bad-values-refused', 'converts a Date', (service) => ({
     createSession: ({ state = {}, ...request }) =>
       service.createSession({
         ...request,
@@ -139,7 +139,7 @@ export const stateMutants: readonly Mutant[] = [
       }),
   })),
   brokenReads('state.values-kept', 'rounds numbers', (entries) => entries.map(roundNumbers)),
-  brokenReads('state.values-kept', 'loses empty lists', (entries) =>
+  brokenReads('state.values-kept', 'drops empty lists', (entries) =>
     entries.map((entry) => ({
       ...entry,
       value: JSON.parse(JSON.stringify(entry.value).replaceAll('[]', 'null')) as unknown,

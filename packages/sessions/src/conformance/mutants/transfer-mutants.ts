@@ -4,39 +4,39 @@ import { brokenDriver, brokenService, type Mutant } from './mutant.ts';
 
 /** Each is where sessions go to. */
 export const transferMutants: readonly Mutant[] = [
-  brokenDriver('transfer.lossless', 'keeps whole seconds', (driver) => ({
+  brokenDriver('transfer.lossless', 'rounds times to seconds', (driver) => ({
     importSession: (session) =>
       driver.importSession({ ...session, updatedAtMs: Math.floor(session.updatedAtMs / 1000) * 1000 }),
   })),
-  brokenDriver('transfer.lossless', 'loses the tool calls', (driver) => ({
+  brokenDriver('transfer.lossless', 'drops the tool calls', (driver) => ({
     importSession: (session) => driver.importSession({ ...session, toolCalls: [] }),
   })),
-  brokenDriver('transfer.there-and-back', 'loses the initial state', (driver) => ({
+  brokenDriver('transfer.there-and-back', 'drops the initial state', (driver) => ({
     importSession: (session) => driver.importSession({ ...session, initialState: [] }),
   })),
-  brokenService('transfer.there-and-back', 'gives calls without their responses', (service) => ({
+  brokenService('transfer.there-and-back', 'imports calls without their responses', (service) => ({
     async *exportSession(key) {
       for (const record of await exportAll(service, key)) yield withoutResponse(record);
     },
   })),
-  brokenService('transfer.as-lines', 'takes only objects that an export made', (service) => ({
+  brokenService('transfer.as-lines', 'accepts only objects created by an export', (service) => ({
     async importSession(request) {
       const records: SessionRecord[] = [];
       for await (const record of request.records) records.push(record);
       const [header] = records;
       if (header?.type !== 'session' || Object.getPrototypeOf(header.state) !== null) {
-        throw new InvalidRequestError('that is no export');
+        throw new InvalidRequestError('the records are not from an export');
       }
       return service.importSession({ ...request, records });
     },
   })),
-  brokenDriver('transfer.same-windows', 'overlooks compactions that it imported', (driver) => ({
+  brokenDriver('transfer.same-windows', 'ignores imported compactions', (driver) => ({
     readSession: (key, window) => driver.readSession(key, { ...window, sinceCompaction: false }),
   })),
-  brokenDriver('transfer.large', 'imports a thousand events', (driver) => ({
+  brokenDriver('transfer.large', 'imports only 1,000 events', (driver) => ({
     importSession: (session) => driver.importSession({ ...session, events: session.events.slice(0, 1000) }),
   })),
-  brokenDriver('transfer.large', 'leaves out what is large', (driver) => ({
+  brokenDriver('transfer.large', 'drops large values', (driver) => ({
     importSession: (session) =>
       driver.importSession({
         ...session,
