@@ -131,27 +131,27 @@ describe('settings', () => {
   });
 
   test.each([
-    [['--port', 'x'], 'port "x": must be an integer from 0 to 65535'],
+    [['--port', 'x'], 'port "x": expected an integer from 0 to 65535'],
     [['--port', '65536'], 'port "65536"'],
     [
       ['--sessions', 'mysql://x'],
-      '--sessions mysql://x: must be sqlite:<file>, postgres://<user>@<host>/<database> or memory:',
+      '--sessions mysql://x: expected sqlite:<file>, postgres://<user>@<host>/<database> or memory:',
     ],
     [['--sessions', 'sqlite::memory:'], '--sessions sqlite::memory:: write memory: to keep sessions in memory'],
-    [['--sessions', 'sqlite:'], '--sessions sqlite:: must be'],
-    [['--memory', 'x'], '--memory x: must be sqlite:<file> or memory:'],
+    [['--sessions', 'sqlite:'], '--sessions sqlite:: expected sqlite:<file>'],
+    [['--memory', 'x'], '--memory x: expected sqlite:<file> or memory:'],
     [['--memory', 'sqlite::memory:'], '--memory sqlite::memory:: write memory: to keep memories in memory'],
-    [['--unfinished-runs', 'drop'], '--unfinished-runs drop: must be resume, close or leave'],
-    [['--credentials', 'x'], '--credentials x: must be sqlite:<file> or memory:'],
+    [['--unfinished-runs', 'drop'], '--unfinished-runs drop: expected resume, close or leave'],
+    [['--credentials', 'x'], '--credentials x: expected sqlite:<file> or memory:'],
     [
       ['--credentials', 'sqlite::memory:'],
       '--credentials sqlite::memory:: write memory: to keep credentials in memory',
     ],
-    [['--request-ttl', '15'], '--request-ttl 15: must be a number of seconds, minutes, hours or days'],
+    [['--request-ttl', '15'], '--request-ttl 15: expected a number of seconds, minutes, hours or days'],
     [['--request-ttl', '0s'], '--request-ttl 0s'],
     [['--request-ttl', '9999999d'], '--request-ttl 9999999d'],
     [['--model', 'gemini-pro'], '--model gemini-pro: no key is set'],
-    [['--artifacts', 's3://x'], '--artifacts s3://x: must be file:<folder> or memory:'],
+    [['--artifacts', 's3://x'], '--artifacts s3://x: expected file:<folder> or memory:'],
   ])('refuse %j', (args, message) => {
     expect(() => settingsOf(args)).toThrow(message);
   });
@@ -185,5 +185,5 @@ describe('authentication', () => {
 test('the options --drain and --unready are durations', () => {
   expect(settingsOf(['--drain', '2m']).drainMs).toBe(120_000);
   expect(settingsOf(['--unready', '5s']).unreadyMs).toBe(5_000);
-  expect(() => settingsOf(['--drain', '2 minutes'])).toThrow('--drain 2 minutes: must be a number of seconds');
+  expect(() => settingsOf(['--drain', '2 minutes'])).toThrow('--drain 2 minutes: expected a number of seconds');
 });

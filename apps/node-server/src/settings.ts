@@ -114,7 +114,7 @@ function set(value: string | undefined): string | undefined {
 function readPort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new UsageError(`port ${JSON.stringify(text)}: must be an integer from 0 to 65535`);
+  throw new UsageError(`port ${JSON.stringify(text)}: expected an integer from 0 to 65535`);
 }
 
 function readOrigin(text: string): string {
@@ -143,7 +143,7 @@ function readTokens(line: CommandLine, environment: Environment): JwtAuthenticat
 
 function readUnfinishedRuns(text = 'resume'): OnUnfinishedRuns {
   if (text === 'resume' || text === 'close' || text === 'leave') return text;
-  throw new UsageError(`--unfinished-runs ${text}: must be resume, close or leave`);
+  throw new UsageError(`--unfinished-runs ${text}: expected resume, close or leave`);
 }
 
 function readSessions(text: string | undefined, dataFolder: string, workingFolder: string): SessionsPlace {
@@ -154,7 +154,7 @@ function readSessions(text: string | undefined, dataFolder: string, workingFolde
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
   if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: readDatabaseUrl(text) };
   throw new UsageError(
-    `--sessions ${withoutUser(text)}: must be sqlite:<file>, postgres://<user>@<host>/<database> or memory:`,
+    `--sessions ${withoutUser(text)}: expected sqlite:<file>, postgres://<user>@<host>/<database> or memory:`,
   );
 }
 
@@ -175,7 +175,7 @@ function readArtifacts(text: string | undefined, dataFolder: string, workingFold
   if (text === 'memory:') return { kind: 'memory' };
   const folder = /^file:(.+)$/s.exec(text)?.[1];
   if (folder !== undefined) return { kind: 'file', folder: resolve(workingFolder, folder) };
-  throw new UsageError(`--artifacts ${text}: must be file:<folder> or memory:`);
+  throw new UsageError(`--artifacts ${text}: expected file:<folder> or memory:`);
 }
 
 /** Memories last as long as the sessions they are of, unless it is said otherwise. */
@@ -185,7 +185,7 @@ function readMemory({ memory: text, sessions }: CommandLine, dataFolder: string,
   const file = /^sqlite:(.+)$/s.exec(text)?.[1];
   if (file === ':memory:') throw new UsageError(`--memory ${text}: write memory: to keep memories in memory`);
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file) };
-  throw new UsageError(`--memory ${text}: must be sqlite:<file> or memory:`);
+  throw new UsageError(`--memory ${text}: expected sqlite:<file> or memory:`);
 }
 
 /** Credentials last as long as the sessions they are asked for in, unless it is said otherwise. */
@@ -201,7 +201,7 @@ function readCredentials(
   const file = /^sqlite:(.+)$/s.exec(text)?.[1];
   if (file === ':memory:') throw new UsageError(`--credentials ${text}: write memory: to keep credentials in memory`);
   if (file !== undefined) return { kind: 'sqlite', file: resolve(workingFolder, file), keys };
-  throw new UsageError(`--credentials ${text}: must be sqlite:<file> or memory:`);
+  throw new UsageError(`--credentials ${text}: expected sqlite:<file> or memory:`);
 }
 
 /** Nothing of what the variable holds is in the message of an error. */
@@ -231,7 +231,7 @@ function readDuration(option: string, text: string | undefined): number | undefi
   const unitMs = MS_OF[unit];
   if (unitMs !== undefined) return Number(count) * unitMs;
   throw new UsageError(
-    `--${option} ${text}: must be a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
+    `--${option} ${text}: expected a number of seconds, minutes, hours or days, as 90s, 15m, 24h or 7d`,
   );
 }
 

@@ -19,7 +19,7 @@ export const story = {
   isServed: true,
   takes: [['<port>']],
   async tell({ apiKey, print }: Program, [port = '8000']: readonly string[]): Promise<void> {
-    if (!/^\d{1,5}$/.test(port)) throw new ConfigurationError(`port ${JSON.stringify(port)}: must be a number`);
+    if (!/^\d{1,5}$/.test(port)) throw new ConfigurationError(`port ${JSON.stringify(port)}: expected a number`);
     const server = await servePage({ apiKey, port: Number(port) });
     const { promise, resolve } = Promise.withResolvers<void>();
     shutDownOnSignal(server, resolve);

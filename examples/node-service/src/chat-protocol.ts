@@ -37,7 +37,7 @@ export const chatProtocol: Protocol = {
 async function say(request: ProtocolRequest): Promise<Response> {
   const body = await request.json();
   if (typeof body !== 'object' || body === null || !('text' in body) || typeof body.text !== 'string')
-    throw new InvalidRequestError('text: must be a string');
+    throw new InvalidRequestError('text: expected a string');
   const run = await request.startRun({
     ...ownerOf(request),
     newMessage: { parts: [{ text: body.text }] },

@@ -1,5 +1,5 @@
 import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
-import { checkKnown, type OptionNames, isBaseAgent } from '@eventloom/core/internal';
+import { describeKind, checkKnown, type OptionNames, isBaseAgent } from '@eventloom/core/internal';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {
@@ -45,7 +45,9 @@ export class App {
     checkKnown('App', OPTIONS, options);
     validateAppName(options.name);
     if (!isBaseAgent(options.rootAgent))
-      throw new ConfigurationError(`App "${options.name}": rootAgent must be an agent, such as new LlmAgent({ … })`);
+      throw new ConfigurationError(
+        `App "${options.name}": rootAgent: expected an agent, got ${describeKind(options.rootAgent)}; write rootAgent: new LlmAgent({ … })`,
+      );
     this.name = options.name;
     this.rootAgent = options.rootAgent;
     this.plugins = options.plugins ?? [];
@@ -61,7 +63,7 @@ export class App {
 export function validateAppName(name: string): void {
   if (!/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name) || name === 'user')
     throw new ConfigurationError(
-      `App: the name must start with a letter and have only letters, digits, _ and -, and not be "user"; it is ${JSON.stringify(name)}`,
+      `App: name: expected letters, digits, _ and -, beginning with a letter, other than "user", got ${JSON.stringify(name)}`,
     );
 }
 

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 
 /** Returns the labels of the client library. Eventloom sends no labels of its own to models. */
 export function getClientLabels(): string[] {
@@ -11,6 +12,8 @@ export const version = '2.0.0';
 /** Runs `callback`. Eventloom sends no labels to models, so the label has no effect. @throws ConfigurationError for an empty label */
 export function runWithClientLabel<T>(clientLabel: string, callback: () => T): T {
   if (typeof clientLabel !== 'string' || clientLabel.trim() === '')
-    throw new ConfigurationError('runWithClientLabel: the label must be a non-empty string');
+    throw new ConfigurationError(
+      `runWithClientLabel: clientLabel: expected a non-empty string, got ${describeKind(clientLabel)}`,
+    );
   return callback();
 }

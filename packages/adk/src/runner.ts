@@ -7,6 +7,7 @@ import {
   type RunConfig,
   RunAbortedError,
 } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
@@ -60,7 +61,9 @@ export class AdkRunner extends Runner {
   constructor(options: AdkRunnerConfig) {
     const { app, appName, agent, plugins, resumabilityConfig, ...config } = options;
     if (app !== undefined && !isApp(app))
-      throw new ConfigurationError('Runner: app must be an App; write new App({ name, rootAgent })');
+      throw new ConfigurationError(
+        `Runner: app: expected an App, got ${describeKind(app)}; write app: new App({ name, rootAgent })`,
+      );
     const root = app?.rootAgent ?? agent;
     if (!root)
       throw new ConfigurationError(

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { checkKnown } from '@eventloom/core/internal';
+import { describeKind, checkKnown } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
   checkId,
@@ -83,10 +83,12 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     try {
       checkKnown('createCloudflareServer', CLOUDFLARE_SERVER_OPTIONS, options);
       if (!Array.isArray(appNames))
-        throw new ConfigurationError("createCloudflareServer: appNames must be a list of names, as in ['weather']");
+        throw new ConfigurationError(
+          `createCloudflareServer: appNames: expected a list of names, got ${describeKind(appNames)}; write appNames: ['weather']`,
+        );
       if (runConfig !== undefined && typeof runConfig !== 'function')
         throw new ConfigurationError(
-          'createCloudflareServer: runConfig must be a function of the environment that makes the hook',
+          `createCloudflareServer: runConfig: expected a function of the environment that returns the hook, got ${describeKind(runConfig)}`,
         );
       this.#authenticate = authenticate?.(env);
       checkServerOptions({

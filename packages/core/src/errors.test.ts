@@ -76,7 +76,7 @@ test('a model error keeps the error code, status and delay of the service', () =
 });
 
 test('an invalid event error keeps the path', () => {
-  expect(new InvalidEventError('event.id: must be a string', { path: 'event.id' }).path).toBe('event.id');
+  expect(new InvalidEventError('event.id: expected a string', { path: 'event.id' }).path).toBe('event.id');
   expect(new InvalidEventError('no').path).toBeUndefined();
 });
 

@@ -28,7 +28,7 @@ export class CredentialCipher {
 
   async seal(owner: CredentialKey, credential: AuthCredential): Promise<SealedCredential> {
     const [current] = await this.#import();
-    if (!current) throw new ConfigurationError('keys: there must be one to seal credentials with');
+    if (!current) throw new ConfigurationError('keys: expected at least one key, got an empty list');
     const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
     const text = new TextEncoder().encode(JSON.stringify(credential));
     const ciphertext = new Uint8Array(await crypto.subtle.encrypt(algorithm(owner, nonce), current.key, text));
@@ -89,10 +89,10 @@ export function createEncryptionKey(): Uint8Array<ArrayBuffer> {
 
 /** @throws ConfigurationError if there is no key, or a key does not have 32 bytes */
 export function checkEncryptionKeys(keys: readonly Uint8Array[]): void {
-  if (keys.length === 0) throw new ConfigurationError('keys: there must be one to seal credentials with');
+  if (keys.length === 0) throw new ConfigurationError('keys: expected at least one key, got an empty list');
   for (const key of keys) {
     if (!(key instanceof Uint8Array) || key.length !== ENCRYPTION_KEY_BYTES)
-      throw new ConfigurationError(`keys: each must be a Uint8Array of ${ENCRYPTION_KEY_BYTES} random bytes`);
+      throw new ConfigurationError(`keys: expected Uint8Arrays of ${ENCRYPTION_KEY_BYTES} random bytes each`);
   }
 }
 
@@ -105,6 +105,6 @@ export function parseEncryptionKey(text: string): Uint8Array<ArrayBuffer> {
   const bytes = isBase64(trimmed) ? decodeBase64(trimmed) : undefined;
   if (bytes?.length === ENCRYPTION_KEY_BYTES) return bytes;
   throw new ConfigurationError(
-    `the encryption key must be the base64 of ${ENCRYPTION_KEY_BYTES} random bytes, as \`openssl rand -base64 32\` prints it`,
+    `encryption key: expected the base64 of ${ENCRYPTION_KEY_BYTES} random bytes; create one with \`openssl rand -base64 32\``,
   );
 }

@@ -33,7 +33,7 @@ export interface CredentialStore {
 export function copyCredential(credential: AuthCredential): AuthCredential {
   const copied = copyJson(credential);
   const found = 'value' in copied ? readCredential(copied.value) : undefined;
-  if (!found) throw new InvalidRequestError('credential: must be JSON, with an authType that is text');
+  if (!found) throw new InvalidRequestError('credential: expected JSON with a string as authType');
   return found;
 }
 

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import type { OptionNames } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { checkOptions } from './check-options.ts';
@@ -104,7 +105,7 @@ export function channel<S extends SchemaLike, Update = InferInput<S>>(
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
   checkOptions('channel', options, OPTIONS);
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
-    throw new ConfigurationError('channel: reducer must be a function');
+    throw new ConfigurationError(`channel: reducer: expected a function, got ${describeKind(options.reducer)}`);
   const made: AnyChannel = {
     schema: new ValueSchema(schema, 'channel'),
     // The reducer is called only with values that the schema parsed.

@@ -108,16 +108,16 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
-    throw new ConfigurationError(
-      `${owner}: the work must be a function, an agent or a tool, got ${describeKind(work)}`,
-    );
+    throw new ConfigurationError(`${owner}: work: expected a function, an agent or a tool, got ${describeKind(work)}`);
   checkOptions(owner, options, OPTIONS);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry !== undefined) checkRetry(owner, retry);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))
-    throw new ConfigurationError(`${owner}: timeoutMs must be more than 0 and at most ${MAX_TIMER_MS}`);
+    throw new ConfigurationError(
+      `${owner}: timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(timeoutMs)}`,
+    );
   if (!Array.isArray(writes) || writes.some((name) => typeof name !== 'string'))
-    throw new ConfigurationError(`${owner}: writes must be a list of names of channels`);
+    throw new ConfigurationError(`${owner}: writes: expected a list of channel names, got ${describeKind(writes)}`);
   if (writes.length > 0 && typeof work !== 'function')
     throw new ConfigurationError(`${owner}: only functions write channels; add a function node after it`);
   return {

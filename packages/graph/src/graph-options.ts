@@ -1,5 +1,5 @@
 import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, isRecord, type OptionNames } from '@eventloom/core/internal';
+import { describeKind, BASE_AGENT_OPTIONS, isRecord, type OptionNames } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
 import { checkOptions } from './check-options.ts';
@@ -47,7 +47,9 @@ export function checkGraphOptions(config: StateGraphConfig): void {
   checkOptions('StateGraph', config, CONFIG_OPTIONS);
   const { name: graph, channels = {} } = config;
   if (!isRecord(channels))
-    throw new ConfigurationError(`graph "${graph}": channels must be an object of channels by their names`);
+    throw new ConfigurationError(
+      `graph "${graph}": channels: expected an object of channels by name, got ${describeKind(channels)}`,
+    );
   for (const [name, channel] of Object.entries(channels)) {
     if (!isChannel(channel))
       throw new ConfigurationError(`graph "${graph}": "${name}" is not a channel; create it with \`channel(schema)\``);
@@ -63,8 +65,12 @@ export function checkCompileOptions(name: string, options: CompileOptions): void
   const { maxSteps, maxConcurrency, nodeLifecycleEvents = false } = options;
   for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
-      throw new ConfigurationError(`graph "${name}": ${option} must be an integer of at least 1`);
+      throw new ConfigurationError(
+        `graph "${name}": ${option}: expected an integer of at least 1, got ${describeKind(count)}`,
+      );
   }
   if (typeof nodeLifecycleEvents !== 'boolean')
-    throw new ConfigurationError(`graph "${name}": nodeLifecycleEvents must be true or false`);
+    throw new ConfigurationError(
+      `graph "${name}": nodeLifecycleEvents: expected true or false, got ${describeKind(nodeLifecycleEvents)}`,
+    );
 }

@@ -105,7 +105,7 @@ async function routed(nodeName: string, ask: () => unknown): Promise<readonly st
   }
   const routes: readonly unknown[] = Array.isArray(said) ? said : [said];
   if (routes.length === 0 || !isTexts(routes))
-    throw new NodeError(nodeName, 'its router must give the name of a route, or a list of names that is not empty');
+    throw new NodeError(nodeName, 'router: expected the name of a route or a non-empty list of names as the result');
   return routes;
 }
 

@@ -7,7 +7,7 @@ import {
   type JsonValue,
   type NodeEvent,
 } from '@eventloom/core';
-import { copyJson, type InputRequestParams } from '@eventloom/core/internal';
+import { describeKind, copyJson, type InputRequestParams } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { Attempt } from './attempt.ts';
 import { AttemptCallbackContext } from './attempt-context.ts';
@@ -100,7 +100,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
    */
   emitCustom(type: string, payload?: unknown): Promise<boolean> {
     if (typeof type !== 'string' || type === '')
-      throw new InvalidEventError('emitCustom: the type must be a text that is not empty');
+      throw new InvalidEventError(`emitCustom: type: expected a non-empty string, got ${describeKind(type)}`);
     return this.#emit(
       'custom',
       type,
@@ -115,15 +115,18 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
    */
   emitProgress(progress: number, message?: string): Promise<boolean> {
     if (typeof progress !== 'number' || !(progress >= 0 && progress <= 100))
-      throw new InvalidEventError('emitProgress: progress must be a number from 0 to 100');
+      throw new InvalidEventError(
+        `emitProgress: progress: expected a number from 0 to 100, got ${describeKind(progress)}`,
+      );
     if (message !== undefined && typeof message !== 'string')
-      throw new InvalidEventError('emitProgress: the message must be text');
+      throw new InvalidEventError(`emitProgress: message: expected a string, got ${describeKind(message)}`);
     return this.#emit('progress', 'progress', message === undefined ? { progress } : { progress, message });
   }
 
   /** Streams a piece of text, in the way of `emitCustom`. @throws InvalidEventError synchronously, if it is not a string */
   emitText(text: string): Promise<boolean> {
-    if (typeof text !== 'string') throw new InvalidEventError('emitText: must be text');
+    if (typeof text !== 'string')
+      throw new InvalidEventError(`emitText: text: expected a string, got ${describeKind(text)}`);
     return this.#emit('text', 'text', { message: text });
   }
 
@@ -191,5 +194,5 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 function toJson(what: string, value: unknown): JsonValue {
   const copied = copyJson(value, { toJson: true });
   if ('value' in copied) return copied.value;
-  throw new InvalidEventError(`${what} ${describeFault(copied.fault)}; it must be JSON`, { path: copied.fault.path });
+  throw new InvalidEventError(`${what} ${describeFault(copied.fault)}; write JSON`, { path: copied.fault.path });
 }

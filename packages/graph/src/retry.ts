@@ -1,4 +1,5 @@
 import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import type { AbortGuard, OptionNames } from '@eventloom/core/internal';
 import { checkOptions } from './check-options.ts';
 import { NodeError } from './errors.ts';
@@ -36,14 +37,20 @@ export function checkRetry(owner: string, retry: RetryConfig): void {
   checkOptions(`${owner}: retry`, retry, OPTIONS);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
-    throw new ConfigurationError(`${owner}: retry.maxAttempts must be an integer of at least 1`);
+    throw new ConfigurationError(
+      `${owner}: retry.maxAttempts: expected an integer of at least 1, got ${describeKind(maxAttempts)}`,
+    );
   for (const [option, delayMs] of Object.entries({ initialDelayMs, maxDelayMs }))
     if (!(Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= MAX_TIMER_MS))
-      throw new ConfigurationError(`${owner}: retry.${option} must be from 0 to ${MAX_TIMER_MS}`);
+      throw new ConfigurationError(
+        `${owner}: retry.${option}: expected a number from 0 to ${MAX_TIMER_MS}, got ${describeKind(delayMs)}`,
+      );
   if (!(backoffFactor >= 1 && Number.isFinite(backoffFactor)))
-    throw new ConfigurationError(`${owner}: retry.backoffFactor must be a number of at least 1`);
+    throw new ConfigurationError(
+      `${owner}: retry.backoffFactor: expected a number of at least 1, got ${describeKind(backoffFactor)}`,
+    );
   if (retryOn !== undefined && typeof retryOn !== 'function')
-    throw new ConfigurationError(`${owner}: retry.retryOn must be a function`);
+    throw new ConfigurationError(`${owner}: retry.retryOn: expected a function, got ${describeKind(retryOn)}`);
 }
 
 /**

@@ -93,7 +93,10 @@ function toArgs(nodeName: string, input: JsonValue | undefined): JsonObject {
   if (input === undefined || input === null) return {};
   // Copy the input, because plugins and tools may change their arguments and other nodes share the input.
   if (typeof input === 'object' && !Array.isArray(input)) return structuredClone(input);
-  throw new NodeError(nodeName, `its input must be an object, the arguments of its tool; put a function before it`);
+  throw new NodeError(
+    nodeName,
+    `input: expected an object with the arguments of the tool; add a function node before it that returns one`,
+  );
 }
 
 /** Runs the tool with the plugin callbacks around it. */

@@ -1,5 +1,5 @@
 import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/core';
-import { isRecord, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
+import { describeKind, isRecord, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { ChannelUpdates, Channels, ChannelValues } from './channel.ts';
 import { checkGraph } from './check-graph.ts';
@@ -159,7 +159,8 @@ export class StateGraph<
     ) => RouteOf<R> | readonly RouteOf<R>[] | Promise<RouteOf<R> | readonly RouteOf<R>[]>,
     routes: Readonly<Record<R, Targets<Names<N> | typeof END>>>,
   ): this {
-    if (typeof router !== 'function') this.#fail(`the router of "${from}" must be a function`);
+    if (typeof router !== 'function')
+      this.#fail(`router of "${from}": expected a function, got ${describeKind(router)}`);
     return this.#addRoutes(from, routes, router as Router);
   }
 
@@ -212,7 +213,9 @@ export class StateGraph<
     const way = this.#wayOf(from);
     if (way.routes) this.#fail(`"${from}" has routes already`);
     if (!isRecord(routes))
-      this.#fail(`the routes of "${from}" must be an object of route names and targets, such as { again: 'draft' }`);
+      this.#fail(
+        `routes of "${from}": expected an object of route names and targets, got ${describeKind(routes)}; write { again: 'draft' }`,
+      );
     const entries = Object.entries(routes).map(([route, to]): [string, readonly string[]] => [
       route,
       this.#targets(from, to),
@@ -233,9 +236,7 @@ export class StateGraph<
   #targets(from: string, to: Targets<string>): readonly string[] {
     const targets: readonly string[] = Array.isArray(to) ? [...to] : [to];
     if (targets.length === 0 || targets.some((target) => typeof target !== 'string'))
-      this.#fail(
-        `the target of an edge from "${from}" must be the name of a node, or a list of names that is not empty`,
-      );
+      this.#fail(`target of an edge from "${from}": expected the name of a node or a non-empty list of names`);
     const twice = targets.find((target, index) => targets.indexOf(target) !== index);
     if (twice !== undefined) this.#fail(`"${from}" leads to "${twice}" twice`);
     return targets;

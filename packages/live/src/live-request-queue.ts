@@ -8,7 +8,7 @@ import {
   LiveQueueFullError,
   type LiveRequest,
 } from '@eventloom/core';
-import { Fifo, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { describeKind, Fifo, type OptionNames, checkKnown } from '@eventloom/core/internal';
 
 /** Options of a `LiveRequestQueue`. */
 export interface LiveRequestQueueOptions {
@@ -55,7 +55,9 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     checkKnown('LiveRequestQueue', OPTIONS, options);
     const { maxChars = DEFAULT_MAX_CHARS } = options;
     if (!Number.isInteger(maxChars) || maxChars < 1)
-      throw new ConfigurationError('LiveRequestQueue: maxChars must be a positive integer');
+      throw new ConfigurationError(
+        `LiveRequestQueue: maxChars: expected a positive integer, got ${describeKind(maxChars)}`,
+      );
     this.maxChars = maxChars;
   }
 

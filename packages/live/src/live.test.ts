@@ -12,11 +12,11 @@ function start(liveRequestQueue: BaseLiveRequestQueue, runConfig: object): LiveR
 }
 
 test.each([
-  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: must be ['AUDIO'] or ['TEXT']"],
-  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: must be a boolean, is the number 1'],
-  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: must be an object, is "Kore"'],
+  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
+  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
+  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: expected a boolean, got the number 1'],
+  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: expected an object, got "Kore"'],
   [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob: the runner has no artifactService to save audio with'],
   [{ resumable: true }, 'runLive: a live run cannot be resumed'],
 ])('a run with %o is refused, and its queue can serve another run', (runConfig, message) => {
@@ -35,7 +35,7 @@ test('runLive of any runner throws for a queue that serves a run', () => {
 
 test('runLive throws for a value that is not a queue', () => {
   const queue: object = {};
-  expect(() => start(queue as LiveRequestQueue, {})).toThrow('runLive: liveRequestQueue must be a LiveRequestQueue');
+  expect(() => start(queue as LiveRequestQueue, {})).toThrow('runLive: liveRequestQueue: expected a LiveRequestQueue');
 });
 
 test("a live run uses its own run config before the runner's defaults, and ignores a resumable default", async () => {

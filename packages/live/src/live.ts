@@ -1,5 +1,11 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
-import { checkKnown, checkLiveRunConfig, type LiveRunHost, type OptionNames } from '@eventloom/core/internal';
+import {
+  describeKind,
+  checkKnown,
+  checkLiveRunConfig,
+  type LiveRunHost,
+  type OptionNames,
+} from '@eventloom/core/internal';
 import { QueueLiveRun } from './queue-live-run.ts';
 
 const PARAMS: OptionNames<RunLiveParams> = {
@@ -44,7 +50,9 @@ export function live(): LiveSupport {
 /** @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
 function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
   if (typeof params.liveRequestQueue?.peek !== 'function')
-    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+    throw new ConfigurationError(
+      `runLive: liveRequestQueue: expected a LiveRequestQueue, got ${describeKind(params.liveRequestQueue)}; write liveRequestQueue: new LiveRequestQueue()`,
+    );
   checkKnown('runLive', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(

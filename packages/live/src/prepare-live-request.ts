@@ -65,7 +65,9 @@ interface Tool {
 function declareNonBlocking({ config, toolsDict }: LlmRequest): void {
   for (const { name, responseScheduling } of Object.values(toolsDict)) {
     if (responseScheduling !== undefined && !SCHEDULINGS.has(responseScheduling))
-      throw new ConfigurationError(`tool "${name}": responseScheduling must be one of ${[...SCHEDULINGS].join(', ')}`);
+      throw new ConfigurationError(
+        `tool "${name}": responseScheduling: expected one of ${[...SCHEDULINGS].join(', ')}`,
+      );
   }
   if (!config.tools || !Object.values(toolsDict).some((tool) => tool.isNonBlocking)) return;
   const declared = (declaration: FunctionDeclaration): FunctionDeclaration =>

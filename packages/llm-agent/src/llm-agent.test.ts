@@ -60,15 +60,15 @@ test.each([
   ['no name', { name: undefined }, "name is missing; write new LlmAgent({ name: 'helper', … })"],
   ['a name that is not an identifier', { name: 'my agent' }, 'agent name "my agent"'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
-  ['an empty model name', { model: '' }, 'agent "bot": model must be the name of a model, such as'],
-  ['an invalid model', { model: {} }, 'model must be'],
+  ['an empty model name', { model: '' }, 'agent "bot": model: expected the name of a model or a model object, got'],
+  ['an invalid model', { model: {} }, 'model: expected the name of a model'],
   [
     'an unknown option',
     { temperature: 1 },
     'agent "bot": has no option "temperature"; write it in generateContentConfig',
   ],
   ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; did you mean "instruction"?'],
-  ['an invalid sub-agent', { subAgents: [{}] }, 'agent "bot": subAgents must be agents'],
+  ['an invalid sub-agent', { subAgents: [{}] }, 'agent "bot": subAgents: expected agents'],
   [
     'tools as an option of the model',
     { generateContentConfig: { tools: [] } },
@@ -89,7 +89,7 @@ test.each([
     { generateContentConfig: { responseJsonSchema: {} } },
     'use outputSchema',
   ],
-  ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools must be a list'],
+  ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools: expected a list'],
   [
     'a class as a tool',
     { tools: [FunctionTool] },
@@ -97,7 +97,7 @@ test.each([
   ],
   ['a function as a tool', { tools: [() => 1] }, 'write new FunctionTool({'],
   ['two tools with the same name', { tools: [toolOf('f'), toolOf('f')] }, 'agent "bot": two tools have the name "f"'],
-  ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: the schema must be'],
+  ['an invalid schema', { outputSchema: 'text' }, 'agent "bot": outputSchema: expected a schema'],
 ])('LlmAgent throws a ConfigurationError for %s', (_, config, message) => {
   expect(() => agentOf(config)).toThrow(ConfigurationError);
   expect(() => agentOf(config)).toThrow(message);

@@ -114,7 +114,9 @@ export class LlmAgent extends BaseAgent {
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
     if (config.codeExecutor !== undefined && !isBaseCodeExecutor(config.codeExecutor))
-      throw new ConfigurationError(`${owner}: codeExecutor must be a code executor, such as new BuiltInCodeExecutor()`);
+      throw new ConfigurationError(
+        `${owner}: codeExecutor: expected a code executor, got ${describeKind(config.codeExecutor)}; write codeExecutor: new BuiltInCodeExecutor()`,
+      );
     checkPlanner(owner, config);
     if (config.outputKey !== undefined) checkStateKey(config.outputKey);
     this.model = config.model;
@@ -126,7 +128,9 @@ export class LlmAgent extends BaseAgent {
     this.planner = config.planner;
     this.generateContentConfig = config.generateContentConfig;
     if (config.mode !== undefined && config.mode !== 'task' && config.mode !== 'single_turn')
-      throw new ConfigurationError(`${owner}: mode must be 'task' or 'single_turn', is ${JSON.stringify(config.mode)}`);
+      throw new ConfigurationError(
+        `${owner}: mode: expected 'task' or 'single_turn', got ${JSON.stringify(config.mode)}`,
+      );
     this.mode = config.mode;
     this.includeContents = config.includeContents ?? (config.mode === 'single_turn' ? 'none' : 'default');
     this.#inputSchema = config.inputSchema;
@@ -205,14 +209,16 @@ function checkModel(owner: string, model: unknown): void {
   )
     return;
   throw new ConfigurationError(
-    `${owner}: model must be the name of a model, such as 'gemini-flash-latest', or a model object, such as new Gemini({ model, apiKey })`,
+    `${owner}: model: expected the name of a model or a model object, got ${describeKind(model)}; write model: 'gemini-flash-latest', or model: new Gemini({ model, apiKey })`,
   );
 }
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {
   if (planner === undefined) return;
   if (!isBasePlanner(planner))
-    throw new ConfigurationError(`${owner}: planner must be a planner, such as new PlanReActPlanner()`);
+    throw new ConfigurationError(
+      `${owner}: planner: expected a planner, got ${describeKind(planner)}; write planner: new PlanReActPlanner()`,
+    );
   if (planner.setsThinkingConfig && generateContentConfig?.thinkingConfig !== undefined)
     throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; leave it out`);
 }
@@ -233,7 +239,10 @@ function checkGenerateContentConfig(owner: string, config: LlmAgentConfig['gener
 }
 
 function checkTools(owner: string, tools: readonly ToolUnion[] = []): void {
-  if (!Array.isArray(tools)) throw new ConfigurationError(`${owner}: tools must be a list, such as tools: [getTime]`);
+  if (!Array.isArray(tools))
+    throw new ConfigurationError(
+      `${owner}: tools: expected a list, got ${describeKind(tools)}; write tools: [getTime]`,
+    );
   const names = new Set<string>();
   for (const tool of tools) {
     if (isBaseToolset(tool)) continue;

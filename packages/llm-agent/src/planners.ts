@@ -7,7 +7,7 @@ import {
   type Content,
   type Part,
 } from '@eventloom/core';
-import { checkKnown } from '@eventloom/core/internal';
+import { describeKind, checkKnown } from '@eventloom/core/internal';
 
 const WRITE_THINKING = 'write thinkingConfig: { thinkingBudget: …, includeThoughts: … }';
 const HINTS = { thinkingBudget: WRITE_THINKING, includeThoughts: WRITE_THINKING };
@@ -29,7 +29,7 @@ export class BuiltInPlanner extends BasePlanner {
     const { thinkingConfig } = options;
     if (typeof thinkingConfig !== 'object' || thinkingConfig === null)
       throw new ConfigurationError(
-        'BuiltInPlanner: thinkingConfig must be an object, such as { thinkingBudget: 1024 }',
+        `BuiltInPlanner: thinkingConfig: expected an object, got ${describeKind(thinkingConfig)}; write { thinkingBudget: 1024 }`,
       );
     this.thinkingConfig = thinkingConfig;
   }

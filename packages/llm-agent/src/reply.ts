@@ -268,7 +268,7 @@ export class ModelCall {
 function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | undefined): LlmResponse | undefined {
   if (answer && !isRecord(answer))
     throw new ConfigurationError(
-      `agent "${agent.name}": ${callback} must return a response or nothing, got ${describeKind(answer)}; write return ${RESPONSE}`,
+      `agent "${agent.name}": ${callback}: expected a response or nothing as the result, got ${describeKind(answer)}; write return ${RESPONSE}`,
     );
   return answer;
 }
@@ -280,7 +280,7 @@ function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | 
 export function checkedResponse(agent: LlmAgent, received: LlmResponse): LlmResponse {
   if (!isRecord(received))
     throw new ConfigurationError(
-      `agent "${agent.name}": its model must yield responses, got ${describeKind(received)}; write yield ${RESPONSE}`,
+      `agent "${agent.name}": model: expected responses, got ${describeKind(received)}; write yield ${RESPONSE}`,
     );
   return received;
 }

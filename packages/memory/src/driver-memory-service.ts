@@ -11,7 +11,7 @@ import {
   type Session,
   type SessionKey,
 } from '@eventloom/core';
-import { checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
+import { describeKind, checkName, sessionKeyOf, storageFailure } from '@eventloom/core/internal';
 import type { MemoryDriver, MemoryOwner, NewMemory, StoredMemory } from './memory-driver.ts';
 import { checkEvents, isSaid, spokenContent } from './remembered-events.ts';
 import { applyRewinds } from './rewound-events.ts';
@@ -62,8 +62,10 @@ export class DriverMemoryService extends BaseMemoryService {
     const { appName, userId, query, limit = DEFAULT_LIMIT, exceptSessionId } = request;
     checkOwner(request);
     if (exceptSessionId !== undefined) checkName('exceptSessionId', exceptSessionId);
-    if (typeof query !== 'string') throw new InvalidRequestError(`query: must be text, is ${typeof query}`);
-    if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
+    if (typeof query !== 'string')
+      throw new InvalidRequestError(`query: expected a string, got ${describeKind(query)}`);
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}`);
     const words = queryWords(query, MAX_QUERY_WORDS);
     if (words.length === 0) return { memories: [] };
     const owner = { appName, userId };

@@ -100,7 +100,7 @@ test('a failed search and invalid arguments are answered with an error', async (
   const events = await say('s', 'Hi');
   expect(responsesOf(events[1])).toEqual([
     { error: 'disk gone' },
-    { error: 'the arguments of load_memory are not valid: query: must be text' },
+    { error: 'the arguments of load_memory are not valid: query: expected a string' },
   ]);
   expect(events).toHaveLength(3);
 });

@@ -1,5 +1,5 @@
 import { type Content, type Event, InvalidRequestError, ObjectType } from '@eventloom/core';
-import { checkName, enclosureOf } from '@eventloom/core/internal';
+import { describeKind, checkName, enclosureOf } from '@eventloom/core/internal';
 
 /** Of a longer text this much is kept. */
 const MAX_CHARACTERS = 10_000;
@@ -14,13 +14,14 @@ const SILENT_OBJECTS: ReadonlySet<string> = new Set([
 
 /** @throws InvalidRequestError for an event without an id or a time */
 export function checkEvents(events: unknown): void {
-  if (!Array.isArray(events)) throw new InvalidRequestError('events: must be a list of events');
+  if (!Array.isArray(events))
+    throw new InvalidRequestError(`events: expected a list of events, got ${describeKind(events)}`);
   for (const [index, event] of events.entries()) {
-    if (!isEventLike(event)) throw new InvalidRequestError(`events.${index}: is no event`);
+    if (!isEventLike(event)) throw new InvalidRequestError(`events.${index}: is not an event`);
     const { id, timestamp } = event;
     checkName(`events.${index}.id`, id);
     if (typeof timestamp !== 'number' || !(timestamp >= 0 && timestamp <= MAX_TIMESTAMP)) {
-      throw new InvalidRequestError(`events.${index}.timestamp: must be seconds since the epoch, up to the year 9999`);
+      throw new InvalidRequestError(`events.${index}.timestamp: expected seconds since the epoch, up to the year 9999`);
     }
   }
 }

@@ -110,19 +110,21 @@ export class AgentTool extends BaseTool {
   constructor(config: AgentToolConfig) {
     if (isBaseAgent(config))
       throw new ConfigurationError(
-        `AgentTool: expected an object of options; got an agent; write new AgentTool({ agent: ${config.name} })`,
+        `AgentTool: expected an object of options, got an agent; write new AgentTool({ agent: ${config.name} })`,
       );
     const { agent } = config ?? {};
     const owner = isBaseAgent(agent) ? `tool "${agent.name}"` : 'AgentTool';
     checkKnown(owner, OPTIONS, config);
     if (!isBaseAgent(agent))
       throw new ConfigurationError(
-        `AgentTool: agent must be an agent, such as new LlmAgent({ … }), is ${describeKind(agent)}`,
+        `AgentTool: agent: expected an agent, got ${describeKind(agent)}; write agent: new LlmAgent({ … })`,
       );
     super({ name: agent.name, description: agent.description });
     const { requireConfirmation = false } = config;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
-      throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
+      throw new ConfigurationError(
+        `${owner}: requireConfirmation: expected true, false or a function, got ${describeKind(requireConfirmation)}`,
+      );
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;
     this.streamInner = config.streamInner ?? false;

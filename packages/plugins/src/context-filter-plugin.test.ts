@@ -79,9 +79,9 @@ test('the session keeps all events', async () => {
 });
 
 test.each<[ContextFilterPluginOptions, string]>([
-  [{ numInvocationsToKeep: 0 }, 'ContextFilterPlugin: numInvocationsToKeep must be a positive integer, is 0'],
-  [{ removeAmount: 0 }, 'ContextFilterPlugin: removeAmount must be a positive integer, is 0'],
-  [{ customFilter: 'x' as never }, 'ContextFilterPlugin: customFilter must be a function from contents to contents'],
+  [{ numInvocationsToKeep: 0 }, 'ContextFilterPlugin: numInvocationsToKeep: expected a positive integer, got 0'],
+  [{ removeAmount: 0 }, 'ContextFilterPlugin: removeAmount: expected a positive integer, got 0'],
+  [{ customFilter: 'x' as never }, 'ContextFilterPlugin: customFilter: expected a function from contents to contents'],
 ])('%j is refused', (options, message) => {
   expect(() => new ContextFilterPlugin(options)).toThrow(ConfigurationError);
   expect(() => new ContextFilterPlugin(options)).toThrow(message);

@@ -1,5 +1,5 @@
 import { BasePlugin, ConfigurationError, type Content, type LlmRequest, type MaybePromise } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { describeKind, checkKnown, type OptionNames } from '@eventloom/core/internal';
 
 /** Options of `ContextFilterPlugin`. */
 export interface ContextFilterPluginOptions {
@@ -47,9 +47,13 @@ export class ContextFilterPlugin extends BasePlugin {
     super(name);
     for (const [option, value] of Object.entries({ numInvocationsToKeep, removeAmount }))
       if (value !== undefined && (!Number.isInteger(value) || value < 1))
-        throw new ConfigurationError(`ContextFilterPlugin: ${option} must be a positive integer, is ${String(value)}`);
+        throw new ConfigurationError(
+          `ContextFilterPlugin: ${option}: expected a positive integer, got ${String(value)}`,
+        );
     if (customFilter !== undefined && typeof customFilter !== 'function')
-      throw new ConfigurationError('ContextFilterPlugin: customFilter must be a function from contents to contents');
+      throw new ConfigurationError(
+        `ContextFilterPlugin: customFilter: expected a function from contents to contents, got ${describeKind(customFilter)}`,
+      );
     this.#keep = numInvocationsToKeep;
     this.#removeAmount = removeAmount;
     this.#filter = customFilter;

@@ -21,11 +21,11 @@ export interface RetryLimits {
 /** Checks the limits. @throws ConfigurationError */
 export function checkLimits(owner: string, { maxRetries = 3, trackingScope }: RetryLimits): number {
   if (!Number.isInteger(maxRetries) || maxRetries < 0)
-    throw new ConfigurationError(`${owner}: maxRetries must be 0 or a positive integer, is ${String(maxRetries)}`);
+    throw new ConfigurationError(`${owner}: maxRetries: expected an integer of at least 0, got ${String(maxRetries)}`);
   const scopes = Object.values(TrackingScope);
   if (trackingScope !== undefined && !scopes.includes(trackingScope))
     throw new ConfigurationError(
-      `${owner}: trackingScope must be ${scopes.join(' or ')}, is ${JSON.stringify(trackingScope)}; write trackingScope: TrackingScope.GLOBAL`,
+      `${owner}: trackingScope: expected ${scopes.join(' or ')}, got ${JSON.stringify(trackingScope)}; write trackingScope: TrackingScope.GLOBAL`,
     );
   return maxRetries;
 }

@@ -46,6 +46,6 @@ test('a value that is neither a text nor a function is refused', () => {
   const make = () => new GlobalInstructionPlugin(5 as never);
   expect(make).toThrow(ConfigurationError);
   expect(make).toThrow(
-    "must be a string or a function of the context, is the number 5; write new GlobalInstructionPlugin('Be brief.')",
+    "expected a string or a function of the context, got the number 5; write new GlobalInstructionPlugin('Be brief.')",
   );
 });

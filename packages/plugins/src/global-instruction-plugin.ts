@@ -23,7 +23,7 @@ export class GlobalInstructionPlugin extends BasePlugin {
     super(name);
     if (typeof globalInstruction !== 'string' && typeof globalInstruction !== 'function')
       throw new ConfigurationError(
-        `GlobalInstructionPlugin: the instruction must be a string or a function of the context, is ${describeKind(globalInstruction)}; write new GlobalInstructionPlugin('Be brief.')`,
+        `GlobalInstructionPlugin: globalInstruction: expected a string or a function of the context, got ${describeKind(globalInstruction)}; write new GlobalInstructionPlugin('Be brief.')`,
       );
     this.#instruction = globalInstruction;
   }

@@ -42,7 +42,7 @@ export class LoggingPlugin extends BasePlugin {
     const { name = 'logging_plugin', log = (line) => console.log(line) } = named;
     super(name);
     if (typeof log !== 'function')
-      throw new ConfigurationError(`LoggingPlugin: log must be a function of a line, is ${describeKind(log)}`);
+      throw new ConfigurationError(`LoggingPlugin: log: expected a function of a line, got ${describeKind(log)}`);
     this.#log = log;
   }
 

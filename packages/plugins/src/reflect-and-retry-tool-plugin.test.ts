@@ -106,11 +106,11 @@ test.each([
 });
 
 test.each<[ReflectAndRetryToolPluginOptions, string]>([
-  [{ maxRetries: -1 }, 'ReflectAndRetryToolPlugin: maxRetries must be 0 or a positive integer, is -1'],
-  [{ maxRetries: 1.5 }, 'maxRetries must be 0 or a positive integer, is 1.5'],
+  [{ maxRetries: -1 }, 'ReflectAndRetryToolPlugin: maxRetries: expected an integer of at least 0, got -1'],
+  [{ maxRetries: 1.5 }, 'maxRetries: expected an integer of at least 0, got 1.5'],
   [
     { trackingScope: 'session' as never },
-    'trackingScope must be invocation or global, is "session"; write trackingScope: TrackingScope.GLOBAL',
+    'trackingScope: expected invocation or global, got "session"; write trackingScope: TrackingScope.GLOBAL',
   ],
 ])('%j is refused', (options, message) => {
   expect(() => new ReflectAndRetryToolPlugin(options)).toThrow(ConfigurationError);

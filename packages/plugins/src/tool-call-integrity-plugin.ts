@@ -235,7 +235,7 @@ function toKeys(secretKey: ToolCallIntegrityPluginOptions['secretKey']): Uint8Ar
   });
   if (keys.length > 0 && keys.length === given.length && keys.every((key) => key.length >= MIN_BYTES)) return keys;
   throw new ConfigurationError(
-    `ToolCallIntegrityPlugin: secretKey must be a key of at least ${MIN_BYTES} bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and keep it`,
+    `ToolCallIntegrityPlugin: secretKey: expected a key of at least ${MIN_BYTES} bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and keep it`,
   );
 }
 

@@ -42,7 +42,7 @@ export function checkBounds(bounds: QuickJsBounds): Required<QuickJsBounds> {
     const most = MOST[key] ?? Number.MAX_SAFE_INTEGER;
     if (!(value >= least && value <= most)) {
       const bottom = key === 'memoryBytes' ? `at least ${least}` : 'more than 0';
-      throw new ConfigurationError(`${key}: must be ${bottom} and at most ${most}`);
+      throw new ConfigurationError(`${key}: expected ${bottom} and at most ${most}`);
     }
     checked[key] = value;
   }

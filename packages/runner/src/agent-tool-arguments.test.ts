@@ -71,18 +71,18 @@ describe('the arguments', () => {
 
 describe('a tool made of', () => {
   test.each([
-    ['no agent', { agent: {} }, 'agent must be an agent'],
+    ['no agent', { agent: {} }, 'agent: expected an agent'],
     ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name "$name"'],
     [
       'a confirmation that is no rule',
       { agent: scripted('helper', []), requireConfirmation: 'yes' },
-      'tool "helper": requireConfirmation must be true, false or a function',
+      'tool "helper": requireConfirmation: expected true, false or a function',
     ],
     ['an unknown option', { agent: scripted('helper', []), stream: true }, 'tool "helper": has no option "stream"'],
     [
       'a schema that is none',
       { agent: scripted('helper', [], { inputSchema: 5 as never }) },
-      'tool "helper": the schema must be',
+      'tool "helper": expected a schema',
     ],
   ])('%s is a configuration error', (_, config, fault) => {
     expect(() => new AgentTool(config as AgentToolConfig)).toThrow(fault);

@@ -200,7 +200,7 @@ export function unwrapAnswer(response: JsonRecord, id: string): JsonRecord {
 
 /** The answer to a request for a confirmation as it is stored. @throws InvalidMessageError */
 export function readConfirmation({ confirmed, payload }: JsonRecord, id: string): JsonRecord {
-  if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed, which must be true or false');
+  if (typeof confirmed !== 'boolean') failAnswer(id, 'has an answer without confirmed: expected true or false');
   return { confirmed, ...(payload === undefined || payload === null ? {} : { payload }) };
 }
 

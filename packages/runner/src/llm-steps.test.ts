@@ -248,15 +248,15 @@ test('a model that yields a string fails the run, and the error says what to wri
   await expect(run()).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message:
-      'agent "bot": its model must yield responses, got a string; ' +
+      'agent "bot": model: expected responses, got a string; ' +
       "write yield { content: { role: 'model', parts: [{ text: 'hello' }] } }",
   });
 });
 
 test.each([
-  [{ models: {} }, 'Runner: models must be a function, such as geminiModels({ apiKey }), is an object'],
-  [{ plugins: {} }, 'Runner: plugins must be a list, such as [new LoggingPlugin()], is an object'],
-  [{ plugins: [{}] }, 'Runner: plugins must hold plugins, such as new LoggingPlugin(), one is an object'],
+  [{ models: {} }, 'Runner: models: expected a function, got an object; write models: geminiModels({ apiKey })'],
+  [{ plugins: {} }, 'Runner: plugins: expected a list, got an object; write plugins: [new LoggingPlugin()]'],
+  [{ plugins: [{}] }, 'Runner: plugins: expected plugins, got an object; write plugins: [new LoggingPlugin()]'],
 ])('a runner with the option %j throws ConfigurationError', async (option, message) => {
   const { runner } = await scenario({});
   const { appName, agent, sessionService } = runner;

@@ -157,7 +157,7 @@ describe('LoopAgent', () => {
 
   test.each([0, -1, 1.5, Number.NaN])('refuses maxIterations %d', (maxIterations) => {
     expect(() => new LoopAgent({ name: 'loop', maxIterations })).toThrow(
-      new ConfigurationError('agent "loop": maxIterations must be an integer of at least 1'),
+      new ConfigurationError('agent "loop": maxIterations: expected an integer of at least 1'),
     );
   });
 });

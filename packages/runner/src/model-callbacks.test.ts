@@ -26,7 +26,7 @@ test.each(['beforeModelCallback', 'afterModelCallback', 'onModelErrorCallback'] 
     });
     await expect(run()).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: `agent "bot": ${callback} must return a response or nothing, got a string; write return { content: { role: 'model', parts: [{ text: 'hello' }] } }`,
+      message: `agent "bot": ${callback}: expected a response or nothing as the result, got a string; write return { content: { role: 'model', parts: [{ text: 'hello' }] } }`,
     });
   },
 );

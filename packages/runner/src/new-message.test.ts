@@ -25,15 +25,15 @@ test('the message is copied and frozen once', () => {
 });
 
 test.each([
-  ['nothing', undefined, 'must be an object, is missing; write { role:'],
-  ['a text', 'hi', 'must be an object, is the text "hi"; write { role:'],
-  ['null', null, 'must be an object, is null'],
+  ['nothing', undefined, 'expected an object, got nothing; write { role:'],
+  ['a text', 'hi', 'expected an object, got the text "hi"; write { role:'],
+  ['null', null, 'expected an object, got null'],
   ['no parts', {}, 'has no parts'],
   ['an empty list of parts', { parts: [] }, 'has no parts'],
   ['parts that are no list', { parts: { text: 'hi' } }, 'has no parts'],
   ['the role of the model', { role: 'model', parts: [{ text: 'hi' }] }, 'has the role "model"'],
-  ['a part that is no object', { parts: ['hi'] }, 'parts[0] must be an object, is the text "hi"'],
-  ['a part that is null', { parts: [null] }, 'parts[0] must be an object, is null'],
+  ['a part that is no object', { parts: ['hi'] }, 'parts[0]: expected an object, got the text "hi"'],
+  ['a part that is null', { parts: [null] }, 'parts[0]: expected an object, got null'],
   ['an empty part', { parts: [{ text: 'hi' }, {}] }, 'parts[1] has none of text,'],
   ['a part of nothing but null', { parts: [{ text: null }] }, 'parts[0] has none of text,'],
   ['a text that is no string', { parts: [{ text: 5 }] }, 'parts[0] has a text that is no string'],

@@ -102,7 +102,7 @@ test('invalid planners are refused', async () => {
   const config = { generateContentConfig: { thinkingConfig: { thinkingBudget: 1 } } };
   await expect(setUp(planner, [], config)).rejects.toThrow(/thinkingConfig/);
   await expect(setUp(new PlanReActPlanner(), [], config)).resolves.toBeDefined();
-  await expect(setUp({} as BasePlanner, [])).rejects.toThrow(/planner must be a planner/);
+  await expect(setUp({} as BasePlanner, [])).rejects.toThrow(/planner: expected a planner/);
   expect(() => new BuiltInPlanner({ thinkingConfig: undefined as never })).toThrow(/thinkingConfig/);
 });
 

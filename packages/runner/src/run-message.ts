@@ -28,7 +28,7 @@ import type { Runner } from './runner.ts';
  * anything else
  */
 export function checkNewMessage(message: Content): Content {
-  if (!isRecord(message)) fail(`must be an object, is ${shown(message)}; ${EXAMPLE}`);
+  if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
   if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
   const { role = 'user', parts } = message;
   if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; what starts a run has the role "user"`);
@@ -84,7 +84,8 @@ const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult',
 
 /** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
 function faultOfUserPart(part: Part): string | undefined {
-  if (typeof part !== 'object' || part === null) return `must be an object, is ${shown(part)}; write { text: 'hello' }`;
+  if (typeof part !== 'object' || part === null)
+    return `expected an object, got ${shown(part)}; write { text: 'hello' }`;
   if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
   for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
   if (part.thought === true) return 'is a thought; only models have those';

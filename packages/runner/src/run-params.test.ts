@@ -14,10 +14,10 @@ import { saying, scenario } from './fixtures/scenario.ts';
 
 test.each([
   ['a parameter of a later version', { liveQueue: {} }, 'runAsync: has no option "liveQueue"'],
-  ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId must be a string'],
+  ['an invocation id that is no text', { invocationId: 1 }, 'runAsync: invocationId: expected a string'],
   ['a misspelt parameter', { statedelta: {} }, 'runAsync: has no option "statedelta"'],
   ['the name of another app', { appName: 'other' }, 'the runner has the appName "app"'],
-  ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta must be an object'],
+  ['a state delta that is a list', { stateDelta: [1] }, 'stateDelta: expected an object'],
   ['metadata that is not JSON', { customMetadata: { at: new Date(0) } }, 'customMetadata.at: is a Date'],
 ])('%s is refused and nothing is written', async (_, params, message) => {
   const { runner, stored } = await scenario();

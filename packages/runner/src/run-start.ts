@@ -11,6 +11,7 @@ import {
   InvalidRequestError,
 } from '@eventloom/core';
 import {
+  describeKind,
   checkStateDelta,
   mergeRunConfigs,
   RUN_CONFIG_OPTIONS,
@@ -138,14 +139,18 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     const type = TYPES[name as keyof RunAsyncParams];
     const value: unknown = params[name as keyof RunAsyncParams];
     if (value === undefined || (type === 'object' ? isRecord(value) : typeof value === type)) continue;
-    throw new ConfigurationError(`runAsync: ${name} must be ${type === 'object' ? 'an object' : `a ${type}`}`);
+    throw new ConfigurationError(
+      `runAsync: ${name}: expected ${type === 'object' ? 'an object' : `a ${type}`}, got ${describeKind(value)}`,
+    );
   }
   const { invocationId, newMessage, stateDelta, ifKnown = 'follow' } = params;
   if (!IF_KNOWN.includes(ifKnown))
-    throw new ConfigurationError(`runAsync: ifKnown must be follow, resume or reject, is ${JSON.stringify(ifKnown)}`);
+    throw new ConfigurationError(
+      `runAsync: ifKnown: expected follow, resume or reject, got ${JSON.stringify(ifKnown)}`,
+    );
   if (params.abortSignal !== undefined && typeof params.abortSignal?.aborted !== 'boolean')
     throw new ConfigurationError(
-      'runAsync: abortSignal must be an AbortSignal, such as the `signal` of an AbortController',
+      `runAsync: abortSignal: expected an AbortSignal, got ${describeKind(params.abortSignal)}; write abortSignal: controller.signal`,
     );
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError(

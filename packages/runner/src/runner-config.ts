@@ -151,32 +151,34 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     );
   if (typeof config.agent?.runAsync !== 'function')
     throw new ConfigurationError(
-      `Runner: agent must be an agent, such as new LlmAgent({ … }), is ${describeKind(config.agent)}`,
+      `Runner: agent: expected an agent, got ${describeKind(config.agent)}; write agent: new LlmAgent({ … })`,
     );
   if (typeof config.sessionService?.appendEvent !== 'function')
     throw new ConfigurationError(
-      `Runner: sessionService must be a session service, such as new InMemorySessionService(), is ${describeKind(config.sessionService)}`,
+      `Runner: sessionService: expected a session service, got ${describeKind(config.sessionService)}; write sessionService: new InMemorySessionService()`,
     );
   const { models, plugins } = config;
   if (models !== undefined && typeof models !== 'function')
     throw new ConfigurationError(
-      `Runner: models must be a function, such as geminiModels({ apiKey }), is ${describeKind(models)}`,
+      `Runner: models: expected a function, got ${describeKind(models)}; write models: geminiModels({ apiKey })`,
     );
   if (plugins !== undefined && !Array.isArray(plugins))
     throw new ConfigurationError(
-      `Runner: plugins must be a list, such as [new LoggingPlugin()], is ${describeKind(plugins)}`,
+      `Runner: plugins: expected a list, got ${describeKind(plugins)}; write plugins: [new LoggingPlugin()]`,
     );
   for (const plugin of plugins ?? [])
     if (typeof plugin?.beforeRunCallback !== 'function')
       throw new ConfigurationError(
-        `Runner: plugins must hold plugins, such as new LoggingPlugin(), one is ${describeKind(plugin)}`,
+        `Runner: plugins: expected plugins, got ${describeKind(plugin)}; write plugins: [new LoggingPlugin()]`,
       );
   if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
     throw new ConfigurationError(
-      'Runner: eventsCompaction.summarizer must be a summarizer, such as new LlmEventSummarizer({ model })',
+      'Runner: eventsCompaction.summarizer: expected a summarizer; write summarizer: new LlmEventSummarizer({ model })',
     );
   if (config.live !== undefined && typeof config.live?.startRun !== 'function')
-    throw new ConfigurationError('Runner: live must be live support, as `live()` of @eventloom/live returns it');
+    throw new ConfigurationError(
+      `Runner: live: expected live support, got ${describeKind(config.live)}; write live: live(), with live from @eventloom/live`,
+    );
   const { getSessionConfig, sessionCache } = config;
   if (sessionCache !== undefined) checkKnown('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
@@ -187,7 +189,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
     const isTime = typeof value === 'number' && value > 0 && (value <= DAY_MS || option === 'requestTtlMs');
     if (value !== undefined && !isTime)
       throw new ConfigurationError(
-        `Runner: ${option} must be a positive number of milliseconds, and a lease at most a day`,
+        `Runner: ${option}: expected a positive number of milliseconds${option === 'requestTtlMs' ? '' : ', at most a day'}, got ${describeKind(value)}`,
       );
   }
 }

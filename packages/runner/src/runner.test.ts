@@ -204,18 +204,18 @@ test('a response to an unknown call creates no session', async () => {
 
 test.each([
   ['no name', { appName: '' }, 'appName is missing'],
-  ['no agent', { agent: {} }, 'agent must be an agent'],
-  ['no session service', { sessionService: undefined }, 'sessionService must be a session service'],
+  ['no agent', { agent: {} }, 'agent: expected an agent'],
+  ['no session service', { sessionService: undefined }, 'sessionService: expected a session service'],
   ['an unknown option', { memory: {} }, 'has no option "memory"; did you mean "memoryService"?'],
   [
     'an endless lease',
     { leaseTtlMs: Infinity },
-    'leaseTtlMs must be a positive number of milliseconds, and a lease at most a day',
+    'leaseTtlMs: expected a positive number of milliseconds, at most a day, got',
   ],
-  ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs must be'],
-  ['live that was not called', { live: () => undefined }, 'live must be live support'],
-  ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs must be'],
-  ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs must be a positive number of milliseconds'],
+  ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs: expected a positive number'],
+  ['live that was not called', { live: () => undefined }, 'live: expected live support'],
+  ['a text as a time', { leaseTtlMs: '15000' }, 'leaseTtlMs: expected a positive number'],
+  ['a text as another time', { requestTtlMs: '15000' }, 'requestTtlMs: expected a positive number of milliseconds'],
 ])('a runner with %s is a configuration error', async (_, config, message) => {
   const { runner } = await scenario({ agent: chunks });
   const { agent, appName, sessionService } = runner;

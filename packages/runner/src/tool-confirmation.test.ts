@@ -198,7 +198,7 @@ test('a confirmed long-running tool runs once, and its result arrives as usual',
 });
 
 test.each([0, -1, Number.NaN])('requestTtlMs %d throws a ConfigurationError', async (requestTtlMs) => {
-  await expect(setUp([], {}, { requestTtlMs })).rejects.toThrow('requestTtlMs must be a positive number');
+  await expect(setUp([], {}, { requestTtlMs })).rejects.toThrow('requestTtlMs: expected a positive number');
 });
 
 test('two calls with one id are confirmed separately', async () => {

@@ -112,8 +112,8 @@ test('without a credential service an answer fails the run before anything is wr
 
 test.each([
   ['no key', { ...AUTH, credentialKey: '' }, 'credentialKey: is empty'],
-  ['no scheme', { credentialKey: 'k' }, 'authConfig.authScheme: must be'],
-  ['a scheme that is not JSON', { ...AUTH, authScheme: { type: new Map() } }, 'authConfig.authScheme: must be'],
+  ['no scheme', { credentialKey: 'k' }, 'authConfig.authScheme: expected'],
+  ['a scheme that is not JSON', { ...AUTH, authScheme: { type: new Map() } }, 'authConfig.authScheme: expected'],
 ])('requestCredential throws in the tool for a config with %s', async (_, config, fault) => {
   const { send } = await setUp(
     undefined,

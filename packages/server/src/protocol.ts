@@ -1,4 +1,5 @@
 import { type BaseAgent, type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import type { RunBody } from '@eventloom/core/wire';
 import type { AnswerSpec, QuerySpec, RouteSpec } from './http/route.ts';
 import type { FollowRunRequest, HostedRun } from './http/hosted-run.ts';
@@ -116,7 +117,10 @@ const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))+(?:\/\{\w+\+\})?$|^\/\{\w+\+\}$/;
  * @throws ConfigurationError that names the protocol and the route
  */
 export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): void {
-  if (!Array.isArray(protocols)) throw new ConfigurationError('createServer: protocols must be a list of protocols');
+  if (!Array.isArray(protocols))
+    throw new ConfigurationError(
+      `createServer: protocols: expected a list of protocols, got ${describeKind(protocols)}`,
+    );
   const names = new Set<string>();
   const addresses = new Set(Array.from(taken, addressOf));
   for (const protocol of protocols as readonly Partial<Protocol>[]) {
@@ -141,10 +145,13 @@ function checkRoute(name: string, route: ProtocolRoute, addresses: Set<string>):
   const { method, path } = route;
   const where = `createServer: protocols: ${name}: ${JSON.stringify(path)}:`;
   if (!['get', 'post', 'patch', 'delete'].includes(method))
-    throw new ConfigurationError(`${where} method must be get, post, patch or delete, is ${JSON.stringify(method)}`);
+    throw new ConfigurationError(`${where} method: expected get, post, patch or delete, got ${JSON.stringify(method)}`);
   if (typeof path !== 'string' || !PATH.test(path))
-    throw new ConfigurationError(`${where} path must be like /chats/{userId}, without a slash at its end`);
-  if (typeof route.handle !== 'function') throw new ConfigurationError(`${where} handle must be a function`);
+    throw new ConfigurationError(
+      `${where} path: expected a path without a slash at its end, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
+    );
+  if (typeof route.handle !== 'function')
+    throw new ConfigurationError(`${where} handle: expected a function, got ${describeKind(route.handle)}`);
   const address = addressOf(route);
   if (addresses.has(address)) throw new ConfigurationError(`${where} the server has a route at ${address} already`);
   addresses.add(address);

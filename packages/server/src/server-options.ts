@@ -1,5 +1,5 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { describeKind, checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';
@@ -115,13 +115,13 @@ export function checkServerOptions(options: ServerOptions): void {
   checkKnown('createServer', OPTIONS, options, HINTS, EXAMPLE);
   if (!Array.isArray(options.runners))
     throw new ConfigurationError(
-      'createServer: runners must be a list, as in runners: [new Runner({ appName, agent, sessionService })]',
+      `createServer: runners: expected a list, got ${describeKind(options.runners)}; write runners: [new Runner({ appName, agent, sessionService })]`,
     );
   const names = new Set<string>();
   for (const runner of options.runners) {
     if (!(runner instanceof Runner))
       throw new ConfigurationError(
-        'createServer: runners must hold runners, such as new Runner({ appName, agent, sessionService })',
+        `createServer: runners: expected runners, got ${describeKind(runner)}; write runners: [new Runner({ appName, agent, sessionService })]`,
       );
     if (names.has(runner.appName))
       throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
@@ -130,19 +130,25 @@ export function checkServerOptions(options: ServerOptions): void {
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
   for (const hook of ['authenticate', 'runConfig'] as const) {
     if (options[hook] !== undefined && typeof options[hook] !== 'function')
-      throw new ConfigurationError(`createServer: ${hook} must be a function of the request`);
+      throw new ConfigurationError(
+        `createServer: ${hook}: expected a function of the request, got ${describeKind(options[hook])}`,
+      );
   }
   if (options.live !== undefined && typeof options.live?.createHost !== 'function') {
     throw new ConfigurationError(
-      'createServer: live must be a live endpoint, as liveEndpoint() of @eventloom/live/server returns it',
+      `createServer: live: expected a live endpoint, got ${describeKind(options.live)}; write live: liveEndpoint(), with liveEndpoint from @eventloom/live/server`,
     );
   }
   if (options.relay !== undefined && typeof options.relay?.attach !== 'function') {
-    throw new ConfigurationError('createServer: relay must be a run relay, as PostgresRunRelay is one');
+    throw new ConfigurationError(
+      `createServer: relay: expected a run relay, got ${describeKind(options.relay)}; write relay: new PostgresRunRelay({ pool })`,
+    );
   }
   const { onUnfinishedRuns = 'resume' } = options;
   if (!['resume', 'close', 'leave'].includes(onUnfinishedRuns)) {
-    throw new ConfigurationError('createServer: onUnfinishedRuns must be resume, close or leave');
+    throw new ConfigurationError(
+      `createServer: onUnfinishedRuns: expected resume, close or leave, got ${JSON.stringify(onUnfinishedRuns)}`,
+    );
   }
   for (const origin of options.origins ?? []) checkOrigin(origin);
   if (options.limits !== undefined) checkKnown('createServer: limits', LIMITS, options.limits);
@@ -160,8 +166,12 @@ function checkLimit(limit: string, value: unknown): void {
   if (value === undefined) return;
   if (limit === 'maxLlmCalls' || limit === 'maxParallelToolCalls') {
     if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
-    throw new ConfigurationError(`createServer: limits.${limit}: must be an integer of at least 1, or Infinity`);
+    throw new ConfigurationError(
+      `createServer: limits.${limit}: expected an integer of at least 1, or Infinity, got ${describeKind(value)}`,
+    );
   }
   if (typeof value === 'number' && value >= 0) return;
-  throw new ConfigurationError(`createServer: limits.${limit}: must be a number of at least 0`);
+  throw new ConfigurationError(
+    `createServer: limits.${limit}: expected a number of at least 0, got ${describeKind(value)}`,
+  );
 }

@@ -399,7 +399,5 @@ function requireLive(isLive: boolean, lease: SessionLease): void {
 function checkRequest(example: string, request: unknown): void {
   if (isRecord(request)) return;
   const method = example.slice(0, example.indexOf('('));
-  throw new InvalidRequestError(
-    `${method}: expected one object, got ${request === undefined ? 'nothing' : describeKind(request)}; write ${example}`,
-  );
+  throw new InvalidRequestError(`${method}: expected one object, got ${describeKind(request)}; write ${example}`);
 }

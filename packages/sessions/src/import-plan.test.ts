@@ -41,7 +41,7 @@ describe('an invalid record is named by its number and the field', () => {
     ['records[3]: toolCall.callId: ', recordsOf({}, [ONE], [{ ...CALL, callId: '' }])],
     ['records[2]: toolCall.response.a: ', recordsOf({}, [], [{ ...CALL, response: { a: 1n } }])],
     ['records[2]: toolCall.actions', recordsOf({}, [], [{ ...CALL, actions: { escalate: 1 as never } }])],
-    ['records[2]: toolCall: must be an object', recordsOf({}, [], [null as never])],
+    ['records[2]: toolCall: expected an object', recordsOf({}, [], [null as never])],
     ['records[3]: toolCall: ', recordsOf({}, [], [CALL, CALL])],
     ['records[2]: type: ', [recordsOf({})[0], { type: 'artifact' }]],
   ])('%s', async (message, records) => {

@@ -8,6 +8,7 @@ import {
   type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
+  describeKind,
   checkName,
   checkStateDelta,
   checkStoredKeys,
@@ -57,10 +58,10 @@ class ImportReader {
   #isEnded = false;
 
   add(record: SessionRecord): void {
-    if (!isRecord(record)) throw new InvalidRequestError('must be an object');
+    if (!isRecord(record)) throw new InvalidRequestError(`expected an object, got ${describeKind(record)}`);
     if (this.#isEnded) throw new InvalidRequestError('comes after the end');
     if ((record.type === 'session') !== (this.#header === undefined)) {
-      throw new InvalidRequestError('the first record, and only that, must be of type session');
+      throw new InvalidRequestError('type: expected session in the first record and in no other');
     }
     checkFields(record);
     switch (record.type) {
@@ -73,14 +74,16 @@ class ImportReader {
       case 'end':
         return this.#end(record.events, record.toolCalls);
       default:
-        throw new InvalidRequestError(`type: ${JSON.stringify((record as { type: unknown }).type)} is not known`);
+        throw new InvalidRequestError(
+          `type: expected session, event, toolCall or end, got ${JSON.stringify((record as { type: unknown }).type)}`,
+        );
     }
   }
 
   finish({ appName, userId, sessionId }: ImportSessionRequest, count: number, nowMs: number): SessionImport {
     const header = this.#header;
     if (!header || !this.#isEnded) {
-      throw new InvalidRequestError(`records: end after ${count}, but the last one must be of type end`);
+      throw new InvalidRequestError(`records: expected a last record of type end, got none after ${count} records`);
     }
     const key = {
       appName: appName ?? header.appName,
@@ -112,7 +115,9 @@ class ImportReader {
     checkName('userId', userId);
     checkName('id', id);
     if (!Number.isFinite(lastUpdateTime) || lastUpdateTime < 0 || lastUpdateTime > MAX_SECONDS) {
-      throw new InvalidRequestError('lastUpdateTime: must be a number of seconds since the epoch');
+      throw new InvalidRequestError(
+        `lastUpdateTime: expected a number of seconds since the epoch, got ${describeKind(lastUpdateTime)}`,
+      );
     }
     this.#state = toWrites('state', state);
     this.#initialState = toWrites('initialState', initialState);
@@ -132,7 +137,8 @@ class ImportReader {
   }
 
   #addToolCall(toolCall: ToolLedgerEntry): void {
-    if (!isRecord(toolCall)) throw new InvalidRequestError('toolCall: must be an object');
+    if (!isRecord(toolCall))
+      throw new InvalidRequestError(`toolCall: expected an object, got ${describeKind(toolCall)}`);
     const entry = checkToolCall(toolCall, 'toolCall.');
     const id = `${entry.invocationId}\0${entry.callId}`;
     if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: is the second record of its call');
@@ -143,7 +149,7 @@ class ImportReader {
   #end(events: number, toolCalls: number): void {
     if (events !== this.#events.length || toolCalls !== this.#toolCalls.length) {
       throw new InvalidRequestError(
-        `must end ${this.#events.length} events and ${this.#toolCalls.length} tool calls, says ${events} and ${toolCalls}`,
+        `expected the counts of ${this.#events.length} events and ${this.#toolCalls.length} tool calls, got ${events} and ${toolCalls}`,
       );
     }
     this.#isEnded = true;
@@ -154,7 +160,9 @@ function checkFields(record: SessionRecord): void {
   const known: readonly string[] = Object.hasOwn(FIELDS, record.type) ? FIELDS[record.type] : Object.keys(record);
   const unknown = Object.keys(record).find((field) => !known.includes(field));
   if (unknown !== undefined) {
-    throw new InvalidRequestError(`${unknown}: is not known; a record of type ${record.type} has ${known.join(', ')}`);
+    throw new InvalidRequestError(
+      `${unknown}: is an unknown field; a record of type ${record.type} has ${known.join(', ')}`,
+    );
   }
 }
 
@@ -179,7 +187,7 @@ function toMilliseconds(seconds: number): number {
 }
 
 function toWrites(field: string, state: Readonly<Record<string, unknown>>): StateWrite[] {
-  if (!isRecord(state)) throw new InvalidRequestError(`${field}: must be an object`);
+  if (!isRecord(state)) throw new InvalidRequestError(`${field}: expected an object, got ${describeKind(state)}`);
   checkStoredKeys(field, Object.keys(state));
   return inField(field, () => toStateWrites(checkStateDelta(state)));
 }

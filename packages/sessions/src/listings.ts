@@ -7,7 +7,7 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
 } from '@eventloom/core';
-import { checkName } from '@eventloom/core/internal';
+import { describeKind, checkName } from '@eventloom/core/internal';
 import { notFoundError } from './errors.ts';
 import { ALL_EVENTS, toSession } from './session-view.ts';
 import type {
@@ -38,7 +38,8 @@ export interface EventPage {
 
 /** Converts a request to the events of a page. @throws InvalidRequestError for an invalid limit, order or cursor */
 export function toEventPage({ order = 'asc', limit = DEFAULT_PAGE, cursor }: ListEventsRequest): EventPage {
-  if (order !== 'asc' && order !== 'desc') throw new InvalidRequestError('order: must be asc or desc');
+  if (order !== 'asc' && order !== 'desc')
+    throw new InvalidRequestError(`order: expected asc or desc, got ${JSON.stringify(order)}`);
   const size = toPageSize(limit);
   const after = cursor === undefined ? undefined : readPlace(cursor, order);
   if (order === 'desc') return { order, after, window: { ...ALL_EVENTS, beforeSeq: after?.seq, limit: size } };
@@ -130,7 +131,8 @@ const MAX_PAGE = 1000;
 
 /** Returns the size of a page of a listing. @throws InvalidRequestError for a limit that is not a positive integer */
 export function toPageSize(limit: number = MAX_PAGE): number {
-  if (!Number.isInteger(limit) || limit < 1) throw new InvalidRequestError('limit: must be a positive integer');
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new InvalidRequestError(`limit: expected a positive integer, got ${describeKind(limit)}`);
   return Math.min(limit, MAX_PAGE);
 }
 

@@ -6,6 +6,7 @@ import {
   type SessionKey,
   type SessionLease,
 } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import { abortedError, busyError, fullLineError, notFoundError } from './errors.ts';
 import type { ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
 import type { SessionDriver } from './session-driver.ts';
@@ -78,9 +79,12 @@ export class SessionLeases {
   ): MaybePromise<T> {
     const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
     const { waitMs = DEFAULT_WAIT_MS } = request;
-    if (!(ttlMs > 0 && ttlMs < Infinity)) throw new InvalidRequestError('ttlMs: must be a positive number');
+    if (!(ttlMs > 0 && ttlMs < Infinity))
+      throw new InvalidRequestError(`ttlMs: expected a positive number, got ${describeKind(ttlMs)}`);
     if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS)) {
-      throw new InvalidRequestError(`waitMs: must be from 0 to ${MAX_WAIT_MS}, which is a day`);
+      throw new InvalidRequestError(
+        `waitMs: expected a number from 0 to ${MAX_WAIT_MS} (a day), got ${describeKind(waitMs)}`,
+      );
     }
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';

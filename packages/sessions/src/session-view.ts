@@ -1,5 +1,5 @@
 import { type Session, type GetSessionConfig, InvalidRequestError } from '@eventloom/core';
-import { applyStateDelta, prefixedKey, setOwn, stateScopeOf } from '@eventloom/core/internal';
+import { describeKind, applyStateDelta, prefixedKey, setOwn, stateScopeOf } from '@eventloom/core/internal';
 import type { AppendPlan } from './append-plan.ts';
 import type { StateEntry, StoredSession, EventWindow } from './session-driver.ts';
 
@@ -20,16 +20,20 @@ export function toEventWindow(config: GetSessionConfig | undefined): EventWindow
   checkCount('afterSeq', afterSeq);
   if (beforeSeq !== undefined) checkCount('beforeSeq', beforeSeq);
   if (typeof sinceCompaction !== 'boolean')
-    throw new InvalidRequestError('config.sinceCompaction: must be true or false');
+    throw new InvalidRequestError(
+      `config.sinceCompaction: expected true or false, got ${describeKind(sinceCompaction)}`,
+    );
   if (afterTimestamp !== undefined && !Number.isFinite(afterTimestamp)) {
-    throw new InvalidRequestError('config.afterTimestamp: must be a number of seconds');
+    throw new InvalidRequestError(
+      `config.afterTimestamp: expected a number of seconds, got ${describeKind(afterTimestamp)}`,
+    );
   }
   return { afterSeq, beforeSeq, sinceCompaction, afterTimestamp, limit: numRecentEvents };
 }
 
 function checkCount(field: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 0) return;
-  throw new InvalidRequestError(`config.${field}: must be zero or a positive integer`);
+  throw new InvalidRequestError(`config.${field}: expected an integer of at least 0, got ${describeKind(value)}`);
 }
 
 /** The merged view of app, user and session state. It inherits nothing, so that every key is data. */

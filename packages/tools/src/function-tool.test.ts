@@ -187,16 +187,16 @@ test.each([
     { name: 'f', description: '', parameters: { city: z.string() }, execute: answer },
     'write z.object({ city: … })',
   ],
-  ['no function', { name: 'f', description: '' }, 'tool "f": execute must be a function'],
+  ['no function', { name: 'f', description: '' }, 'tool "f": execute: expected a function'],
   [
     'no schema',
     { name: 'f', description: '', parameters: 'x', execute: answer },
-    'tool "f": parameters: the schema must be',
+    'tool "f": parameters: expected a schema',
   ],
   [
     'a zod schema of a text',
     { name: 'f', description: '', parameters: z.string(), execute: answer },
-    'tool "f": parameters: must describe an object, because a model gives the arguments by name, but describe a string; write z.object({',
+    'tool "f": parameters: expected a schema of an object, because a model sends arguments by name, got one of a string; write z.object({',
   ],
   [
     'a JSON Schema of a list',
@@ -207,7 +207,7 @@ test.each([
   [
     'a requirement that is neither true nor a function',
     { name: 'f', description: '', requireConfirmation: 'yes', execute: answer },
-    'requireConfirmation must be true, false or a function',
+    'requireConfirmation: expected true, false or a function',
   ],
 ])('%s is a configuration error', (_, options, message) => {
   const make = () => new FunctionTool(options as unknown as ToolOptions);

@@ -157,11 +157,13 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
     super({ ...base, name });
     if (typeof execute !== 'function')
       throw new ConfigurationError(
-        `${owner}: execute must be a function of the arguments, as in execute: ({ city }) => …, is ${describeKind(execute)}`,
+        `${owner}: execute: expected a function of the arguments, got ${describeKind(execute)}; write execute: ({ city }) => …`,
       );
     const { requireConfirmation = false } = options;
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
-      throw new ConfigurationError(`${owner}: requireConfirmation must be true, false or a function`);
+      throw new ConfigurationError(
+        `${owner}: requireConfirmation: expected true, false or a function, got ${describeKind(requireConfirmation)}`,
+      );
     this.#execute = execute;
     this.#requireConfirmation = requireConfirmation;
     this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, `${owner}: parameters`);

@@ -76,7 +76,7 @@ async function loadAgent(file: string): Promise<BaseAgent> {
   throw new AgentLoadError(
     agent === undefined
       ? `exports no agent; write export const rootAgent = new LlmAgent({ … })${otherNames(exported as object)}`
-      : `its ${rootAgent === undefined ? 'default export' : 'rootAgent'} must be an agent, such as new LlmAgent({ … }), is of the type ${agent === null ? 'null' : typeof agent}`,
+      : `${rootAgent === undefined ? 'default export' : 'rootAgent'}: expected an agent, got ${agent === null ? 'null' : `a value of type ${typeof agent}`}; write new LlmAgent({ … })`,
   );
 }
 

@@ -52,7 +52,7 @@ export class R2ArtifactService extends DriverArtifactService {
     const { bucket, prefix = '', platform = systemPlatform } = options;
     if (!prefix.isWellFormed() || new TextEncoder().encode(prefix).length > MAX_PREFIX_BYTES) {
       throw new ConfigurationError(
-        `R2ArtifactService: prefix must be well-formed and have at most ${MAX_PREFIX_BYTES} bytes`,
+        `R2ArtifactService: prefix: expected well-formed text of at most ${MAX_PREFIX_BYTES} bytes`,
       );
     }
     super(new R2ArtifactDriver(bucket, prefix, platform), { platform });

@@ -178,7 +178,7 @@ test.each(['beforeAgentCallback', 'onAgentErrorCallback', 'afterAgentCallback'] 
     const agent = callback === 'onAgentErrorCallback' ? new Worker(config, fail) : new Worker(config);
     await expect(run(agent)).rejects.toMatchObject({
       code: 'CONFIGURATION',
-      message: `agent "a": ${callback} must return a content or nothing, got a string; write return { role: 'model', parts: [{ text: 'hello' }] }`,
+      message: `agent "a": ${callback}: expected a content or nothing as the result, got a string; write return { role: 'model', parts: [{ text: 'hello' }] }`,
     });
   },
 );

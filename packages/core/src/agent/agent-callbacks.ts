@@ -91,7 +91,7 @@ function* callbackEvent(
   if (!content && isEmptyActions(context.actions)) return;
   if (content && !isRecord(content))
     throw new ConfigurationError(
-      `agent "${context.agentName}": ${callback} must return a content or nothing, got ${describeKind(content)}; write return { role: 'model', parts: [{ text: 'hello' }] }`,
+      `agent "${context.agentName}": ${callback}: expected a content or nothing as the result, got ${describeKind(content)}; write return { role: 'model', parts: [{ text: 'hello' }] }`,
     );
   yield context.invocationContext.createEvent({
     ...(content ? { content: { role: 'model', ...content } } : {}),

@@ -85,7 +85,7 @@ export abstract class BaseAgent {
   constructor(config: BaseAgentConfig) {
     if (!isRecord(config))
       throw new ConfigurationError(
-        `${new.target.name}: expected an object of options, got ${config === undefined ? 'nothing' : describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
+        `${new.target.name}: expected an object of options, got ${describeKind(config)}; write new ${new.target.name}({ name: 'helper', … })`,
       );
     if (config.name === undefined)
       throw new ConfigurationError(
@@ -93,7 +93,7 @@ export abstract class BaseAgent {
       );
     if (typeof config.name !== 'string' || !AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
-        `agent name ${JSON.stringify(config.name)}: must be letters, digits, _, $ and -, and start with a letter, _ or $`,
+        `agent name: expected letters, digits, _, $ and -, beginning with a letter, _ or $, got ${JSON.stringify(config.name)}`,
       );
     }
     if (config.name === 'user')
@@ -286,7 +286,9 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
   };
   for (const agent of subAgents) {
     if (!isBaseAgent(agent))
-      throw new ConfigurationError(`${owner}: subAgents must be agents, one is ${describeKind(agent)}`);
+      throw new ConfigurationError(
+        `${owner}: subAgents: expected agents, got ${describeKind(agent)}; write new LlmAgent({ … })`,
+      );
     if (agent.parentAgent) {
       throw new ConfigurationError(
         `${owner}: sub-agent "${agent.name}" has the parent "${agent.parentAgent.name}" already; create an agent object for each place`,

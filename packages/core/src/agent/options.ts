@@ -28,7 +28,7 @@ export function checkKnown(
 ): void {
   if (!isRecord(given))
     throw new ConfigurationError(
-      `${owner}: expected an object of options, got ${given === undefined ? 'nothing' : describeKind(given)}; write ${example}`,
+      `${owner}: expected an object of options, got ${describeKind(given)}; write ${example}`,
     );
   for (const name in given)
     if (!Object.hasOwn(known, name)) throw unknownOptionError(owner, name, Object.keys(known), hints);
@@ -101,7 +101,7 @@ export function checkOptions(path: string, checks: Readonly<Record<string, Optio
       const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);
       const [meant] = typeof value === 'string' ? nearestNames(value, check.choices ?? []) : [];
       const advice = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`;
-      throw new ConfigurationError(`${path}.${key}: must be ${wanted}, is ${given}${advice}`);
+      throw new ConfigurationError(`${path}.${key}: expected ${wanted}, got ${given}${advice}`);
     }
   }
 }

@@ -41,42 +41,45 @@ test('RUN_CONFIG_DEFAULTS contains the documented defaults', () => {
 });
 
 test.each([
-  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: must be one of none, sse, bidi, is "fast"'],
-  [{ streamingMode: 'SSE' }, 'must be one of none, sse, bidi, is "SSE"; did you mean "sse"?'],
-  [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: must be an integer, is the number 1.5'],
-  [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: must be an integer, is a bigint'],
-  [{ onBusy: null }, 'runConfig.onBusy: must be one of queue, reject, interrupt, is null'],
-  [{ busyWaitMs: -1 }, 'runConfig.busyWaitMs: must be an integer of at least 0 and at most 86400000, is the number -1'],
+  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: expected one of none, sse, bidi, got "fast"'],
+  [{ streamingMode: 'SSE' }, 'expected one of none, sse, bidi, got "SSE"; did you mean "sse"?'],
+  [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: expected an integer, got the number 1.5'],
+  [{ maxLlmCalls: 5n }, 'runConfig.maxLlmCalls: expected an integer, got a bigint'],
+  [{ onBusy: null }, 'runConfig.onBusy: expected one of queue, reject, interrupt, got null'],
+  [
+    { busyWaitMs: -1 },
+    'runConfig.busyWaitMs: expected an integer of at least 0 and at most 86400000, got the number -1',
+  ],
   [
     { busyWaitMs: 2 * 86_400_000 },
-    'runConfig.busyWaitMs: must be an integer of at least 0 and at most 86400000, is the number 172800000',
+    'runConfig.busyWaitMs: expected an integer of at least 0 and at most 86400000, got the number 172800000',
   ],
-  [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: must be an integer of at least 1, is the number 0'],
-  [{ saveInputBlobsAsArtifacts: 'yes' }, 'runConfig.saveInputBlobsAsArtifacts: must be a boolean, is "yes"'],
-  [{ customMetadata: [] }, 'runConfig.customMetadata: must be an object, is a list'],
-  [{ customMetadata: null }, 'runConfig.customMetadata: must be an object, is null'],
-  [{ getSessionConfig: 3 }, 'runConfig.getSessionConfig: must be an object, is the number 3'],
+  [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: expected an integer of at least 1, got the number 0'],
+  [{ saveInputBlobsAsArtifacts: 'yes' }, 'runConfig.saveInputBlobsAsArtifacts: expected a boolean, got "yes"'],
+  [{ customMetadata: [] }, 'runConfig.customMetadata: expected an object, got a list'],
+  [{ customMetadata: null }, 'runConfig.customMetadata: expected an object, got null'],
+  [{ getSessionConfig: 3 }, 'runConfig.getSessionConfig: expected an object, got the number 3'],
   [
     { getSessionConfig: { numRecentEvents: -1 } },
-    'runConfig.getSessionConfig.numRecentEvents: must be an integer of at least 0, is the number -1',
+    'runConfig.getSessionConfig.numRecentEvents: expected an integer of at least 0, got the number -1',
   ],
   [
     { getSessionConfig: { afterTimestamp: Number.NaN } },
-    'runConfig.getSessionConfig.afterTimestamp: must be a number, is the number NaN',
+    'runConfig.getSessionConfig.afterTimestamp: expected a number, got the number NaN',
   ],
   [
     { getSessionConfig: { recent: 1 } },
     'runConfig.getSessionConfig: has no option "recent"; did you mean "numRecentEvents"?',
   ],
-  [{ completionEvent: 1 }, 'runConfig.completionEvent: must be a boolean, is the number 1'],
-  [{ requestId: 1 }, 'runConfig.requestId: must be a string, is the number 1'],
-  [{ clientTools: {} }, 'runConfig.clientTools: must be a list of function declarations'],
-  [{ clientTools: ['f'] }, 'runConfig.clientTools[0]: must be a function declaration'],
-  [{ clientTools: [{ name: 'f' }, { name: 'a b' }] }, 'runConfig.clientTools[1].name: must be 1 to 128 letters'],
+  [{ completionEvent: 1 }, 'runConfig.completionEvent: expected a boolean, got the number 1'],
+  [{ requestId: 1 }, 'runConfig.requestId: expected a string, got the number 1'],
+  [{ clientTools: {} }, 'runConfig.clientTools: expected a list of function declarations'],
+  [{ clientTools: ['f'] }, 'runConfig.clientTools[0]: expected a function declaration'],
+  [{ clientTools: [{ name: 'f' }, { name: 'a b' }] }, 'runConfig.clientTools[1].name: expected 1 to 128 letters'],
   [{ clientTools: [{ name: 'f' }, { name: 'f' }] }, 'runConfig.clientTools: declares "f" twice'],
   [{ clientTools: [{ name: 'f', run: 1 }] }, 'runConfig.clientTools[0].run: no such field; a declaration has name'],
-  [{ clientTools: [{ name: 'f', description: 1 }] }, 'runConfig.clientTools[0].description: must be a string'],
-  [{ clientTools: [{ name: 'f', parameters: [] }] }, 'runConfig.clientTools[0].parameters: must be an object'],
+  [{ clientTools: [{ name: 'f', description: 1 }] }, 'runConfig.clientTools[0].description: expected a string'],
+  [{ clientTools: [{ name: 'f', parameters: [] }] }, 'runConfig.clientTools[0].parameters: expected an object'],
   [
     { clientTools: [{ name: 'f', parameters: {}, parametersJsonSchema: {} }] },
     'has parameters and parametersJsonSchema',
@@ -155,7 +158,7 @@ test.each(Object.entries(WRONG))(
 test.each([null, undefined, 5, 'x', [], new Map([['maxLlmCalls', 2]]), Promise.resolve({})])(
   'checkRunConfigDefaults refuses %j, which is not a plain object',
   (value) => {
-    expect(() => checkRunConfigDefaults(value as never)).toThrow(new RegExp('^runConfig: must be a plain object'));
+    expect(() => checkRunConfigDefaults(value as never)).toThrow(new RegExp('^runConfig: expected a plain object'));
   },
 );
 

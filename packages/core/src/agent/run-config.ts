@@ -159,7 +159,7 @@ export function checkRunConfig(config: RunConfig): void {
 /** Checks options that are set once for many runs, live or not. @throws ConfigurationError */
 export function checkRunConfigDefaults(config: RunConfigDefaults): void {
   if (!isPlainObject(config))
-    throw new ConfigurationError(`runConfig: must be a plain object, is ${describeKind(config)}`);
+    throw new ConfigurationError(`runConfig: expected a plain object, got ${describeKind(config)}`);
   if ((config as RunConfig).requestId !== undefined)
     throw new ConfigurationError('runConfig.requestId: names one request; write it in the parameters of runAsync');
   checkRunConfig(config);

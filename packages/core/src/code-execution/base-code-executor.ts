@@ -1,3 +1,4 @@
+import { describeKind } from '../content/json.ts';
 import type { InvocationContext } from '../context/invocation-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendInstructions, type LlmRequest } from '../model/llm-request.ts';
@@ -114,9 +115,13 @@ export abstract class BaseCodeExecutor {
     this.timeoutMs = options.timeoutMs ?? 30_000;
     this.instruction = options.instruction ?? instructionFor(this.codeBlockDelimiters[0]);
     if (!Number.isInteger(this.errorRetryAttempts) || this.errorRetryAttempts < 0)
-      throw new ConfigurationError('errorRetryAttempts: must be an integer of at least 0');
+      throw new ConfigurationError(
+        `errorRetryAttempts: expected an integer of at least 0, got ${describeKind(this.errorRetryAttempts)}`,
+      );
     if (!(this.timeoutMs > 0 && this.timeoutMs <= MAX_TIMER_MS))
-      throw new ConfigurationError(`timeoutMs: must be more than 0 and at most ${MAX_TIMER_MS}`);
+      throw new ConfigurationError(
+        `timeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${describeKind(this.timeoutMs)}`,
+      );
     if (this.codeBlockDelimiters.some(([opening, closing]) => opening === '' || closing === ''))
       throw new ConfigurationError('codeBlockDelimiters: must not be empty');
   }

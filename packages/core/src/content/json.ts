@@ -23,9 +23,9 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Describes the kind of a value for error messages, e.g. `a list` in `must be a string, is a list`. */
+/** Describes the kind of a value for error messages, e.g. `a list` in `expected a string, got a list`. */
 export function describeKind(value: unknown): string {
-  if (value === undefined) return 'missing';
+  if (value === undefined) return 'nothing';
   if (value === null || typeof value === 'boolean') return String(value);
   if (typeof value === 'number') return `the number ${value}`;
   if (Array.isArray(value)) return 'a list';

@@ -131,7 +131,7 @@ describe('endInvocation', () => {
   });
 
   test('refuses a value that is not a boolean', () => {
-    expect(() => Reflect.set(contextOf(), 'endInvocation', 'yes')).toThrow('must be true or false');
+    expect(() => Reflect.set(contextOf(), 'endInvocation', 'yes')).toThrow('expected true or false');
   });
 });
 

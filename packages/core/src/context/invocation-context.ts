@@ -347,7 +347,7 @@ export class InvocationContext {
 
   set endInvocation(isEnded: boolean) {
     if (typeof isEnded !== 'boolean')
-      throw new ConfigurationError(`context.endInvocation: must be true or false, is ${describeKind(isEnded)}`);
+      throw new ConfigurationError(`context.endInvocation: expected true or false, got ${describeKind(isEnded)}`);
     this.progress.ended = isEnded;
   }
 

@@ -90,7 +90,7 @@ function toScheme(authScheme: unknown): AuthConfig['authScheme'] {
     const { type } = copied.value;
     if (typeof type === 'string') return { ...copied.value, type };
   }
-  throw new ConfigurationError('authConfig.authScheme: must be a security scheme with a type, as JSON');
+  throw new ConfigurationError('authConfig.authScheme: expected a security scheme with a type, as JSON');
 }
 
 function toPublicCredential(credential: unknown): AuthCredential {

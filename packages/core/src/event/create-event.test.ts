@@ -18,7 +18,7 @@ describe('createEvent', () => {
 
   test('refuses text as content', () => {
     expect(() => createEvent({ content: 'hi' as never })).toThrow(
-      'createEvent: content: must be an object, is text; write content: { role: \'model\', parts: [{ text: "hi" }] }',
+      'createEvent: content: expected an object, got a string; write content: { role: \'model\', parts: [{ text: "hi" }] }',
     );
   });
 

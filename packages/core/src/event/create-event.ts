@@ -27,7 +27,7 @@ export function checkEventFields(owner: string, fields: object): void {
   const { content } = fields as { readonly content?: unknown };
   if (typeof content === 'string')
     throw new InvalidEventError(
-      `${owner}: content: must be an object, is text; write content: { role: 'model', parts: [{ text: ${JSON.stringify(content.slice(0, 40))} }] }`,
+      `${owner}: content: expected an object, got a string; write content: { role: 'model', parts: [{ text: ${JSON.stringify(content.slice(0, 40))} }] }`,
       { path: 'content' },
     );
 }

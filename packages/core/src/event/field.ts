@@ -163,7 +163,7 @@ export function faultOf({ kind }: Field, value: unknown): string | undefined {
       return typeof value === 'string' ? undefined : wanted('a string', value);
     case 'base64':
       if (typeof value !== 'string') return wanted('a string', value);
-      return isBase64(value) ? undefined : 'must be base64 text';
+      return isBase64(value) ? undefined : 'expected base64 text';
     case 'flag':
       return typeof value === 'boolean' ? undefined : wanted('true or false', value);
     case 'number':
@@ -194,12 +194,13 @@ export function limitFaultOf({ limits }: Field, value: unknown): string | undefi
     return wanted(types.map((type) => (type === 'object' ? 'an object' : `a ${type}`)).join(' or '), value);
   }
   if (typeof value === 'string') {
-    if (values && !values.includes(value)) return `must be one of ${values.join(', ')}`;
-    if (value.length < minLength) return 'must not be empty';
+    if (values && !values.includes(value))
+      return `expected one of ${values.join(', ')}, got ${JSON.stringify(value.slice(0, 40))}`;
+    if (value.length < minLength) return 'expected a string that is not empty';
   }
   if (typeof value === 'number') {
-    if (value < min) return `must be at least ${min}`;
-    if (value > max) return `must be at most ${max}`;
+    if (value < min) return `expected a number of at least ${min}, got ${value}`;
+    if (value > max) return `expected a number of at most ${max}, got ${value}`;
   }
   return undefined;
 }
@@ -215,5 +216,5 @@ function secondsFault(value: unknown): string {
 }
 
 function wanted(what: string, value: unknown): string {
-  return `must be ${what}, is ${describeKind(value)}`;
+  return `expected ${what}, got ${describeKind(value)}`;
 }

@@ -117,34 +117,34 @@ describe('parseEvent reads events of other ADK implementations:', () => {
 
 describe('parseEvent names the path of an error', () => {
   test.each([
-    [null, 'event: must be an object, is null'],
-    [[], 'event: must be an object, is a list'],
-    [undefined, 'event: must be an object, is missing'],
-    [7, 'event: must be an object, is the number 7'],
-    [{ id: 5 }, 'event.id: must be a string, is the number 5'],
-    [{ invocation_id: false }, 'event.invocationId: must be a string, is false'],
-    [{ partial: 'true' }, 'event.partial: must be true or false, is a string'],
-    [{ avgLogprobs: Number.POSITIVE_INFINITY }, 'event.avgLogprobs: must be a number, is the number Infinity'],
-    [{ content: 'hi' }, 'event.content: must be an object, is a string'],
-    [{ content: { parts: {} } }, 'event.content.parts: must be a list, is an object'],
-    [{ content: { parts: [{}, null] } }, 'event.content.parts[1]: must be an object, is null'],
-    [{ content: { parts: [{ text: 5 }] } }, 'event.content.parts[0].text: must be a string, is the number 5'],
+    [null, 'event: expected an object, got null'],
+    [[], 'event: expected an object, got a list'],
+    [undefined, 'event: expected an object, got nothing'],
+    [7, 'event: expected an object, got the number 7'],
+    [{ id: 5 }, 'event.id: expected a string, got the number 5'],
+    [{ invocation_id: false }, 'event.invocationId: expected a string, got false'],
+    [{ partial: 'true' }, 'event.partial: expected true or false, got a string'],
+    [{ avgLogprobs: Number.POSITIVE_INFINITY }, 'event.avgLogprobs: expected a number, got the number Infinity'],
+    [{ content: 'hi' }, 'event.content: expected an object, got a string'],
+    [{ content: { parts: {} } }, 'event.content.parts: expected a list, got an object'],
+    [{ content: { parts: [{}, null] } }, 'event.content.parts[1]: expected an object, got null'],
+    [{ content: { parts: [{ text: 5 }] } }, 'event.content.parts[0].text: expected a string, got the number 5'],
     [
       { content: { parts: [{ function_call: { args: [] } }] } },
-      'event.content.parts[0].functionCall.args: must be an object, is a list',
+      'event.content.parts[0].functionCall.args: expected an object, got a list',
     ],
-    [{ longRunningToolIds: ['a', 1] }, 'event.longRunningToolIds[1]: must be a string, is the number 1'],
-    [{ usage_metadata: [] }, 'event.usageMetadata: must be an object, is a list'],
-    [{ actions: { state_delta: 'x' } }, 'event.actions.stateDelta: must be an object, is a string'],
+    [{ longRunningToolIds: ['a', 1] }, 'event.longRunningToolIds[1]: expected a string, got the number 1'],
+    [{ usage_metadata: [] }, 'event.usageMetadata: expected an object, got a list'],
+    [{ actions: { state_delta: 'x' } }, 'event.actions.stateDelta: expected an object, got a string'],
     [
       { actions: { artifactDelta: { 'a.txt': 1.5 } } },
-      'event.actions.artifactDelta.a.txt: must be an integer, is the number 1.5',
+      'event.actions.artifactDelta.a.txt: expected an integer, got the number 1.5',
     ],
     [
       { actions: { requestedToolConfirmations: { c1: { confirmed: 1 } } } },
-      'event.actions.requestedToolConfirmations.c1.confirmed: must be true or false, is the number 1',
+      'event.actions.requestedToolConfirmations.c1.confirmed: expected true or false, got the number 1',
     ],
-    [{ alternatives: [{ index: 'x' }] }, 'event.alternatives[0].index: must be an integer, is a string'],
+    [{ alternatives: [{ index: 'x' }] }, 'event.alternatives[0].index: expected an integer, got a string'],
   ])('%j', (json, message) => {
     const fault = faultOf(() => parseEvent(json));
     expect(fault?.message).toBe(message);
@@ -185,7 +185,7 @@ describe('parseContent', () => {
   test('starts the path of a fault with the given prefix', () => {
     expect(faultOf(() => parseContent({ parts: [{ text: 1 }] }))?.path).toBe('content.parts[0].text');
     expect(faultOf(() => parseContent({ role: 1 }, 'newMessage'))?.message).toBe(
-      'newMessage.role: must be a string, is the number 1',
+      'newMessage.role: expected a string, got the number 1',
     );
   });
 });

@@ -56,7 +56,7 @@ describe('parseEvent and bytes', () => {
 
   test.each(['A', 'not base64!', 'AA=A'])('refuses %j', (data) => {
     expect(faultOf(() => parseEvent({ content: { parts: [{ inlineData: { data } }] } }))?.message).toBe(
-      'event.content.parts[0].inlineData.data: must be base64 text',
+      'event.content.parts[0].inlineData.data: expected base64 text',
     );
   });
 });

@@ -259,7 +259,7 @@ describe('a value that is sealed already', () => {
   test('is copied and checked if it was sealed as another type', () => {
     const copied = sealJson({ role: 'user', parts: 'hi' });
     const notContent = 'value' in copied ? copied.value : undefined;
-    expect(() => sealEvent(eventOf(notContent as never))).toThrow('event.content.parts: must be a list, is a string');
+    expect(() => sealEvent(eventOf(notContent as never))).toThrow('event.content.parts: expected a list, got a string');
     const bytes = sealContent({ role: 'user', parts: [{ inlineData: { data: 'not base64!' } }] });
     expect(() => sealEvent(eventOf(bytes), { checkBytes: true })).toThrow(InvalidEventError);
   });

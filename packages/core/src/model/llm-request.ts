@@ -1,3 +1,4 @@
+import { describeKind } from '../content/json.ts';
 import type { Content, FunctionDeclaration } from '../content/content.ts';
 import type { CacheMetadata, ContextCacheConfig } from './context-cache.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -72,7 +73,7 @@ export function appendInstructions(request: LlmRequest, instructions: readonly s
   const existing = request.config.systemInstruction;
   if (existing !== undefined && typeof existing !== 'string') {
     throw new ConfigurationError(
-      'generateContentConfig.systemInstruction: must be a string when the agent has instructions of its own',
+      `generateContentConfig.systemInstruction: expected a string, because the agent has instructions too, got ${describeKind(existing)}`,
     );
   }
   request.config.systemInstruction = existing === undefined || existing === '' ? text : `${existing}\n\n${text}`;

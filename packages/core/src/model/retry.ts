@@ -39,7 +39,7 @@ export function toRetry(owner: string, options: RetryOptions = {}): Retry {
   checkKnown(`${owner}: retry`, OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
   if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new ConfigurationError(`${owner}: retry.attempts must be a whole number of at least 1, is ${attempts}`);
+    throw new ConfigurationError(`${owner}: retry.attempts: expected an integer of at least 1, got ${attempts}`);
   }
   for (const [name, value, limit] of [
     ['initialDelayMs', initialDelayMs, Number.MAX_SAFE_INTEGER],
@@ -48,7 +48,7 @@ export function toRetry(owner: string, options: RetryOptions = {}): Retry {
   ] as const) {
     if (value >= 0 && value <= limit) continue;
     throw new ConfigurationError(
-      `${owner}: retry.${name} must be ${limit === 1 ? 'from 0 to 1' : '0 or more'}, is ${value}`,
+      `${owner}: retry.${name}: expected a number ${limit === 1 ? 'from 0 to 1' : 'of at least 0'}, got ${value}`,
     );
   }
   return { attempts, initialDelayMs, maxDelayMs, jitter, random };

@@ -42,7 +42,7 @@ export abstract class BasePlugin {
   constructor(name: string) {
     if (typeof name !== 'string' || name === '')
       throw new ConfigurationError(
-        `${new.target.name}: the name of a plugin must be a non-empty string, is ${describeKind(name)}; write super('logging')`,
+        `${new.target.name}: name: expected a non-empty string, got ${describeKind(name)}; write super('logging')`,
       );
     this.name = name;
   }

@@ -15,7 +15,7 @@ export function checkName(field: string, value: unknown, maxBytes: number = MAX_
 
 /** Returns the reason for which a name cannot be stored; undefined if it can. */
 export function nameFault(value: unknown, maxBytes: number = MAX_NAME_BYTES): string | undefined {
-  if (typeof value !== 'string') return `must be a string, is ${describeKind(value)}`;
+  if (typeof value !== 'string') return `expected a string, got ${describeKind(value)}`;
   if (value === '') return 'is empty';
   if (value.includes('\0')) return 'holds a NUL character';
   if (!value.isWellFormed()) return 'is not well-formed Unicode';

@@ -1,7 +1,7 @@
 import type { FunctionCall, FunctionResponsePart } from '../content/content.ts';
 import type { EventActions } from '../event/event-actions.ts';
 import { sealJson } from '../content/copy-json.ts';
-import { isRecord, type JsonValue } from '../content/json.ts';
+import { describeKind, isRecord, type JsonValue } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import { createEvent } from '../event/create-event.ts';
 import { sealEvent } from '../event/seal-event.ts';
@@ -51,7 +51,7 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
   checkName(`${path}callId`, callId, MAX_CALL_ID_BYTES);
   checkName(`${path}name`, name);
   if (status !== 'started' && status !== 'finished') {
-    throw new InvalidRequestError(`${path}status: must be started or finished, is ${JSON.stringify(status)}`);
+    throw new InvalidRequestError(`${path}status: expected started or finished, got ${JSON.stringify(status)}`);
   }
   const checked: { -readonly [K in keyof ToolLedgerEntry]: ToolLedgerEntry[K] } = {
     invocationId,
@@ -78,12 +78,12 @@ function toActions(path: string, value: unknown): Partial<EventActions> {
 
 function toParts(field: string, value: readonly unknown[]): readonly FunctionResponsePart[] {
   if (!Array.isArray(value) || !value.every(isRecord))
-    throw new InvalidRequestError(`${field}: must be a list of objects`);
+    throw new InvalidRequestError(`${field}: expected a list of objects`);
   return toSealed(field, value) as readonly FunctionResponsePart[];
 }
 
 function toRecord(field: string, value: unknown): Record<string, unknown> {
-  if (!isRecord(value)) throw new InvalidRequestError(`${field}: must be an object`);
+  if (!isRecord(value)) throw new InvalidRequestError(`${field}: expected an object, got ${describeKind(value)}`);
   return toSealed(field, value) as Record<string, unknown>;
 }
 

@@ -121,7 +121,7 @@ export abstract class BaseTool {
     checkKnown(new.target.name, OPTIONS, params);
     if (!isToolName(params.name)) {
       throw new ConfigurationError(
-        `tool name ${JSON.stringify(params.name)}: must be 1 to 128 letters, digits, _ . : - and start with a letter or _`,
+        `tool name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(params.name)}`,
       );
     }
     if (typeof params.description !== 'string')

@@ -68,9 +68,9 @@ test('a toolset has the name of its options or of its class, and checks its opti
   expect(new Three([], undefined, { name: 'letters' }).name).toBe('letters');
   expect(new Three().onUnavailable).toBe('fail');
   expect(() => new Three([], undefined, { name: 'a "quoted" name' })).toThrow(
-    'toolset name "a \\"quoted\\" name": must be 1 to 128 letters',
+    'toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got "a \\"quoted\\" name"',
   );
   expect(() => new Three([], undefined, { onUnavailable: 'retry' as never })).toThrow(
-    'toolset onUnavailable: must be fail or skip, is "retry"',
+    'toolset onUnavailable: expected fail or skip, got "retry"',
   );
 });

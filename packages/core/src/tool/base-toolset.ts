@@ -55,10 +55,12 @@ export abstract class BaseToolset {
   ) {
     if (name !== undefined && !isToolName(name))
       throw new ConfigurationError(
-        `toolset name ${JSON.stringify(name)}: must be 1 to 128 letters, digits, _ . : - and start with a letter or _`,
+        `toolset name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(name)}`,
       );
     if (onUnavailable !== 'fail' && onUnavailable !== 'skip')
-      throw new ConfigurationError(`toolset onUnavailable: must be fail or skip, is ${JSON.stringify(onUnavailable)}`);
+      throw new ConfigurationError(
+        `toolset onUnavailable: expected fail or skip, got ${JSON.stringify(onUnavailable)}`,
+      );
     this.toolFilter = toolFilter;
     this.prefix = prefix;
     this.name = name ?? (isToolName(new.target.name) ? new.target.name : 'toolset');

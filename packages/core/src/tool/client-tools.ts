@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from '../content/content.ts';
 import { copyJson } from '../content/copy-json.ts';
-import { isRecord } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { isPersonRequest, isReservedToolName, isToolName } from './reserved-calls.ts';
 
@@ -22,7 +22,8 @@ const SCHEMAS = ['parametersJsonSchema', 'parameters', 'responseJsonSchema', 're
 /** Checks `runConfig.clientTools`. @throws ConfigurationError that names the invalid declaration */
 export function checkClientTools(given: unknown): void {
   const path = 'runConfig.clientTools';
-  if (!Array.isArray(given)) throw new ConfigurationError(`${path}: must be a list of function declarations`);
+  if (!Array.isArray(given))
+    throw new ConfigurationError(`${path}: expected a list of function declarations, got ${describeKind(given)}`);
   if (given.length > MAX_DECLARATIONS)
     throw new ConfigurationError(`${path}: has ${given.length} declarations; at most ${MAX_DECLARATIONS} are allowed`);
   const copied = copyJson(given);
@@ -40,24 +41,25 @@ export function checkClientTools(given: unknown): void {
 
 /** Checks one declaration and returns the name of the function. */
 function checkDeclaration(path: string, given: unknown): string {
-  if (!isRecord(given)) throw new ConfigurationError(`${path}: must be a function declaration`);
+  if (!isRecord(given))
+    throw new ConfigurationError(`${path}: expected a function declaration, got ${describeKind(given)}`);
   const unknown = Object.keys(given).find((field) => !FIELDS.has(field));
   if (unknown !== undefined)
     throw new ConfigurationError(`${path}.${unknown}: no such field; a declaration has ${[...FIELDS].join(', ')}`);
   const { name, description } = given;
   if (!isToolName(name))
     throw new ConfigurationError(
-      `${path}.name: must be 1 to 128 letters, digits, _ . : - and start with a letter or _, is ${JSON.stringify(name)}`,
+      `${path}.name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(name)}`,
     );
   if (isReservedToolName(name) || isPersonRequest({ name }))
     throw new ConfigurationError(
       `${path}.name: ${JSON.stringify(name)} is reserved for a function of the runtime; choose another name`,
     );
   if (description !== undefined && typeof description !== 'string')
-    throw new ConfigurationError(`${path}.description: must be a string`);
+    throw new ConfigurationError(`${path}.description: expected a string, got ${describeKind(description)}`);
   for (const field of SCHEMAS) {
     if (given[field] !== undefined && !isRecord(given[field]))
-      throw new ConfigurationError(`${path}.${field}: must be an object`);
+      throw new ConfigurationError(`${path}.${field}: expected an object, got ${describeKind(given[field])}`);
   }
   if (given['parameters'] !== undefined && given['parametersJsonSchema'] !== undefined)
     throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; give one of them`);

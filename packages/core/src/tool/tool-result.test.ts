@@ -14,12 +14,15 @@ test('a tool result has a response and a copy of its media', () => {
 });
 
 test.each([
-  [{ response: 'text' }, 'toolResult: response must be an object'],
-  [{ response: {}, parts: [{ text: 'a' }] }, 'toolResult: parts[0]: must have inlineData or fileData'],
-  [{ response: {}, parts: [{ ...PNG, fileData: { fileUri: 'a' } }] }, 'parts[0]: must have inlineData or fileData'],
+  [{ response: 'text' }, 'toolResult: response: expected an object'],
+  [{ response: {}, parts: [{ text: 'a' }] }, 'toolResult: parts[0]: expected either inlineData or fileData'],
+  [
+    { response: {}, parts: [{ ...PNG, fileData: { fileUri: 'a' } }] },
+    'parts[0]: expected either inlineData or fileData',
+  ],
   [{ response: {}, parts: [PNG, { inlineData: { data: 'aGk=' } }] }, 'parts[1].inlineData.mimeType: is missing'],
-  [{ response: {}, parts: [{ inlineData: { mimeType: 'a/b', data: '?' } }] }, 'inlineData.data: must be base64 text'],
-  [{ response: {}, parts: [{ inlineData: { mimeType: 'a/b', data: new Uint8Array(1) } }] }, 'must be base64 text'],
+  [{ response: {}, parts: [{ inlineData: { mimeType: 'a/b', data: '?' } }] }, 'inlineData.data: expected base64 text'],
+  [{ response: {}, parts: [{ inlineData: { mimeType: 'a/b', data: new Uint8Array(1) } }] }, 'expected base64 text'],
   [{ response: {}, parts: [{ fileData: { mimeType: 'a/b' } }] }, 'parts[0].fileData.fileUri: is missing'],
 ])('%j is refused', (given, message) => {
   const make = () => toolResult(given as never);

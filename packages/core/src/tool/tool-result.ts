@@ -1,7 +1,7 @@
 import { isBase64 } from '../content/bytes.ts';
 import type { FunctionResponsePart, Part, Content } from '../content/content.ts';
 import { sealJson } from '../content/copy-json.ts';
-import { isRecord } from '../content/json.ts';
+import { describeKind, isRecord } from '../content/json.ts';
 import { InvalidEventError, SizeLimitError } from '../errors.ts';
 import { acceptsMedia, type ModelCapabilities } from '../model/capabilities.ts';
 
@@ -47,7 +47,10 @@ export type ToolResult = {
  * });
  */
 export function toolResult({ response, parts = [] }: ToolResultParams): ToolResult {
-  if (!isRecord(response)) throw new InvalidEventError('toolResult: response must be an object', { path: 'response' });
+  if (!isRecord(response))
+    throw new InvalidEventError(`toolResult: response: expected an object, got ${describeKind(response)}`, {
+      path: 'response',
+    });
   if (parts.length > MAX_PARTS)
     throw new SizeLimitError(`toolResult: has ${parts.length} parts; at most ${MAX_PARTS} are allowed`);
   const media = parts.map(toMediaPart);
@@ -72,11 +75,11 @@ function toMediaPart(part: Part, index: number): FunctionResponsePart {
   const fail = (fault: string): never => {
     throw new InvalidEventError(`toolResult: ${path}${fault}`, { path });
   };
-  if ((inlineData === undefined) === (fileData === undefined)) fail(': must have inlineData or fileData');
+  if ((inlineData === undefined) === (fileData === undefined)) fail(': expected either inlineData or fileData');
   if (inlineData) {
     if (!inlineData.mimeType) fail('.inlineData.mimeType: is missing');
     if (typeof inlineData.data !== 'string' || !isBase64(inlineData.data))
-      fail('.inlineData.data: must be base64 text');
+      fail('.inlineData.data: expected base64 text');
   }
   if (fileData && !fileData.fileUri) fail('.fileData.fileUri: is missing');
   return {

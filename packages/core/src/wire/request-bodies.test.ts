@@ -19,7 +19,7 @@ describe('the body of a run', () => {
     expect(readRunRequest(resumed)).toEqual(resumed);
     for (const key of ['appName', 'userId', 'sessionId']) {
       const { [key as keyof typeof RUN]: _, ...rest } = RUN;
-      expect(() => readRunRequest(rest)).toThrow(new InvalidRequestError(`${key}: must be a string, is missing`));
+      expect(() => readRunRequest(rest)).toThrow(new InvalidRequestError(`${key}: expected a string, got nothing`));
     }
   });
 
@@ -104,43 +104,43 @@ describe('the body of a run', () => {
   });
 
   test.each([
-    [{ appName: 5 }, 'appName: must be a string, is the number 5'],
+    [{ appName: 5 }, 'appName: expected a string, got the number 5'],
     [{ userId: '' }, 'userId: must not be empty'],
     [
       { newMessage: 'hi' },
-      'newMessage: must be an object, is a string; write "newMessage": { "parts": [{ "text": "hi" }] }',
+      'newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": "hi" }] }',
     ],
-    [{ newMessage: { parts: 'hi' } }, 'newMessage.parts: must be a list, is a string'],
+    [{ newMessage: { parts: 'hi' } }, 'newMessage.parts: expected a list, got a string'],
     [
       { newMessage: { parts: [{ text: 5 }, { text: 6 }] } },
-      'newMessage.parts[0].text: must be a string, is the number 5; newMessage.parts[1].text: must be a string, is the number 6',
+      'newMessage.parts[0].text: expected a string, got the number 5; newMessage.parts[1].text: expected a string, got the number 6',
     ],
     [
       { newMessage: { parts: [{ inlineData: { data: '*' } }] } },
-      'newMessage.parts[0].inlineData.data: must be base64 text',
+      'newMessage.parts[0].inlineData.data: expected base64 text',
     ],
     [
       { newMessage: { parts: [{ functionCall: { args: 5 } }] } },
-      'newMessage.parts[0].functionCall.args: must be an object, is the number 5',
+      'newMessage.parts[0].functionCall.args: expected an object, got the number 5',
     ],
     [
       { newMessage: { parts: [{ videoMetadata: { fps: 'x' } }] } },
-      'newMessage.parts[0].videoMetadata.fps: must be a number, is a string',
+      'newMessage.parts[0].videoMetadata.fps: expected a number, got a string',
     ],
     [
       { newMessage: { parts: [{ functionCall: { partialArgs: [{ nullValue: 'other' }] } }] } },
-      'newMessage.parts[0].functionCall.partialArgs[0].nullValue: must be one of NULL_VALUE',
+      'newMessage.parts[0].functionCall.partialArgs[0].nullValue: expected one of NULL_VALUE',
     ],
     [
       { newMessage: { parts: [{ mediaResolution: 5 }] } },
-      'newMessage.parts[0].mediaResolution: must be a string or an object, is the number 5',
+      'newMessage.parts[0].mediaResolution: expected a string or an object, got the number 5',
     ],
     [{ newMessage: deep(300) }, 'body: is nested deeper than 250 levels'],
-    [{ streaming: 'true' }, 'streaming: must be true or false, is a string'],
-    [{ stateDelta: [] }, 'stateDelta: must be an object, is a list'],
-    [{ customMetadata: 'x' }, 'customMetadata: must be an object, is a string'],
-    [{ onBusy: 'wait' }, 'onBusy: must be one of queue, reject, interrupt'],
-    [{ completionEvent: 1 }, 'completionEvent: must be true or false, is the number 1'],
+    [{ streaming: 'true' }, 'streaming: expected true or false, got a string'],
+    [{ stateDelta: [] }, 'stateDelta: expected an object, got a list'],
+    [{ customMetadata: 'x' }, 'customMetadata: expected an object, got a string'],
+    [{ onBusy: 'wait' }, 'onBusy: expected one of queue, reject, interrupt'],
+    [{ completionEvent: 1 }, 'completionEvent: expected true or false, got the number 1'],
     [{ requestId: '' }, 'requestId: must not be empty'],
   ])('refuses %j', (fault, message) => {
     expect(() => readRunRequest({ ...RUN, ...fault })).toThrow(new InvalidRequestError(message));
@@ -152,13 +152,13 @@ describe('the body of a run', () => {
     [null, 'null'],
     [undefined, 'missing'],
   ])('refuses %j as a body', (body, kind) => {
-    expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: must be an object, is ${kind}`));
+    expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: expected an object, got ${kind}`));
   });
 
   test('throws an error with the first three problems and the number of the others', () => {
     expect(() => readRunRequest({ streaming: 1 })).toThrow(
       new InvalidRequestError(
-        'streaming: must be true or false, is the number 1; appName: must be a string, is missing; userId: must be a string, is missing; and 1 more',
+        'streaming: expected true or false, got the number 1; appName: expected a string, got nothing; userId: expected a string, got nothing; and 1 more',
       ),
     );
   });
@@ -236,59 +236,59 @@ describe('the body that creates a session', () => {
 
   test.each([
     [{ sessionId: '' }, 'sessionId: must not be empty'],
-    [{ state: 5 }, 'state: must be an object, is the number 5'],
-    [{ events: {} }, 'events: must be a list, is an object'],
-    [{ events: ['x'] }, 'events[0]: must be an object, is a string'],
+    [{ state: 5 }, 'state: expected an object, got the number 5'],
+    [{ events: {} }, 'events: expected a list, got an object'],
+    [{ events: ['x'] }, 'events[0]: expected an object, got a string'],
     [
       { events: [{}, { content: { parts: [{ text: 1 }] } }] },
-      'events[1].content.parts[0].text: must be a string, is the number 1',
+      'events[1].content.parts[0].text: expected a string, got the number 1',
     ],
   ])('is refused: %j', (body, message) => {
     expect(() => readCreateSessionRequest(body)).toThrow(new InvalidRequestError(message));
   });
 
   test.each([
-    [{ timestamp: 'soon' }, 'timestamp: must be seconds since the epoch or RFC 3339 text'],
+    [{ timestamp: 'soon' }, 'timestamp: expected seconds since the epoch or RFC 3339 text'],
     [
       { timestamp: 1_763_705_520_123 },
       'timestamp: 1763705520123 is past the year 9999; timestamps are in seconds, was this milliseconds?',
     ],
-    [{ tag: 5 }, 'tag: must be a string, is the number 5'],
+    [{ tag: 5 }, 'tag: expected a string, got the number 5'],
     [
       { usageMetadata: { promptTokenCount: 1.5 } },
-      'usageMetadata.promptTokenCount: must be an integer, is the number 1.5',
+      'usageMetadata.promptTokenCount: expected an integer, got the number 1.5',
     ],
     [
       { usageMetadata: { timing_info: { time_to_first_token_ms: 'x' } } },
-      'usageMetadata.timingInfo.timeToFirstTokenMs: must be a number, is a string',
+      'usageMetadata.timingInfo.timeToFirstTokenMs: expected a number, got a string',
     ],
     [
       { nodeEvent: { eventType: 't', category: 'other', nodeId: 'n' } },
-      'nodeEvent.category: must be one of custom, progress, text',
+      'nodeEvent.category: expected one of custom, progress, text',
     ],
     [
       { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: 101 } },
-      'nodeEvent.progress: must be at most 100',
+      'nodeEvent.progress: expected at most 100',
     ],
     [
       { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: -1 } },
-      'nodeEvent.progress: must be at least 0',
+      'nodeEvent.progress: expected at least 0',
     ],
-    [{ nodeEvent: { category: 'text', nodeId: 'n' } }, 'nodeEvent.eventType: must be a string, is missing'],
-    [{ error: { type: 't' } }, 'error.message: must be a string, is missing'],
-    [{ alternatives: [{ index: 1.5 }] }, 'alternatives[0].index: must be an integer, is the number 1.5'],
+    [{ nodeEvent: { category: 'text', nodeId: 'n' } }, 'nodeEvent.eventType: expected a string, got nothing'],
+    [{ error: { type: 't' } }, 'error.message: expected a string, got nothing'],
+    [{ alternatives: [{ index: 1.5 }] }, 'alternatives[0].index: expected an integer, got the number 1.5'],
     [
       { actions: { artifactDelta: { 'a.txt': 1.5 } } },
-      'actions.artifactDelta.a.txt: must be an integer, is the number 1.5',
+      'actions.artifactDelta.a.txt: expected an integer, got the number 1.5',
     ],
-    [{ actions: { escalate: 'yes' } }, 'actions.escalate: must be true or false, is a string'],
+    [{ actions: { escalate: 'yes' } }, 'actions.escalate: expected true or false, got a string'],
     [
       { actions: { requestedToolConfirmations: { c: { hint: 5 } } } },
-      'actions.requestedToolConfirmations.c.hint: must be a string, is the number 5',
+      'actions.requestedToolConfirmations.c.hint: expected a string, got the number 5',
     ],
     [
       { actions: { requestedInputs: { c: [{ message: 'Which?' }] } } },
-      'actions.requestedInputs.c[0].key: must be a string, is missing',
+      'actions.requestedInputs.c[0].key: expected a string, got nothing',
     ],
   ])('is refused for an event with %j', (change, message) => {
     expect(() => readCreateSessionRequest({ events: [{ ...EVENT, ...change }] })).toThrow(
@@ -307,14 +307,14 @@ describe('the body that creates a session', () => {
 
 test('the body that changes a session needs a delta', () => {
   expect(readPatchSessionRequest({ state_delta: { a: null } })).toEqual({ stateDelta: { a: null } });
-  expect(() => readPatchSessionRequest({})).toThrow('stateDelta: must be an object, is missing');
-  expect(() => readPatchSessionRequest({ stateDelta: null })).toThrow('stateDelta: must be an object, is missing');
-  expect(() => readPatchSessionRequest({ stateDelta: [] })).toThrow('stateDelta: must be an object, is a list');
+  expect(() => readPatchSessionRequest({})).toThrow('stateDelta: expected an object, got nothing');
+  expect(() => readPatchSessionRequest({ stateDelta: null })).toThrow('stateDelta: expected an object, got nothing');
+  expect(() => readPatchSessionRequest({ stateDelta: [] })).toThrow('stateDelta: expected an object, got a list');
 });
 
 test('the body that rewinds a session needs an invocation', () => {
   const body = { rewindBeforeInvocationId: 'e-1', onBusy: 'queue' };
   expect(readRewindSessionRequest({ rewind_before_invocation_id: 'e-1', on_busy: 'queue' })).toEqual(body);
-  expect(() => readRewindSessionRequest({})).toThrow('rewindBeforeInvocationId: must be a string, is missing');
+  expect(() => readRewindSessionRequest({})).toThrow('rewindBeforeInvocationId: expected a string, got nothing');
   expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow('must not be empty');
 });

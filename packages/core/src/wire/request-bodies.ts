@@ -25,7 +25,7 @@ export function readRunRequest(body: unknown): RunBody {
     const text = body['newMessage'] ?? body['new_message'];
     if (typeof text === 'string')
       throw new InvalidRequestError(
-        `newMessage: must be an object, is a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
+        `newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": ${JSON.stringify(text.slice(0, 40))} }] }`,
       );
   }
   return readBody(RUN_BODY, body, [...RUN_CONFIG_OPTIONS, 'webhook']);

@@ -1,5 +1,5 @@
 import { type Blob, type Content, encodeBase64, InvalidEventError, InvalidRequestError } from '@eventloom/core';
-import { isBase64, isRecord, parseContent } from '@eventloom/core/internal';
+import { describeKind, isBase64, isRecord, parseContent } from '@eventloom/core/internal';
 import { checkCounts, type CountLimits, parseJson, quotedName } from '@eventloom/server/internal';
 
 /** The content of one frame of a client. */
@@ -38,7 +38,7 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
 export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
   const frame = parseJson('frame', text);
   checkCounts(frame, limits);
-  if (!isRecord(frame)) throw new InvalidRequestError('frame: must be an object');
+  if (!isRecord(frame)) throw new InvalidRequestError(`frame: expected an object, got ${describeKind(frame)}`);
   const given = Object.keys(frame).filter((key) => isGiven(frame[key]));
   const known = given.filter((key) => Object.hasOwn(READERS, key));
   const [key = '', second] = known;
@@ -46,7 +46,7 @@ export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
   if (!reader) {
     const found = given[0] === undefined ? 'nothing' : quotedName(given[0]);
     throw new InvalidRequestError(
-      `frame: must say one of blob, content, activity_start, activity_end, close and ping, says ${found}`,
+      `frame: expected one of the fields blob, content, activity_start, activity_end, close and ping, got ${found}`,
     );
   }
   if (second !== undefined) throw new InvalidRequestError(`frame: says ${key} and ${second}; send them one by one`);
@@ -66,19 +66,18 @@ function isGiven(value: unknown): boolean {
 }
 
 function readClose(value: unknown): ClientFrame {
-  if (value !== true) throw new InvalidRequestError('close: must be true');
+  if (value !== true) throw new InvalidRequestError(`close: expected true, got ${describeKind(value)}`);
   return { close: true };
 }
 
 function readBlob(value: unknown): Blob {
-  if (!isRecord(value)) throw new InvalidRequestError('blob: must be an object');
+  if (!isRecord(value)) throw new InvalidRequestError(`blob: expected an object, got ${describeKind(value)}`);
   const { data, mimeType = value['mime_type'] } = value;
   if (typeof mimeType !== 'string' || !mimeType.includes('/')) {
-    throw new InvalidRequestError('blob.mimeType: must be a type such as audio/pcm;rate=16000');
+    throw new InvalidRequestError('blob.mimeType: expected a type such as audio/pcm;rate=16000');
   }
-  if (typeof data !== 'string' || data === '')
-    throw new InvalidRequestError('blob.data: must be a text that is not empty');
-  if (!isBase64(data)) throw new InvalidRequestError('blob.data: must be base64 text');
+  if (typeof data !== 'string' || data === '') throw new InvalidRequestError(`blob.data: expected a non-empty string`);
+  if (!isBase64(data)) throw new InvalidRequestError('blob.data: expected base64 text');
   return { mimeType, data };
 }
 

@@ -104,7 +104,7 @@ function choice<T extends string>(query: URLSearchParams, name: ParameterName, v
   if (given === undefined) return undefined;
   const known = values.find((value) => value === given);
   if (known !== undefined) return known;
-  throw new InvalidRequestError(`${name}: must be one of ${values.join(', ')}, is ${JSON.stringify(given)}`);
+  throw new InvalidRequestError(`${name}: expected one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
 }
 
 function flag(query: URLSearchParams, name: ParameterName): boolean | undefined {

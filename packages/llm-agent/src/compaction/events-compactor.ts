@@ -73,7 +73,7 @@ export class EventsCompactor {
     const compactedContent = made.actions?.compaction?.compactedContent;
     if (!compactedContent?.parts?.length) {
       throw new ConfigurationError(
-        'maybeSummarizeEvents: must return an event with actions.compaction.compactedContent, or undefined',
+        'maybeSummarizeEvents: expected an event with actions.compaction.compactedContent, or undefined, as the result',
       );
     }
     const { platform } = context;
@@ -162,7 +162,7 @@ function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
     if (option === 'summarizer' || value === undefined) continue;
     const minimum = MINIMA[option as keyof typeof MINIMA];
     if (!Number.isInteger(value) || value < minimum)
-      fail(`${option} must be an integer of at least ${minimum}, got ${String(value)}`);
+      fail(`${option}: expected an integer of at least ${minimum}, got ${String(value)}`);
   }
   const { compactionInterval, overlapSize, tokenThreshold, eventRetentionSize } = config;
   if ((tokenThreshold === undefined) !== (eventRetentionSize === undefined))

@@ -8,7 +8,7 @@ import {
   type Part,
   createLlmRequest,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown, isBaseLlm } from '@eventloom/core/internal';
+import { describeKind, type OptionNames, checkKnown, isBaseLlm } from '@eventloom/core/internal';
 import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
@@ -55,10 +55,12 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     const { model, promptTemplate = PROMPT } = options;
     if (!isBaseLlm(model))
       throw new ConfigurationError(
-        "LlmEventSummarizer: model must be a model object, such as new Gemini({ model: 'gemini-flash-latest', apiKey })",
+        `LlmEventSummarizer: model: expected a model object, got ${describeKind(model)}; write model: new Gemini({ model: 'gemini-flash-latest', apiKey })`,
       );
     if (!promptTemplate.includes(HISTORY_SLOT))
-      throw new ConfigurationError(`LlmEventSummarizer: promptTemplate must contain ${HISTORY_SLOT}`);
+      throw new ConfigurationError(
+        `LlmEventSummarizer: promptTemplate: expected a text with the placeholder ${HISTORY_SLOT}`,
+      );
     this.#model = model;
     this.#template = promptTemplate;
   }

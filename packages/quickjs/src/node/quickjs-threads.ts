@@ -75,9 +75,9 @@ export class QuickJsThreads {
   /** @throws ConfigurationError for an option out of range */
   constructor({ maxThreads = defaultThreads(), idleMs = 5_000 }: QuickJsThreadsOptions = {}) {
     if (!(Number.isSafeInteger(maxThreads) && maxThreads > 0))
-      throw new ConfigurationError(`QuickJsThreads: maxThreads must be a whole number, 1 or more; it is ${maxThreads}`);
+      throw new ConfigurationError(`QuickJsThreads: maxThreads: expected an integer of at least 1, got ${maxThreads}`);
     if (!(idleMs >= 0 && idleMs <= 2 ** 31 - 1))
-      throw new ConfigurationError(`QuickJsThreads: idleMs must be from 0 to ${2 ** 31 - 1}; it is ${idleMs}`);
+      throw new ConfigurationError(`QuickJsThreads: idleMs: expected a number from 0 to ${2 ** 31 - 1}, got ${idleMs}`);
     this.#maxThreads = maxThreads;
     this.#idleMs = idleMs;
   }

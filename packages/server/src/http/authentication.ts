@@ -16,7 +16,9 @@ export async function identify(
     throw new UnauthenticatedError('the request does not say who it comes from, or is not believed');
   }
   if (isUser(user)) return user;
-  throw new ConfigurationError('authenticate must answer { userId } with a text that is not empty, or undefined');
+  throw new ConfigurationError(
+    'authenticate: expected { userId } with a non-empty string, or undefined, as the result',
+  );
 }
 
 /** True for a user. A hook written in JavaScript may return anything; any other value refuses the request. */

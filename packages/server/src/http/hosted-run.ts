@@ -91,5 +91,5 @@ function parseFrame(json: string): Pick<RunItem, 'event' | 'error'> {
 /** @throws InvalidRequestError */
 export function checkInvocationId(invocationId: unknown): string {
   if (typeof invocationId === 'string' && invocationId !== '') return invocationId;
-  throw new InvalidRequestError('invocationId: must be the id of a run');
+  throw new InvalidRequestError('invocationId: expected the id of a run');
 }

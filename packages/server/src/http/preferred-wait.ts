@@ -18,6 +18,6 @@ export function preferredWait(header: string | null): number {
   if (wait === undefined) return DEFAULT_WAIT_S;
   const [, seconds] = /^wait\s*=\s*"?([1-9]\d{0,5})"?$/i.exec(wait) ?? [];
   if (seconds === undefined || waits.length > 1)
-    throw new InvalidRequestError(`Prefer: must have one wait=<seconds> of at least 1, is ${JSON.stringify(header)}`);
+    throw new InvalidRequestError(`Prefer: expected one wait=<seconds> of at least 1, got ${JSON.stringify(header)}`);
   return Math.min(Number(seconds), MAX_WAIT_S);
 }

@@ -78,7 +78,7 @@ function createVerifier(options: JwtAuthenticateOptions): (token: string) => Pro
   if (secret !== undefined && jwksUrl === undefined) {
     const key = new TextEncoder().encode(secret);
     if (new TextEncoder().encode(secret.trim()).length < MIN_SECRET_BYTES) {
-      throw new ConfigurationError(`jwtAuthenticate: the secret must have at least ${MIN_SECRET_BYTES} bytes`);
+      throw new ConfigurationError(`jwtAuthenticate: secret: expected at least ${MIN_SECRET_BYTES} bytes`);
     }
     return async (token: string) => (await jwtVerify(token, key, { ...checks, algorithms: ['HS256'] })).payload;
   }

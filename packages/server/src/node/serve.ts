@@ -52,7 +52,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigurationError(
-      `serve: port must be an integer from 0 to 65535, is ${describeKind(port)}; write port: Number(process.env.PORT)`,
+      `serve: port: expected an integer from 0 to 65535, got ${describeKind(port)}; write port: Number(process.env.PORT)`,
     );
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(

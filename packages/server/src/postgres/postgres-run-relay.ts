@@ -1,5 +1,5 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { checkKnown, listenToPool, type OptionNames, type PostgresPool } from '@eventloom/core/internal';
+import { describeKind, checkKnown, listenToPool, type OptionNames, type PostgresPool } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
@@ -188,5 +188,5 @@ function valuesOf({ appName, userId, sessionId }: SessionKey, ...more: readonly 
 
 function checkNumber(option: string, value: unknown): number {
   if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value;
-  throw new ConfigurationError(`PostgresRunRelay: ${option}: must be a number above 0`);
+  throw new ConfigurationError(`PostgresRunRelay: ${option}: expected a number above 0, got ${describeKind(value)}`);
 }

@@ -30,7 +30,7 @@ function quoteIdentifier(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
     throw new ConfigurationError(
-      `PostgresRunRelay: schema ${JSON.stringify(name)}: must be the name of a schema, 1 to ${MAX_IDENTIFIER_BYTES} bytes long`,
+      `PostgresRunRelay: schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name)}`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

@@ -11,7 +11,7 @@ async function listEvents(request: ServerRequest): Promise<Response> {
   const key = request.sessionKey();
   const order = request.query('order');
   if (order !== undefined && order !== 'asc' && order !== 'desc') {
-    throw new InvalidRequestError(`order: must be asc or desc, is ${JSON.stringify(order)}`);
+    throw new InvalidRequestError(`order: expected asc or desc, got ${JSON.stringify(order)}`);
   }
   const { events, nextCursor } = await request.runner().sessionService.listEvents({
     ...key,

@@ -209,7 +209,7 @@ test('a public route does not exempt other methods of its path from the host che
 describe('createServer', () => {
   const route = testProtocol().routes[0] as ProtocolRoute;
   test.each<[string, unknown, string]>([
-    ['no list', {}, 'must be a list'],
+    ['no list', {}, 'expected a list'],
     ['nothing', [undefined], 'has a name and a list of routes'],
     ['a name twice', [testProtocol(), testProtocol()], 'two protocols have the name "test"'],
     [
@@ -222,10 +222,14 @@ describe('createServer', () => {
     [
       'a path with a slash at its end',
       [testProtocol({ routes: [{ ...route, path: `${OWNER}/` }] })],
-      'path must be like',
+      'path: expected a path',
     ],
-    ['an unknown method', [testProtocol({ routes: [{ ...route, method: 'put' as never }] })], 'method must be'],
-    ['no handler', [testProtocol({ routes: [{ ...route, handle: undefined as never }] })], 'handle must be a function'],
+    ['an unknown method', [testProtocol({ routes: [{ ...route, method: 'put' as never }] })], 'method: expected get'],
+    [
+      'no handler',
+      [testProtocol({ routes: [{ ...route, handle: undefined as never }] })],
+      'handle: expected a function',
+    ],
   ])('refuses protocols with %s', (_what, protocols, message) => {
     expect(() => createServer({ runners: [], protocols: protocols as never })).toThrow(message);
   });

@@ -8,7 +8,7 @@ import {
   StorageError,
   StreamingMode,
 } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
@@ -111,7 +111,8 @@ async function begin(request: ServerRequest): Promise<Response> {
   const { pathname } = new URL(request.raw.url);
   const key = request.sessionKey();
   const json = await request.json();
-  if (!isRecord(json)) throw new InvalidRequestError('body: must be an object with a newMessage');
+  if (!isRecord(json))
+    throw new InvalidRequestError(`body: expected an object with a newMessage, got ${describeKind(json)}`);
   for (const name of IN_ADDRESS) {
     if (Object.hasOwn(json, name))
       throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);

@@ -70,11 +70,11 @@ describe('changing the state of a session', () => {
   });
 
   test.each([
-    [{}, /^stateDelta: must be an object/],
-    [{ stateDelta: [] }, /^stateDelta: must be an object, is a list$/],
+    [{}, /^stateDelta: expected an object/],
+    [{ stateDelta: [] }, /^stateDelta: expected an object, got a list$/],
     [{ stateDelta: { '': 1 } }, /^state key "": is empty$/],
-    [[], /^body: must be an object, is a list$/],
-    [undefined, /^body: must be an object/],
+    [[], /^body: expected an object, got a list$/],
+    [undefined, /^body: expected an object/],
   ])('refuses %j', async (body, error) => {
     const { send } = setUp();
     await send('POST', `${SESSIONS}/s`);

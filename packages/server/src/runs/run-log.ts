@@ -294,7 +294,7 @@ export function parsePosition(name: string, text: string): number {
   const [, seq = '', decimals = ''] = /^(\d{1,7})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
   if (seq !== '') return Number(seq) * PER_EVENT + Number(decimals.padEnd(9, '0'));
   throw new InvalidRequestError(
-    `${name}: must be the number of a frame, such as 3 or 3.001000002, is ${JSON.stringify(text)}`,
+    `${name}: expected the number of a frame, such as 3 or 3.001000002, got ${JSON.stringify(text)}`,
   );
 }
 

@@ -11,7 +11,7 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { checkKnown, isRecord, type OptionNames } from '@eventloom/core/internal';
+import { describeKind, checkKnown, isRecord, type OptionNames } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
@@ -104,7 +104,7 @@ export class Webhooks {
   async check(webhook: unknown, service: BaseSessionService, { appName, userId }: SessionKey): Promise<string> {
     if (!isRecord(webhook))
       throw new InvalidRequestError(
-        'webhook: must be an object; write "webhook": { "url": "https://hooks.example/runs" }',
+        `webhook: expected an object, got ${describeKind(webhook)}; write "webhook": { "url": "https://hooks.example/runs" }`,
       );
     const { url, ...others } = webhook;
     const [other] = Object.keys(others);
@@ -113,7 +113,7 @@ export class Webhooks {
         `webhook: has no field ${JSON.stringify(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
       );
     if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url))
-      throw new InvalidRequestError(`webhook.url: must be a URL of at most ${MAX_URL_CHARS} characters`);
+      throw new InvalidRequestError(`webhook.url: expected a URL of at most ${MAX_URL_CHARS} characters`);
     const { origin, username, password } = new URL(url);
     if (username !== '' || password !== '')
       throw new InvalidRequestError('webhook.url: must not have a user or a password; check the signature instead');
@@ -298,10 +298,12 @@ export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBu
   const bytes = secretBytes(secret);
   if (!bytes || bytes.length < 24 || bytes.length > 64)
     throw new ConfigurationError(
-      'createServer: webhooks.secret: must be whsec_ and the base64 of 24 to 64 random bytes, as echo "whsec_$(openssl rand -base64 32)" prints it',
+      'createServer: webhooks.secret: expected whsec_ and the base64 of 24 to 64 random bytes; create one with echo "whsec_$(openssl rand -base64 32)"',
     );
   if (!Array.isArray(origins) || origins.length === 0)
-    throw new ConfigurationError('createServer: webhooks.origins: must list the origins that messages may be sent to');
+    throw new ConfigurationError(
+      'createServer: webhooks.origins: expected a list of the origins that messages may be sent to',
+    );
   for (const origin of origins) {
     if (
       typeof origin === 'string' &&

@@ -58,7 +58,7 @@ export class PostgresDatabase {
     const { schema, queryTimeoutMs = DEFAULT_QUERY_TIMEOUT_MS, leaseClock = 'database' } = options;
     if (!(queryTimeoutMs > 0 && queryTimeoutMs <= MAX_TIMER_MS))
       throw new ConfigurationError(
-        `PostgresSessionService: queryTimeoutMs must be above 0 and at most ${MAX_TIMER_MS}`,
+        `PostgresSessionService: queryTimeoutMs: expected a number above 0 and at most ${MAX_TIMER_MS}, got ${queryTimeoutMs}`,
       );
     this.tables = tablesOf(schema, leaseClock);
     this.#leaseClock = leaseClock;

@@ -88,7 +88,7 @@ export class PostgresSessionService extends DriverSessionService {
     checkKnown('PostgresSessionService', OPTIONS, options, HINTS);
     if (typeof options.pool?.query !== 'function')
       throw new ConfigurationError(
-        `PostgresSessionService: pool must be a pool, is ${describeKind(options.pool)}; ${WRITE_POOL}`,
+        `PostgresSessionService: pool: expected a pool, got ${describeKind(options.pool)}; ${WRITE_POOL}`,
       );
     const database = new PostgresDatabase(options.pool, options);
     super(new PostgresSessionDriver(database), { platform: options.platform });

@@ -52,7 +52,7 @@ export function quoteIdentifier(name: string): string {
   const bytes = new TextEncoder().encode(name).length;
   if (bytes === 0 || bytes > MAX_IDENTIFIER_BYTES || name.includes('\0') || !name.isWellFormed()) {
     throw new ConfigurationError(
-      `schema ${JSON.stringify(name)}: must be the name of a schema, 1 to ${MAX_IDENTIFIER_BYTES} bytes long`,
+      `schema: expected a schema name of 1 to ${MAX_IDENTIFIER_BYTES} bytes, got ${JSON.stringify(name)}`,
     );
   }
   if (name.startsWith('pg_')) {

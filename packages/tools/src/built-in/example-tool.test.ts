@@ -64,8 +64,8 @@ test('adds nothing for a message without text', async () => {
 });
 
 test.each([
-  [undefined, /^ExampleTool: the argument must be a list of examples, each have input and output; write \[/],
-  [[RAIN, { input: RAIN.input }], /^ExampleTool: example 1 must have input and output; write \[/],
+  [undefined, /^ExampleTool: expected a list of examples, got nothing; write \[/],
+  [[RAIN, { input: RAIN.input }], /^ExampleTool: examples\[1\]: expected an example with input and output; write \[/],
 ])('%j is refused', (examples, message) => {
   const make = () => new ExampleTool(examples as unknown as Example[]);
   expect(make).toThrow(ConfigurationError);

@@ -8,6 +8,7 @@ import {
   type Part,
   type ToolProcessLlmRequest,
 } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 
 /** A conversation that shows the model how to answer. */
 export interface Example {
@@ -72,7 +73,7 @@ function checkExamples(examples: unknown): void {
   const index = isList ? examples.findIndex((example: Partial<Example> | null) => !Array.isArray(example?.output)) : -1;
   if (isList && index < 0) return;
   throw new ConfigurationError(
-    `ExampleTool: ${isList ? `example ${index}` : 'the argument'} must ${isList ? '' : 'be a list of examples, each '}have input and output; write [{ input: { role: 'user', parts: [{ text: '…' }] }, output: [{ role: 'model', parts: [{ text: '…' }] }] }]`,
+    `ExampleTool: ${isList ? `examples[${index}]: expected an example with input and output` : `expected a list of examples, got ${describeKind(examples)}`}; write [{ input: { role: 'user', parts: [{ text: '…' }] }, output: [{ role: 'model', parts: [{ text: '…' }] }] }]`,
   );
 }
 

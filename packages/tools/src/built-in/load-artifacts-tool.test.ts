@@ -110,8 +110,8 @@ test('a call is answered with the names', () => {
 });
 
 test.each([
-  [{ artifact_names: 'a' }, 'artifact_names: must be a list of names'],
-  [{ artifact_names: [1] }, 'artifact_names: must be a list of names'],
+  [{ artifact_names: 'a' }, 'artifact_names: expected a list of names'],
+  [{ artifact_names: [1] }, 'artifact_names: expected a list of names'],
   [{ artifact_names: Array.from({ length: 21 }, String) }, 'artifact_names: at most 20 at once'],
 ])('invalid arguments are answered with the reason', (args, issue) => {
   const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });

@@ -49,7 +49,7 @@ export class LoadArtifactsTool extends BaseTool {
   override runAsync({ args }: RunAsyncToolRequest): unknown {
     const names = args['artifact_names'] ?? [];
     if (!Array.isArray(names) || !names.every((name) => typeof name === 'string'))
-      return { error: `the arguments of ${NAME} are not valid: artifact_names: must be a list of names` };
+      return { error: `the arguments of ${NAME} are not valid: artifact_names: expected a list of names` };
     if (names.length > MAX_ARTIFACTS)
       return { error: `the arguments of ${NAME} are not valid: artifact_names: at most ${MAX_ARTIFACTS} at once` };
     return { artifact_names: names, status: STATUS };

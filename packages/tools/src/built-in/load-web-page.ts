@@ -40,7 +40,7 @@ export async function loadWebPage(url: string, options: LoadWebPageOptions = {})
   const { timeoutMs = 30_000, maxCharacters = 100_000, signal, open = openPublicUrl } = options;
   for (const [name, value] of Object.entries({ timeoutMs, maxCharacters }))
     if (!Number.isInteger(value) || value < 1)
-      throw new ConfigurationError(`loadWebPage: ${name} must be a positive integer, is ${String(value)}`);
+      throw new ConfigurationError(`loadWebPage: ${name}: expected a positive integer, got ${String(value)}`);
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
     const response = await follow(url, open, signal ? AbortSignal.any([signal, timeout]) : timeout);

@@ -113,7 +113,7 @@ test.each<[VertexAiSearchToolParams, string]>([
     { dataStoreId: STORE, dataStoreSpecs: [] },
     'VertexAiSearchTool: dataStoreSpecs choose stores of an engine; write searchEngineId in place of dataStoreId',
   ],
-  [{ dataStoreId: STORE, maxResults: 0 }, 'VertexAiSearchTool: maxResults must be a positive integer, is 0'],
+  [{ dataStoreId: STORE, maxResults: 0 }, 'VertexAiSearchTool: maxResults: expected a positive integer, got 0'],
   [{ dataStore: STORE } as object, 'VertexAiSearchTool: has no option "dataStore"; did you mean "dataStoreId"?'],
 ])('new VertexAiSearchTool(%j) is refused', (params, message) => {
   expect(() => new VertexAiSearchTool(params)).toThrow(ConfigurationError);

@@ -74,7 +74,7 @@ export class VertexAiSearchTool extends ServiceTool {
       );
     if (maxResults !== undefined && (!Number.isInteger(maxResults) || maxResults < 1))
       throw new ConfigurationError(
-        `VertexAiSearchTool: maxResults must be a positive integer, is ${String(maxResults)}`,
+        `VertexAiSearchTool: maxResults: expected a positive integer, got ${String(maxResults)}`,
       );
     super({ name: 'vertex_ai_search', description: 'Searches documents with Vertex AI Search.' });
     this.dataStoreId = dataStoreId;

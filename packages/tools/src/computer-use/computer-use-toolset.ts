@@ -161,7 +161,7 @@ export class ComputerUseToolset extends BaseToolset {
     const { computer, excludedPredefinedFunctions = [] } = options;
     if (typeof computer?.currentState !== 'function')
       throw new ConfigurationError(
-        'ComputerUseToolset: computer must extend BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
+        'ComputerUseToolset: computer: expected a BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
       );
     const unknown = excludedPredefinedFunctions.find((name) => !Object.hasOwn(ACTIONS, name));
     if (unknown !== undefined)
@@ -190,7 +190,7 @@ export class ComputerUseToolset extends BaseToolset {
     const screen = await computer.screenSize();
     if (!screen.every((length) => Number.isInteger(length) && length > 0))
       throw new ConfigurationError(
-        `ComputerUseToolset: screenSize must be two positive integers, is ${screen.join(' × ')}`,
+        `ComputerUseToolset: screenSize: expected two positive integers, got ${screen.join(' × ')}`,
       );
     const setting = {
       computerUse: {

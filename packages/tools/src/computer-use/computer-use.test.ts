@@ -253,7 +253,7 @@ test('a browser that did not start is started again', async () => {
 test.each<[object, string]>([
   [
     {},
-    'ComputerUseToolset: computer must extend BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
+    'ComputerUseToolset: computer: expected a BaseComputer; write computer: new PlaywrightComputer({ launch: () => chromium.launch() })',
   ],
   [
     { computer: setUp().computer, excludedPredefinedFunctions: ['click'] },
@@ -268,11 +268,11 @@ test.each<[object, string]>([
 test.each<[object, string]>([
   [
     {},
-    'PlaywrightComputer: launch must be a function that starts a browser, is missing; write launch: () => chromium.launch()',
+    'PlaywrightComputer: launch: expected a function that starts a browser, got nothing; write launch: () => chromium.launch()',
   ],
   [
     { launch: () => undefined, screenSize: [0, 5] },
-    'PlaywrightComputer: screenSize must be two positive integers, as in [1440, 900]',
+    'PlaywrightComputer: screenSize: expected two positive integers; write screenSize: [1440, 900]',
   ],
 ])('a browser with %j is refused', (options, message) => {
   expect(() => new PlaywrightComputer(options as PlaywrightComputerOptions)).toThrow(message);

@@ -79,11 +79,13 @@ export class PlaywrightComputer extends BaseComputer {
     checkKnown('PlaywrightComputer', OPTIONS, options, { browser: 'write launch: () => chromium.launch()' });
     if (typeof options.launch !== 'function')
       throw new ConfigurationError(
-        `PlaywrightComputer: launch must be a function that starts a browser, is ${describeKind(options.launch)}; write launch: () => chromium.launch()`,
+        `PlaywrightComputer: launch: expected a function that starts a browser, got ${describeKind(options.launch)}; write launch: () => chromium.launch()`,
       );
     const { screenSize = [1440, 900] } = options;
     if (screenSize.length !== 2 || !screenSize.every((length) => Number.isInteger(length) && length > 0))
-      throw new ConfigurationError('PlaywrightComputer: screenSize must be two positive integers, as in [1440, 900]');
+      throw new ConfigurationError(
+        'PlaywrightComputer: screenSize: expected two positive integers; write screenSize: [1440, 900]',
+      );
     this.#options = options;
   }
 

@@ -28,7 +28,7 @@ function memoryToolOptions(owner: string, options: MemoryToolOptions): Required<
   const { limit = 10, maxCharacters = 20_000 } = options;
   for (const [name, value] of Object.entries({ limit, maxCharacters })) {
     if (!Number.isInteger(value) || value < 1)
-      throw new ConfigurationError(`${owner}: ${name} must be a positive integer, is ${value}`);
+      throw new ConfigurationError(`${owner}: ${name}: expected a positive integer, got ${value}`);
   }
   return { limit, maxCharacters };
 }
@@ -67,7 +67,8 @@ export class LoadMemoryTool extends BaseTool {
 
   override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
     const { query } = args;
-    if (typeof query !== 'string') return { error: 'the arguments of load_memory are not valid: query: must be text' };
+    if (typeof query !== 'string')
+      return { error: 'the arguments of load_memory are not valid: query: expected a string' };
     const { limit, maxCharacters } = this.#options;
     const { memories } = await toolContext.searchMemory(query, { limit });
     return { memories: memoryTexts(memories, maxCharacters) };

@@ -81,10 +81,16 @@ test('a check does not change the schema for the model', async () => {
   expect(Object.getOwnPropertyNames(schema.json)).toEqual(['type', 'properties']);
 });
 
-test.each([null, 'string', 5, undefined, ['object']])('%j is not a schema', (schema) => {
+test.each([
+  [null, 'null'],
+  ['string', 'a string'],
+  [5, 'the number 5'],
+  [undefined, 'nothing'],
+  [['object'], 'a list'],
+])('%j is not a schema', (schema, kind) => {
   expect(() => new ValueSchema(schema as unknown as JsonSchema, OWNER)).toThrow(
     new ConfigurationError(
-      'tool "f": the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema',
+      `tool "f": expected a schema, got ${kind}; write z.object({ city: z.string() }), or a JSON Schema`,
     ),
   );
 });

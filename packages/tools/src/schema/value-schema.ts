@@ -1,5 +1,11 @@
 import { ConfigurationError } from '@eventloom/core';
-import { checkLibrarySchema, isLibrarySchema, isPromiseLike, librarySchemaToJson } from '@eventloom/core/internal';
+import {
+  describeKind,
+  checkLibrarySchema,
+  isLibrarySchema,
+  isPromiseLike,
+  librarySchemaToJson,
+} from '@eventloom/core/internal';
 import { toJsonSchema } from './json-schema.ts';
 import { JsonSchemaValidator } from './json-schema-validator.ts';
 import type { JsonSchema, SchemaLike, StandardIssue, StandardResult } from './standard-schema.ts';
@@ -29,7 +35,7 @@ export class ValueSchema {
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
       throw new ConfigurationError(
-        `${owner}: the schema must be an object, such as z.object({ city: z.string() }) or a JSON Schema`,
+        `${owner}: expected a schema, got ${describeKind(schema)}; write z.object({ city: z.string() }), or a JSON Schema`,
       );
     if (isLibrarySchema(schema)) {
       checkLibrarySchema(owner, schema);
@@ -58,7 +64,7 @@ export class ValueSchema {
       ? 'z.object({ city: z.string() })'
       : "{ type: 'object', properties: { city: { type: 'string' } } }";
     throw new ConfigurationError(
-      `${this.#owner}: must describe an object, because a model gives the arguments by name, but describe ${kind === 'array' || kind === 'enum' ? 'an' : 'a'} ${kind}; write ${example}`,
+      `${this.#owner}: expected a schema of an object, because a model sends arguments by name, got one of ${kind === 'array' || kind === 'enum' ? 'an' : 'a'} ${kind}; write ${example}`,
     );
   }
 
