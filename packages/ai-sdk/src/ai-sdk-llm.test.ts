@@ -258,7 +258,7 @@ test.each([
 
 test.each([
   ['gpt-5', 'got a string'],
-  [undefined, 'got missing'],
+  [undefined, 'got nothing'],
   [{ modelId: 'm', doStream: () => undefined, specificationVersion: 'v2' }, 'has version v2'],
   [() => undefined, 'got a function'],
 ])('%j is refused as a model', (model, message) => {

@@ -58,7 +58,7 @@ test('LlmAgent stores one callback as a list and copies a list of callbacks', ()
 
 test.each([
   ['no name', { name: undefined }, "name is missing; write new LlmAgent({ name: 'helper', … })"],
-  ['a name that is not an identifier', { name: 'my agent' }, 'agent name "my agent"'],
+  ['a name that is not an identifier', { name: 'my agent' }, 'agent name: expected letters, digits, _, $ and -'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
   ['an empty model name', { model: '' }, 'agent "bot": model: expected the name of a model or a model object, got'],
   ['an invalid model', { model: {} }, 'model: expected the name of a model'],

@@ -72,7 +72,7 @@ describe('the arguments', () => {
 describe('a tool made of', () => {
   test.each([
     ['no agent', { agent: {} }, 'agent: expected an agent'],
-    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name "$name"'],
+    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name: expected 1 to 128 letters'],
     [
       'a confirmation that is no rule',
       { agent: scripted('helper', []), requireConfirmation: 'yes' },

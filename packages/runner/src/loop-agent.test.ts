@@ -157,7 +157,9 @@ describe('LoopAgent', () => {
 
   test.each([0, -1, 1.5, Number.NaN])('refuses maxIterations %d', (maxIterations) => {
     expect(() => new LoopAgent({ name: 'loop', maxIterations })).toThrow(
-      new ConfigurationError('agent "loop": maxIterations: expected an integer of at least 1'),
+      new ConfigurationError(
+        `agent "loop": maxIterations: expected an integer of at least 1, got the number ${maxIterations}`,
+      ),
     );
   });
 });

@@ -35,6 +35,8 @@ export function checkNewMessage(message: Content): Content {
   let responses = 0;
   let isEmpty = true;
   for (const [index, part] of parts.entries()) {
+    if (typeof part !== 'object' || part === null)
+      fail(`parts[${index}]: expected an object, got ${shown(part)}; write { text: 'hello' }`);
     const fault = faultOfUserPart(part);
     if (fault !== undefined) fail(`parts[${index}] ${fault}`);
     if (part.functionResponse) responses++;
@@ -84,8 +86,6 @@ const MODEL_PAYLOADS = ['functionCall', 'executableCode', 'codeExecutionResult',
 
 /** Returns the fault of a part of a user's message, to follow "parts[n] "; undefined for a valid part. */
 function faultOfUserPart(part: Part): string | undefined {
-  if (typeof part !== 'object' || part === null)
-    return `expected an object, got ${shown(part)}; write { text: 'hello' }`;
   if (typeof part.text === 'string' && Object.keys(part).length === 1) return undefined;
   for (const payload of MODEL_PAYLOADS) if (part[payload]) return `is a ${payload}; only models make those`;
   if (part.thought === true) return 'is a thought; only models have those';

@@ -169,7 +169,11 @@ test.each([
     },
     'FunctionTool: name is missing',
   ],
-  ['a name that models refuse', { name: 'get weather', description: '', execute: answer }, 'tool name "get weather"'],
+  [
+    'a name that models refuse',
+    { name: 'get weather', description: '', execute: answer },
+    'tool name: expected 1 to 128 letters',
+  ],
   [
     'a name that a function has from its option',
     { description: '', execute: () => 1 },
@@ -201,7 +205,7 @@ test.each([
   [
     'a JSON Schema of a list',
     { name: 'f', description: '', parameters: { type: 'array' }, execute: answer },
-    "but describe an array; write { type: 'object', properties:",
+    "got one of an array; write { type: 'object', properties:",
   ],
   ['an unknown option', { name: 'f', description: '', retries: 3, execute: answer }, 'has no option "retries"'],
   [

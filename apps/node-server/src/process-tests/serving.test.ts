@@ -30,7 +30,7 @@ describe('a server started without options', { timeout: 30_000 }, () => {
     using folder = temporaryFolder();
     await using server = await startServer([], { folder: folder.path });
     expect(server.readyText).toMatch(
-      /^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+\nTry it in another terminal:\n\ncurl /,
+      /^Eventloom serves demo at http:\/\/127\.0\.0\.1:\d+\nOpen http:\/\/127\.0\.0\.1:\d+\/studio in a browser\.\nOr try it in another terminal:\n\ncurl /,
     );
     expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['demo']);
     expect(await server.end('SIGTERM')).toEqual({ code: 0, stdout: `${server.readyText}\n`, stderr: '' });

@@ -20,7 +20,7 @@ describe('setOwn and getOwn', () => {
 });
 
 test.each([
-  [undefined, 'missing'],
+  [undefined, 'nothing'],
   [null, 'null'],
   [true, 'true'],
   [1.5, 'the number 1.5'],

@@ -105,7 +105,7 @@ describe('the body of a run', () => {
 
   test.each([
     [{ appName: 5 }, 'appName: expected a string, got the number 5'],
-    [{ userId: '' }, 'userId: must not be empty'],
+    [{ userId: '' }, 'userId: expected a string that is not empty'],
     [
       { newMessage: 'hi' },
       'newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": "hi" }] }',
@@ -129,7 +129,7 @@ describe('the body of a run', () => {
     ],
     [
       { newMessage: { parts: [{ functionCall: { partialArgs: [{ nullValue: 'other' }] } }] } },
-      'newMessage.parts[0].functionCall.partialArgs[0].nullValue: expected one of NULL_VALUE',
+      'newMessage.parts[0].functionCall.partialArgs[0].nullValue: expected one of NULL_VALUE, got "other"',
     ],
     [
       { newMessage: { parts: [{ mediaResolution: 5 }] } },
@@ -139,9 +139,9 @@ describe('the body of a run', () => {
     [{ streaming: 'true' }, 'streaming: expected true or false, got a string'],
     [{ stateDelta: [] }, 'stateDelta: expected an object, got a list'],
     [{ customMetadata: 'x' }, 'customMetadata: expected an object, got a string'],
-    [{ onBusy: 'wait' }, 'onBusy: expected one of queue, reject, interrupt'],
+    [{ onBusy: 'wait' }, 'onBusy: expected one of queue, reject, interrupt, got "wait"'],
     [{ completionEvent: 1 }, 'completionEvent: expected true or false, got the number 1'],
-    [{ requestId: '' }, 'requestId: must not be empty'],
+    [{ requestId: '' }, 'requestId: expected a string that is not empty'],
   ])('refuses %j', (fault, message) => {
     expect(() => readRunRequest({ ...RUN, ...fault })).toThrow(new InvalidRequestError(message));
   });
@@ -150,7 +150,7 @@ describe('the body of a run', () => {
     [[], 'a list'],
     ['{}', 'a string'],
     [null, 'null'],
-    [undefined, 'missing'],
+    [undefined, 'nothing'],
   ])('refuses %j as a body', (body, kind) => {
     expect(() => readRunRequest(body)).toThrow(new InvalidRequestError(`body: expected an object, got ${kind}`));
   });
@@ -235,7 +235,7 @@ describe('the body that creates a session', () => {
   });
 
   test.each([
-    [{ sessionId: '' }, 'sessionId: must not be empty'],
+    [{ sessionId: '' }, 'sessionId: expected a string that is not empty'],
     [{ state: 5 }, 'state: expected an object, got the number 5'],
     [{ events: {} }, 'events: expected a list, got an object'],
     [{ events: ['x'] }, 'events[0]: expected an object, got a string'],
@@ -264,15 +264,15 @@ describe('the body that creates a session', () => {
     ],
     [
       { nodeEvent: { eventType: 't', category: 'other', nodeId: 'n' } },
-      'nodeEvent.category: expected one of custom, progress, text',
+      'nodeEvent.category: expected one of custom, progress, text, got "other"',
     ],
     [
       { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: 101 } },
-      'nodeEvent.progress: expected at most 100',
+      'nodeEvent.progress: expected a number of at most 100, got 101',
     ],
     [
       { nodeEvent: { eventType: 't', category: 'progress', nodeId: 'n', progress: -1 } },
-      'nodeEvent.progress: expected at least 0',
+      'nodeEvent.progress: expected a number of at least 0, got -1',
     ],
     [{ nodeEvent: { category: 'text', nodeId: 'n' } }, 'nodeEvent.eventType: expected a string, got nothing'],
     [{ error: { type: 't' } }, 'error.message: expected a string, got nothing'],
@@ -316,5 +316,7 @@ test('the body that rewinds a session needs an invocation', () => {
   const body = { rewindBeforeInvocationId: 'e-1', onBusy: 'queue' };
   expect(readRewindSessionRequest({ rewind_before_invocation_id: 'e-1', on_busy: 'queue' })).toEqual(body);
   expect(() => readRewindSessionRequest({})).toThrow('rewindBeforeInvocationId: expected a string, got nothing');
-  expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow('must not be empty');
+  expect(() => readRewindSessionRequest({ rewindBeforeInvocationId: '' })).toThrow(
+    'expected a string that is not empty',
+  );
 });
