@@ -150,9 +150,8 @@ function checkRoute(name: string, route: ProtocolRoute, addresses: Set<string>):
     throw new ConfigurationError(
       `${where} path: expected a path without a slash at its end, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
     );
-  const { handle }: { readonly handle?: unknown } = route;
-  if (typeof handle !== 'function')
-    throw new ConfigurationError(`${where} handle: expected a function, got ${describeKind(handle)}`);
+  if (typeof route.handle !== 'function')
+    throw new ConfigurationError(`${where} handle: expected a function; write handle: (request) => new Response('…')`);
   const address = addressOf(route);
   if (addresses.has(address)) throw new ConfigurationError(`${where} the server has a route at ${address} already`);
   addresses.add(address);
