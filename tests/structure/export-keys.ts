@@ -12,7 +12,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/tools': ['.', './built-in', './internal'],
   '@eventloom/openapi': ['.'],
   '@eventloom/multi-agent': ['.'],
-  '@eventloom/graph': ['.'],
+  '@eventloom/graph': ['.', './internal'],
   '@eventloom/llm-agent': ['.', './internal', './built-in'],
   '@eventloom/gemini': ['.'],
   '@eventloom/ai-sdk': ['.'],

@@ -1,5 +1,7 @@
 import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
-import { describeKind, checkKnown, type OptionNames, isBaseAgent } from '@eventloom/core/internal';
+import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import type { RunnableNode } from './workflow/node-context.ts';
+import { asRunnableRoot } from './workflow/workflow.ts';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {
@@ -18,7 +20,8 @@ export function createResumabilityConfig({
 export interface AppOptions {
   /** Letters, digits, `_` and `-`, starting with a letter. `user` is reserved. */
   readonly name: string;
-  readonly rootAgent: BaseAgent;
+  /** The agent or the workflow to run; a tool or a function is put into a workflow. */
+  readonly rootAgent: RunnableNode;
   /** Plugins of every run of the app. Default: none. */
   readonly plugins?: BasePlugin[] | undefined;
   /** Default: runs cannot be resumed. */
@@ -44,12 +47,8 @@ export class App {
   constructor(options: AppOptions) {
     checkKnown('App', OPTIONS, options);
     validateAppName(options.name);
-    if (!isBaseAgent(options.rootAgent))
-      throw new ConfigurationError(
-        `App "${options.name}": rootAgent: expected an agent, got ${describeKind(options.rootAgent)}; write rootAgent: new LlmAgent({ … })`,
-      );
     this.name = options.name;
-    this.rootAgent = options.rootAgent;
+    this.rootAgent = asRunnableRoot(options.rootAgent);
     this.plugins = options.plugins ?? [];
     this.resumabilityConfig = options.resumabilityConfig;
   }

@@ -9,3 +9,103 @@ export class NotOfferedError extends EventloomError {
 export class CredentialExchangeError extends EventloomError {
   static override readonly code = 'CREDENTIAL_EXCHANGE';
 }
+
+/** An attempt of a workflow node took longer than its `timeout`. */
+export class AdkNodeTimeoutError extends EventloomError {
+  static override readonly code = 'ADK_NODE_TIMEOUT';
+  readonly nodeName: string;
+  /** In seconds. */
+  readonly timeout: number;
+
+  constructor({ nodeName, timeout }: { readonly nodeName: string; readonly timeout: number }) {
+    super(`Node '${nodeName}' timed out after ${timeout} seconds.`);
+    // Programs recognize the error by its ADK name.
+    this.name = 'NodeTimeoutError';
+    this.nodeName = nodeName;
+    this.timeout = timeout;
+  }
+}
+
+/** A workflow node yielded an error event and no output. */
+export class NodeReportedError extends EventloomError {
+  static override readonly code = 'ADK_NODE_REPORTED';
+  readonly nodeName: string;
+  readonly errorCode: string;
+
+  constructor({ nodeName, errorCode = 'UNKNOWN_ERROR', errorMessage }: NodeReport) {
+    super(`Node '${nodeName}' failed: ${errorCode}${errorMessage === undefined ? '' : `: ${errorMessage}`}`);
+    this.nodeName = nodeName;
+    this.errorCode = errorCode;
+  }
+}
+
+/** An error event that a workflow node yielded. */
+interface NodeReport {
+  readonly nodeName: string;
+  readonly errorCode?: string | undefined;
+  readonly errorMessage?: string | undefined;
+}
+
+/** The input or the output of a workflow node does not match its schema. */
+export class NodeSchemaValidationError extends EventloomError {
+  static override readonly code = 'ADK_NODE_SCHEMA';
+  readonly nodeName: string;
+  readonly direction: 'input' | 'output';
+
+  constructor({ nodeName, direction, cause }: NodeMismatch) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`Node '${nodeName}' ${direction} does not match its ${direction}Schema: ${why}`, { cause });
+    this.nodeName = nodeName;
+    this.direction = direction;
+  }
+}
+
+/** A value that does not match the schema of a workflow node. */
+interface NodeMismatch {
+  readonly nodeName: string;
+  readonly direction: 'input' | 'output';
+  readonly cause: unknown;
+}
+
+/** A workflow node wrote state that its `stateSchema` does not allow. */
+export class StateSchemaError extends EventloomError {
+  static override readonly code = 'ADK_STATE_SCHEMA';
+}
+
+/** A node that another node ran with `context.runNode` failed. `error` is its error. */
+export class DynamicNodeFailError extends EventloomError {
+  static override readonly code = 'ADK_DYNAMIC_NODE';
+  readonly error: Error;
+  readonly errorNodePath: string;
+
+  constructor(message: string, error: Error, errorNodePath: string) {
+    super(message, { cause: error });
+    this.error = error;
+    this.errorNodePath = errorNodePath;
+  }
+}
+
+/** Ends the function of a node that ran a node which waits for a person. It is no failure. */
+export class NodeInterruptedError extends EventloomError {
+  static override readonly code = 'ADK_NODE_INTERRUPTED';
+}
+
+/** Returns true for a `NodeTimeoutError`. */
+export function isNodeTimeoutError(error: unknown): error is AdkNodeTimeoutError {
+  return AdkNodeTimeoutError.isInstance(error);
+}
+
+/** Returns true for a `NodeReportedError`. */
+export function isNodeReportedError(error: unknown): error is NodeReportedError {
+  return NodeReportedError.isInstance(error);
+}
+
+/** Returns true for a `NodeSchemaValidationError`. */
+export function isNodeSchemaValidationError(error: unknown): error is NodeSchemaValidationError {
+  return NodeSchemaValidationError.isInstance(error);
+}
+
+/** Returns true for a `StateSchemaError`. */
+export function isStateSchemaError(error: unknown): error is StateSchemaError {
+  return StateSchemaError.isInstance(error);
+}

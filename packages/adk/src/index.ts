@@ -25,19 +25,51 @@ export type {
   BeforeModelCallback,
   BeforeToolCallback,
   InstructionProvider,
-  LlmAgentConfig,
   SingleAfterModelCallback,
   SingleAfterToolCallback,
   SingleBeforeModelCallback,
   SingleBeforeToolCallback,
-  ToolUnion,
 } from '@eventloom/llm-agent';
-export { isLlmAgent, LlmAgent, LlmAgent as Agent } from '@eventloom/llm-agent';
+export { isLlmAgent } from '@eventloom/llm-agent';
+export type { AdkLlmAgentConfig as LlmAgentConfig, AdkToolUnion as ToolUnion } from './llm-agent.ts';
+export { AdkLlmAgent as Agent, AdkLlmAgent as LlmAgent } from './llm-agent.ts';
 export type { LoopAgentConfig } from '@eventloom/multi-agent';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from './agent-guards.ts';
 export type { AgentRouter, RoutedAgentConfig } from './routed-agent.ts';
 export { isRoutedAgent, RoutedAgent } from './routed-agent.ts';
+
+// Workflows
+export type { BaseNodeConfig } from './workflow/base-node.ts';
+export { BaseNode, START } from './workflow/base-node.ts';
+export { BranchPath, commonPrefixOf, createSubBranch } from './workflow/branch-path.ts';
+export type {
+  NodeOptions as BuildNodeOptions,
+  FunctionNodeConfig,
+  FunctionNodeHandler,
+  FunctionNodeResult,
+  NodeLike,
+  NodeOptions,
+  ParallelWorkerConfig,
+  ToolNodeConfig,
+} from './workflow/build-node.ts';
+export { FunctionNode, JoinNode, node, ParallelWorker, ToolNode, WorkflowNode } from './workflow/build-node.ts';
+export type { ChainElement, EdgeItem, RoutingMap } from './workflow/graph.ts';
+export { DEFAULT_ROUTE, Edge, Graph } from './workflow/graph.ts';
+export type { NodeResult, RouteValue, RunnableNode, RunNodeOptions } from './workflow/node-context.ts';
+export { NodeContext } from './workflow/node-context.ts';
+export type { CreateNodeErrorEventParams, NodeErrorEvent } from './workflow/node-error-event.ts';
+export { createNodeErrorEvent, isNodeErrorEvent } from './workflow/node-error-event.ts';
+export type { NodeState } from './workflow/node-state.ts';
+export { createNodeState, isNodeState, NodeStatus } from './workflow/node-state.ts';
+export { NodeTool } from './workflow/node-tool.ts';
+export type { RequestInputParams } from './workflow/request-input.ts';
+export { isRequestInput, RequestInput } from './workflow/request-input.ts';
+export type { ErrorClass, PreparedRetryConfig, RetryConfig } from './workflow/retry.ts';
+export { normalizeRetryExceptions, prepareRetryConfig } from './workflow/retry.ts';
+export type { DynamicEntry, RunnableRoot, WorkflowConfig } from './workflow/workflow.ts';
+export { asRunnableRoot, isRunnableRoot, isWorkflow, Workflow } from './workflow/workflow.ts';
+export type { NodeInfo } from '@eventloom/core';
 
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from './app.ts';
@@ -261,7 +293,19 @@ export { zodObjectToSchema } from './zod-object-to-schema.ts';
 // Logs and errors
 export type { Logger } from './logger.ts';
 export { getLogger, LogLevel, setLogger, setLogLevel } from './logger.ts';
-export { CredentialExchangeError, NotOfferedError } from './errors.ts';
+export {
+  AdkNodeTimeoutError as NodeTimeoutError,
+  CredentialExchangeError,
+  DynamicNodeFailError,
+  isNodeReportedError,
+  isNodeSchemaValidationError,
+  isNodeTimeoutError,
+  isStateSchemaError,
+  NodeReportedError,
+  NodeSchemaValidationError,
+  NotOfferedError,
+  StateSchemaError,
+} from './errors.ts';
 
 // Names that are not offered
 export type { NotOffered } from './not-offered.ts';
@@ -282,27 +326,20 @@ export {
   BaseEnvironment,
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
-  BaseNode,
-  BranchPath,
   CONTENT_REQUEST_PROCESSOR,
   ConsolidateContextTool,
   ContentRequestProcessor,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  DEFAULT_ROUTE,
-  Edge,
   FINISH_TASK_SUCCESS_RESULT,
   FINISH_TASK_TOOL_NAME,
   FinishTaskTool,
-  FunctionNode,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
-  Graph,
   INTERACTIONS_REQUEST_PROCESSOR,
   IntentMismatchError,
   InteractionsRequestProcessor,
-  JoinNode,
   ListSkillsTool,
   LlmSummarizer,
   LoadMcpResourceTool,
@@ -312,47 +349,29 @@ export {
   MCPSessionManager,
   MCPTool,
   MCPToolset,
-  NodeContext,
-  NodeReportedError,
-  NodeSchemaValidationError,
-  NodeStatus,
-  NodeTimeoutError,
-  NodeTool,
   OAuth2DiscoveryManager,
   OpenAPIToolset,
   OpenApiSpecParser,
   OperationParser,
-  ParallelWorker,
   ProtocolType,
   RemoteA2AAgent,
-  RequestInput,
   RestApiTool,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
-  START,
   SearchSkillsTool,
   SessionStateCredentialService,
   SkillToolset,
-  StateSchemaError,
   TokenBasedContextCompactor,
   ToolAuthHandler,
-  ToolNode,
   TrajectoryThoughtPruningCompactor,
   TruncatingContextCompactor,
   UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
-  Workflow,
-  WorkflowNode,
-  asRunnableRoot,
   bearerTokenUserBuilder,
   cleanName,
-  commonPrefixOf,
-  createNodeErrorEvent,
-  createNodeState,
   createRestApiTool,
-  createSubBranch,
   functionsExportedForTestingOnly,
   getA2AAgentCard,
   getGcpExporters,
@@ -360,23 +379,11 @@ export {
   isCompactedEvent,
   isGoogleApi,
   isIntentMismatchError,
-  isNodeErrorEvent,
-  isNodeReportedError,
-  isNodeSchemaValidationError,
-  isNodeState,
-  isNodeTimeoutError,
-  isRequestInput,
-  isRunnableRoot,
   isScratchpadEvent,
-  isStateSchemaError,
-  isWorkflow,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
-  node,
-  normalizeRetryExceptions,
-  prepareRetryConfig,
   toA2a,
   validateSkillDir,
 } from './not-offered-names.ts';

@@ -1,5 +1,5 @@
 import {
-  type BaseAgent,
+  AgentError,
   type BasePlugin,
   ConfigurationError,
   type Content,
@@ -7,11 +7,13 @@ import {
   type RunConfig,
   RunAbortedError,
 } from '@eventloom/core';
-import { describeKind } from '@eventloom/core/internal';
+import { describeKind, isBookkeeping } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
 import { LLMRegistry } from './llm-registry.ts';
+import type { RunnableNode } from './workflow/node-context.ts';
+import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
 /** Options of a runner that other options of the ADK stand for. */
 interface AdkNames {
@@ -19,8 +21,8 @@ interface AdkNames {
   readonly app?: App | undefined;
   /** Required without an `app`. */
   readonly appName?: string | undefined;
-  /** The agent to run. Required without an `app`. */
-  readonly agent?: BaseAgent | undefined;
+  /** The agent or the workflow to run; a tool or a function is put into a workflow. Required without an `app`. */
+  readonly agent?: RunnableNode | undefined;
   /** Plugins of every run, called after those of the `app`. */
   readonly plugins?: BasePlugin[] | undefined;
   /** `{ isResumable: true }` is the same as `resumable: true`. */
@@ -56,6 +58,8 @@ export interface RunEphemeralParams {
  */
 export class AdkRunner extends Runner {
   readonly resumabilityConfig: ResumabilityConfig | undefined;
+  /** True if runs are resumable only because a workflow needs it: their reader gets no events that only keep books. */
+  readonly #hidesBookkeeping: boolean;
 
   /** @throws ConfigurationError for a missing or invalid option, and for one that does not exist */
   constructor(options: AdkRunnerConfig) {
@@ -64,31 +68,38 @@ export class AdkRunner extends Runner {
       throw new ConfigurationError(
         `Runner: app: expected an App, got ${describeKind(app)}; write app: new App({ name, rootAgent })`,
       );
-    const root = app?.rootAgent ?? agent;
-    if (!root)
+    const given = app?.rootAgent ?? agent;
+    if (!given)
       throw new ConfigurationError(
         'Runner: agent is missing; write agent: new LlmAgent({ … }), or app: new App({ … })',
       );
+    const root = asRunnableRoot(given);
     const resumability = app?.resumabilityConfig ?? resumabilityConfig;
+    const resumable = config.resumable ?? resumability?.isResumable;
     super({
       ...config,
       appName: app?.name ?? appName ?? '',
       agent: root,
       plugins: [...(app?.plugins ?? []), ...(plugins ?? [])],
-      resumable: config.resumable ?? resumability?.isResumable,
+      // A workflow can wait for people only in runs that can be resumed.
+      resumable: resumable ?? (isWorkflow(root) || undefined),
       models: config.models ?? LLMRegistry.resolver(),
       live: config.live ?? live(),
     });
     this.resumabilityConfig = resumability;
+    this.#hidesBookkeeping = resumable !== true && isWorkflow(root);
   }
 
   get '~eventloom.adk-runner'(): true {
     return true;
   }
 
-  /** Runs the agent as `runAsync` of `@eventloom/runner` does, except that an aborted run ends its stream without an error, as in the ADK. */
+  /**
+   * Runs the agent as `runAsync` of `@eventloom/runner` does, with the ADK's ends: an aborted run ends its stream without an error, and the error of
+   * an agent is thrown as it is.
+   */
   override runAsync(params: RunAsyncParams): RunStream {
-    return endsWhenAborted(super.runAsync(params), params?.abortSignal);
+    return withAdkEnds(super.runAsync(params), params?.abortSignal, this.#hidesBookkeeping);
   }
 
   /** Runs the agent in a new session, and deletes the session afterwards. */
@@ -108,16 +119,17 @@ export function isRunner(value: unknown): value is AdkRunner {
   return typeof value === 'object' && value !== null && '~eventloom.adk-runner' in value;
 }
 
-/** Makes the stream end, instead of throwing, when the caller aborted the run. */
-function endsWhenAborted(stream: RunStream, signal: AbortSignal | undefined): RunStream {
-  if (!signal) return stream;
+function withAdkEnds(stream: RunStream, signal: AbortSignal | undefined, hidesBookkeeping: boolean): RunStream {
   const next = stream.next.bind(stream);
   stream.next = async () => {
     try {
-      return await next();
+      for (;;) {
+        const step = await next();
+        if (step.done || !hidesBookkeeping || !isBookkeeping(step.value)) return step;
+      }
     } catch (error) {
-      if (signal.aborted && RunAbortedError.isInstance(error)) return { done: true, value: undefined };
-      throw error;
+      if (signal?.aborted && RunAbortedError.isInstance(error)) return { done: true, value: undefined };
+      throw AgentError.isInstance(error) ? error.cause : error;
     }
   };
   return stream;

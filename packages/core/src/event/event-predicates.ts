@@ -77,3 +77,11 @@ export function isDoneResponse(event: Event): boolean {
   if (event.content?.parts?.some((part) => part.functionCall)) return false;
   return Boolean(event.content?.parts?.length) || event.errorCode !== undefined || event.error !== undefined;
 }
+
+/** True for an event that only records where a resumable agent is: it is stored, and no reader of a run gets it. */
+export function isBookkeeping({ content, errorCode, actions }: Event): boolean {
+  if (content !== undefined || errorCode !== undefined) return false;
+  const { endOfAgent, agentState, stateDelta, artifactDelta, ...others } = actions;
+  if (endOfAgent === undefined && agentState === undefined) return false;
+  return Object.keys(stateDelta).length + Object.keys(artifactDelta).length + Object.keys(others).length === 0;
+}

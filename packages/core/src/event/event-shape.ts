@@ -213,6 +213,7 @@ export const EVENT: Field<Event, false> = alsoReading(
       }),
       error: shape<ErrorInfo>({ type: required(TEXT), message: required(TEXT), code: TEXT, param: TEXT }),
       output: ANY,
+      route: ANY,
       nodeInfo: vendor<NodeInfo>({ path: TEXT, outputFor: listOf(TEXT), messageAsOutput: FLAG }),
       isolationScope: TEXT,
       alternatives: listOf(

@@ -46,6 +46,8 @@ export interface Event extends Readonly<LlmResponse> {
   readonly error?: ErrorInfo;
   /** The result of an agent with `mode`, or of a node of another ADK, as JSON. */
   readonly output?: unknown;
+  /** The routes that a workflow follows after the node that the event comes from. (ADK 2 for JavaScript.) */
+  readonly route?: boolean | number | string | readonly (boolean | number | string)[];
   /** The workflow node that the event comes from. (ADK 2, `node_info`.) */
   readonly nodeInfo?: NodeInfo;
   /** Scope of the event: only agents with the same `isolationScope` see it. Absent: every agent does. (ADK 2, `isolation_scope`.) */

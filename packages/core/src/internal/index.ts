@@ -39,6 +39,7 @@ export { errorCodeOf } from '../errors.ts';
 export { checkEventFields, createErrorEvent, isYieldedAgain } from '../event/create-event.ts';
 export { afterCovered, isEmptyActions, leavesAgent, mergeEventActions } from '../event/event-actions.ts';
 export {
+  isBookkeeping,
   hasTrailingCodeExecutionResult,
   isFailure,
   isInput,

@@ -7,6 +7,7 @@ import {
   type SessionKey,
   InvalidRequestError,
 } from '@eventloom/core';
+import { isBookkeeping } from '@eventloom/core/internal';
 import type { RunStream } from '@eventloom/runner';
 import { errorBody } from '../http/error-response.ts';
 import type { RunMemory } from './run-memory.ts';
@@ -296,12 +297,4 @@ export function parsePosition(name: string, text: string): number {
   throw new InvalidRequestError(
     `${name}: expected the number of a frame, such as 3 or 3.001000002, got ${JSON.stringify(text)}`,
   );
-}
-
-/** True for an event that only records where a resumable agent is: it is stored, and no reader of a run gets it. */
-export function isBookkeeping({ content, errorCode, actions }: Event): boolean {
-  if (content !== undefined || errorCode !== undefined) return false;
-  const { endOfAgent, agentState, stateDelta, artifactDelta, ...others } = actions;
-  if (endOfAgent === undefined && agentState === undefined) return false;
-  return Object.keys(stateDelta).length + Object.keys(artifactDelta).length + Object.keys(others).length === 0;
 }

@@ -8,9 +8,9 @@ import {
   type SessionKey,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { enclosureOf, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
+import { enclosureOf, isBookkeeping, outcomeOfEvent, readStreamed } from '@eventloom/core/internal';
 import { readWithoutState } from '../http/session-response.ts';
-import { chunkPosition, eventPosition, isBookkeeping, seqOf } from './run-log.ts';
+import { chunkPosition, eventPosition, seqOf } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
 
 /** Events that are read first at the end of a run: the last one is among them, unless agents as tools came after it. */

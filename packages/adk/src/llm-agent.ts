@@ -1,0 +1,42 @@
+import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
+import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
+import { scopedInstruction } from './workflow/instruction-scope.ts';
+import { NodeTool } from './workflow/node-tool.ts';
+
+/** A tool of an agent: a tool, a toolset, or a node of a workflow with an `inputSchema`. */
+export type AdkToolUnion = ToolUnion | BaseNode;
+
+/** Options of an agent: those of `@eventloom/llm-agent`. */
+export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
+  readonly tools?: readonly AdkToolUnion[];
+}
+
+/**
+ * The agent of `@eventloom/llm-agent` with the habits of the ADK: nodes may be tools, and in a workflow the instruction can name the input of
+ * its node, `{Name.field}`, and the outputs of other nodes, `<Name.field from node>`.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'weather', model: 'gemini-flash-latest', instruction: 'Answer questions about the weather.' });
+ */
+export class AdkLlmAgent extends LlmAgent {
+  /** True if the options say that the agent sees the whole conversation. As the node of a workflow it otherwise sees only its input. */
+  readonly seesConversation: boolean;
+
+  /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
+  constructor(config: AdkLlmAgentConfig) {
+    const { tools, instruction, ...options } = config ?? {};
+    super({
+      ...options,
+      // What is no list is refused by the agent.
+      ...(tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toTool) : (tools as []) }),
+      ...(instruction === undefined
+        ? {}
+        : { instruction: typeof instruction === 'string' ? scopedInstruction(instruction) : instruction }),
+    });
+    this.seesConversation = config.includeContents === 'default';
+  }
+}
+
+function toTool(tool: AdkToolUnion): ToolUnion {
+  return isBaseNode(tool) ? new NodeTool(tool) : tool;
+}

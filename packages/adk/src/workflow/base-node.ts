@@ -1,0 +1,188 @@
+import {
+  BaseAgent,
+  ConfigurationError,
+  type Content,
+  createEvent,
+  type Event,
+  type InvocationContext,
+  type Part,
+} from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { NodeSchemaValidationError } from '../errors.ts';
+import type { NodeContext } from './node-context.ts';
+import { isRequestInput, requestInputEvent } from './request-input.ts';
+import { type PreparedRetryConfig, prepareRetryConfig, type RetryConfig } from './retry.ts';
+
+/** Options of every node of a workflow. */
+export interface BaseNodeConfig {
+  /** Unique among the nodes of a workflow: letters, digits, `_`, `$` and `-`. */
+  readonly name: string;
+  /** Shown to models when the node is a tool. Default: empty. */
+  readonly description?: string | undefined;
+  /** True runs a node that asked a person again when the answer came; false makes the answer its output. Default false. */
+  readonly rerunOnResume?: boolean | undefined;
+  /** True lets nodes after this one run only if it has an output or a route. Default false. */
+  readonly waitForOutput?: boolean | undefined;
+  /** Default: a failed node fails the workflow. */
+  readonly retryConfig?: RetryConfig | undefined;
+  /** Time limit of one attempt, in seconds. Default: none. */
+  readonly timeout?: number | undefined;
+  readonly inputSchema?: SchemaLike | undefined;
+  readonly outputSchema?: SchemaLike | undefined;
+  /** Schema of an object whose properties are the keys that `context.state` may write. Keys with a prefix are not checked. Default: that of the outer node. */
+  readonly stateSchema?: SchemaLike | undefined;
+  /** Agents in the node see only events with the same scope and events without one. `true` makes a scope for each run. Default: that of the outer node. */
+  readonly isolationScope?: string | true | undefined;
+}
+
+/**
+ * Base of the nodes of a workflow. A subclass implements `runImpl`, which yields events, values (the last one is the output), a
+ * `RequestInput`, or nothing.
+ *
+ * @example
+ * class Shout extends BaseNode<string, string> {
+ *   protected override async *runImpl(_context: NodeContext, input: string): AsyncGenerator<string, void, void> {
+ *     yield input.toUpperCase();
+ *   }
+ * }
+ */
+export abstract class BaseNode<TInput = unknown, TOutput = unknown> extends BaseAgent {
+  readonly rerunOnResume: boolean;
+  readonly waitForOutput: boolean;
+  readonly retryConfig: RetryConfig | undefined;
+  readonly preparedRetryConfig: PreparedRetryConfig | undefined;
+  readonly timeout: number | undefined;
+  readonly outputSchema: SchemaLike | undefined;
+  readonly stateSchema: SchemaLike | undefined;
+  readonly isolationScope: string | true | undefined;
+  readonly #inputSchema: SchemaLike | undefined;
+  readonly #input: ValueSchema | undefined;
+  readonly #output: ValueSchema | undefined;
+
+  /** @throws ConfigurationError for an invalid name, schema or time limit */
+  constructor(config: BaseNodeConfig) {
+    super({ name: config.name, description: config.description ?? '' });
+    const { timeout, retryConfig, inputSchema, outputSchema } = config;
+    const owner = `node "${this.name}"`;
+    if (timeout !== undefined && !(timeout > 0 && timeout * 1000 < 2 ** 31))
+      throw new ConfigurationError(`${owner}: timeout must be more than 0, in seconds, is ${String(timeout)}`);
+    this.rerunOnResume = config.rerunOnResume ?? false;
+    this.waitForOutput = config.waitForOutput ?? false;
+    this.retryConfig = retryConfig;
+    this.preparedRetryConfig = retryConfig && prepareRetryConfig(retryConfig);
+    this.timeout = timeout;
+    this.#inputSchema = inputSchema;
+    this.outputSchema = outputSchema;
+    this.stateSchema = config.stateSchema;
+    this.isolationScope = config.isolationScope;
+    this.#input = inputSchema && new ValueSchema(inputSchema, `${owner}: inputSchema`);
+    this.#output = outputSchema && new ValueSchema(outputSchema, `${owner}: outputSchema`);
+  }
+
+  get '~eventloom.adk-node'(): true {
+    return true;
+  }
+
+  override get inputSchema(): SchemaLike | undefined {
+    return this.#inputSchema;
+  }
+
+  /** True for a node that runs once all nodes with an edge to it are done. */
+  get requiresAllPredecessors(): boolean {
+    return false;
+  }
+
+  /** Does the work of the node. */
+  protected abstract runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
+
+  /** Runs the node and yields its events. Values are checked against the schemas. @throws NodeSchemaValidationError */
+  async *run(context: NodeContext, input: TInput): AsyncGenerator<Event, void, void> {
+    // The schema of the node guarantees the type of its input.
+    const checked = (await this.#check('input', this.#input, input)) as TInput;
+    for await (const item of this.runImpl(context, checked)) {
+      const event = isRequestInput(item) ? requestInputEvent(item) : await this.toEvent(context, item);
+      if (event) yield event;
+    }
+  }
+
+  /** Makes the event of a value that the node yielded: of an event, the event itself; of nothing, none. */
+  protected async toEvent(_context: NodeContext, item: unknown): Promise<Event | undefined> {
+    if (item === null || item === undefined) return undefined;
+    if (!isEvent(item)) {
+      const output = await this.checkOutput(item);
+      return createEvent({ author: this.name, content: contentOf(output), output });
+    }
+    return item.output === undefined ? item : { ...item, output: await this.checkOutput(item.output) };
+  }
+
+  /** Returns the output as its schema parses it. @throws NodeSchemaValidationError */
+  protected checkOutput(output: unknown): Promise<unknown> {
+    return this.#check('output', this.#output, output);
+  }
+
+  async #check(direction: 'input' | 'output', schema: ValueSchema | undefined, value: unknown): Promise<unknown> {
+    if (!schema || isContent(value)) return value;
+    const checked = await schema.check(value);
+    if ('value' in checked) return checked.value;
+    throw new NodeSchemaValidationError({ nodeName: this.name, direction, cause: new Error(checked.issues.join('; ')) });
+  }
+
+  /** @throws ConfigurationError: only a workflow runs by itself */
+  protected override runAsyncImpl(_context: InvocationContext): AsyncGenerator<Event, void, void> {
+    throw new ConfigurationError(
+      `node "${this.name}": cannot run by itself; write new Workflow({ name, edges: [['START', ${this.name}]] })`,
+    );
+  }
+}
+
+/** Returns true for a node of a workflow, including one of another loaded copy of this package. */
+export function isBaseNode(value: unknown): value is BaseNode {
+  return typeof value === 'object' && value !== null && '~eventloom.adk-node' in value;
+}
+
+/** Returns true for a value with the shape of a `Content`. */
+export function isContent(value: unknown): value is Content {
+  return isRecord(value) && Array.isArray(value['parts']);
+}
+
+/** Returns true for an event, such as `createEvent` makes. */
+export function isEvent(value: unknown): value is Event {
+  return isRecord(value) && typeof value['invocationId'] === 'string' && 'author' in value && isRecord(value['actions']);
+}
+
+/** Makes the content that shows a value to people: a text or its JSON. */
+export function contentOf(value: unknown): Content {
+  if (isContent(value)) return value;
+  const items = Array.isArray(value) && value.length > 0 ? value : [value];
+  const parts = items.map(toPart);
+  return parts.every((part) => part !== undefined) ? { role: 'model', parts } : { role: 'model', parts: [textPart(value)] };
+}
+
+/** The names of the fields that make an object a `Part`. */
+const PAYLOADS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'];
+
+function toPart(value: unknown): Part | undefined {
+  if (typeof value === 'string') return { text: value };
+  // An object with a payload is a part; the commit of the event checks the rest.
+  return isRecord(value) && PAYLOADS.some((payload) => payload in value) ? (value as Part) : undefined;
+}
+
+function textPart(value: unknown): Part {
+  return { text: typeof value === 'object' ? JSON.stringify(value) : String(value) };
+}
+
+class StartNode extends BaseNode {
+  // eslint-disable-next-line require-yield
+  protected override async *runImpl(): AsyncGenerator<never, void, void> {
+    throw new ConfigurationError('START: only marks where a workflow begins; it cannot run');
+  }
+}
+
+/** The beginning of every workflow; `'START'` in an edge is the same. */
+export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__' });
+
+/** Describes a value in an error message. */
+export function describeNode(value: unknown): string {
+  return isBaseNode(value) ? `the node "${value.name}"` : describeKind(value);
+}

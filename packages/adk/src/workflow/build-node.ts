@@ -1,0 +1,463 @@
+import {
+  type AuthConfig,
+  BaseAgent,
+  type BaseTool,
+  ConfigurationError,
+  type Content,
+  contentText,
+  createEvent,
+  createEventActions,
+  type Event,
+  type InvocationContext,
+  isBaseAgent,
+  isBaseTool,
+  REQUEST_CREDENTIAL,
+  ToolContext,
+} from '@eventloom/core';
+import { confirmationOf, INTERRUPTED_CALL, isRecord, isToolResult, personRequests } from '@eventloom/core/internal';
+import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
+import { toToolAnswer } from '@eventloom/llm-agent/internal';
+import { AuthHandler } from '../auth.ts';
+import { NodeInterruptedError } from '../errors.ts';
+import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, START } from './base-node.ts';
+import { scopeInstructions } from './instruction-scope.ts';
+import { type NodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
+import { prepareRetryConfig } from './retry.ts';
+
+/** Anything that an edge connects. */
+export type NodeLike = RunnableNode | 'START';
+
+/** Options of `node`: they replace those of the value. */
+export interface NodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
+  /** The credential that a function needs. If the user gave none, the node asks for it and waits. */
+  readonly authConfig?: AuthConfig | undefined;
+  /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
+  readonly parallelWorker?: boolean | undefined;
+  /** Runs of a parallel worker at the same time. Default 8. */
+  readonly maxParallelWorkers?: number | undefined;
+}
+
+/** What the function of a node gives: an output, an event, or nothing. */
+export type FunctionNodeResult<TOutput> = TOutput | Event | null | undefined | void;
+
+/** The function of a node. */
+export type FunctionNodeHandler<TInput = unknown, TOutput = unknown> = (
+  context: NodeContext,
+  input: TInput,
+) =>
+  | FunctionNodeResult<TOutput>
+  | Promise<FunctionNodeResult<TOutput>>
+  | Generator<FunctionNodeResult<TOutput>, void, unknown>
+  | AsyncGenerator<FunctionNodeResult<TOutput>, void, unknown>;
+
+/** Options of a function node. */
+export interface FunctionNodeConfig extends Partial<Omit<BaseNodeConfig, 'name'>> {
+  readonly authConfig?: AuthConfig | undefined;
+}
+
+/**
+ * A node that calls a function. The value that the function returns, or yields last, is the output. A `Content` is shown and is no output; an
+ * event may have both, and a `route`.
+ *
+ * @example
+ * const shout = new FunctionNode<string, string>('shout', (_context, text) => text.toUpperCase());
+ */
+export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<TInput, TOutput> {
+  readonly authConfig: AuthConfig | undefined;
+  readonly #handler: FunctionNodeHandler<TInput, TOutput>;
+
+  /** @throws ConfigurationError for a value that is no function */
+  constructor(name: string, handler: FunctionNodeHandler<TInput, TOutput>, config: FunctionNodeConfig = {}) {
+    if (typeof handler !== 'function')
+      throw new ConfigurationError(`FunctionNode "${name}": expected a function, got ${describeNode(handler)}`);
+    super({ ...config, name });
+    this.authConfig = config.authConfig;
+    this.#handler = handler;
+  }
+
+  protected override async *runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
+    const request = this.authConfig && (await askForCredential(this.authConfig, context));
+    if (request) {
+      yield request;
+      return;
+    }
+    const result: unknown = this.#handler(context, input);
+    if (isIterator(result)) yield* result;
+    else yield await result;
+  }
+
+  protected override async toEvent(context: NodeContext, item: unknown): Promise<Event | undefined> {
+    return isContent(item) ? createEvent({ content: item }) : super.toEvent(context, item);
+  }
+}
+
+function isIterator(value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
+}
+
+/** Returns the event that asks the user for a credential; undefined if it is there. It is in the state of the invocation then. */
+async function askForCredential(authConfig: AuthConfig, context: NodeContext): Promise<Event | undefined> {
+  const handler = new AuthHandler(authConfig);
+  if (handler.getAuthResponse(context.state)) return undefined;
+  const { invocation, appName, userId } = context.invocationContext;
+  const { credentialService } = invocation;
+  const { credentialKey } = authConfig;
+  if (!credentialService)
+    throw new ConfigurationError(
+      'node with authConfig: the runner has no credentialService; write credentialService: new InMemoryCredentialService() in its options',
+    );
+  const given = await credentialService.loadCredential({ appName, userId, credentialKey });
+  if (given) {
+    await new AuthHandler({ ...authConfig, exchangedAuthCredential: given }).parseAndStoreAuthResponse(context.state);
+    return undefined;
+  }
+  const args = { authConfig: credentialService.describe(handler.generateAuthRequest()), message: CREDENTIAL_MESSAGE };
+  const functionCall = { name: REQUEST_CREDENTIAL, id: credentialKey, args };
+  return createEvent({ content: { role: 'model', parts: [{ functionCall }] }, longRunningToolIds: [credentialKey] });
+}
+
+const CREDENTIAL_MESSAGE = 'Please provide your authentication credentials.';
+
+/** A node that waits for all nodes with an edge to it. Its output is an object of their outputs by node name. */
+export class JoinNode extends BaseNode {
+  override get requiresAllPredecessors(): boolean {
+    return true;
+  }
+
+  protected override async *runImpl(_context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    yield createEvent({ output: input });
+  }
+}
+
+/** Options of a tool node. */
+export type ToolNodeConfig = Partial<BaseNodeConfig>;
+
+/** A node that calls a tool. Its input are the arguments: an object, or its JSON. */
+export class ToolNode extends BaseNode {
+  readonly tool: BaseTool;
+
+  /** @throws ConfigurationError for a long-running tool */
+  constructor(tool: BaseTool, config: ToolNodeConfig = {}) {
+    super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
+    if (tool.isLongRunning)
+      throw new ConfigurationError(`ToolNode "${this.name}": the tool is long-running; write a function node that asks`);
+    this.tool = tool;
+  }
+
+  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    const { tool } = this;
+    const { invocationContext, place } = context;
+    const args = toArgs(this.name, input);
+    const id = `${context.nodePath}:${context.runId}`;
+    const answered = place.asked.map((call) => [call, context.resumeInputs[call.id ?? '']] as const);
+    const toolContext = new ToolContext({
+      invocationContext,
+      functionCallId: id,
+      asked: place.asked,
+      toolConfirmation: answered
+        .map(([call, given]) => confirmationOf(call, isRecord(given) ? given : undefined))
+        .findLast((each) => each !== undefined),
+    });
+    await toolContext.loadAnswers();
+    const callId = `${id}#${place.activation}+${place.asked.length}`;
+    const answer = await runRecorded(tool, args, toolContext, callId);
+    const actions = createEventActions(toolContext.actions);
+    const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
+    if (requests.length > 0) {
+      const longRunningToolIds = requests.flatMap(({ functionCall }) => functionCall?.id ?? []);
+      yield createEvent({ content: { role: 'model', parts: requests }, longRunningToolIds });
+      return;
+    }
+    const { response, parts } = answer;
+    const functionResponse = { id, name: tool.name, response, ...(parts ? { parts: [...parts] } : {}) };
+    yield createEvent({ content: { role: 'user', parts: [{ functionResponse }] }, actions, output: response });
+  }
+}
+
+/** Runs a tool with the callbacks of plugins. A call that finished before an interruption is not repeated. */
+async function runRecorded(
+  tool: BaseTool,
+  toolArgs: Record<string, unknown>,
+  toolContext: ToolContext,
+  callId: string,
+): Promise<ReturnType<typeof toToolAnswer>> {
+  const { invocationContext: context } = toolContext;
+  const { invocation, invocationId, plugins } = context;
+  const recorded = invocation.resumedFrom
+    ? (await invocation.listToolCalls?.(invocationId))?.find((entry) => entry.callId === callId)
+    : undefined;
+  if (recorded?.status === 'finished') return { response: recorded.response ?? {} };
+  if (recorded && !tool.isIdempotent) return { response: INTERRUPTED_CALL };
+  const entry = { invocationId, callId, name: tool.name };
+  await invocation.recordToolCall({ ...entry, status: 'started' });
+  let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
+  try {
+    result ??= await tool.runAsync({ args: toolArgs, toolContext });
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    result = await plugins.first('onToolErrorCallback', { tool, toolArgs, toolContext, error });
+    if (!result) throw thrown;
+  }
+  // Plugins see what the tool returned, whatever it is; the type is that of the ADK.
+  const given = isToolResult(result) ? result.response : result;
+  const returned = given as Record<string, unknown>;
+  result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
+  const answer = toToolAnswer(tool.name, result);
+  await invocation.recordToolCall({ ...entry, status: 'finished', response: answer.response });
+  return answer;
+}
+
+/** @throws ConfigurationError for an input that is no object */
+function toArgs(owner: string, input: unknown): Record<string, unknown> {
+  const text = isContent(input) ? contentText(input) : input;
+  const value = typeof text === 'string' ? (text.trim() === '' ? {} : parsed(text)) : text;
+  if (value === null || value === undefined) return {};
+  if (isRecord(value)) return structuredClone(value);
+  throw new ConfigurationError(`ToolNode "${owner}": the input must be an object, the arguments of the tool`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A node that runs an agent. */
+export class AgentNode extends BaseNode {
+  readonly agent: BaseAgent;
+
+  constructor(agent: BaseAgent, config: Partial<BaseNodeConfig> = {}) {
+    const isTask = isLlmAgent(agent) && agent.mode === 'task';
+    super({
+      ...config,
+      name: config.name ?? agent.name,
+      description: config.description ?? agent.description,
+      rerunOnResume: config.rerunOnResume ?? true,
+      waitForOutput: config.waitForOutput ?? isTask,
+    });
+    this.agent = agent;
+  }
+
+  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    const { agent } = this;
+    const { invocationContext, place, guard } = context;
+    if (!isLlmAgent(agent)) {
+      yield* invocationContext.runAgent(agent, { ...branchOf(context), abort: guard });
+      return;
+    }
+    const turn = new NodeTurn(agent, input, place);
+    if (agent.mode === 'task' || seesConversation(agent)) {
+      yield* invocationContext.runAgent(turn, { ...branchOf(context), abort: guard });
+      return;
+    }
+    const open = new Set<string>();
+    const note = ({ longRunningToolIds = [] }: Event): void => longRunningToolIds.forEach((id) => open.add(id));
+    let isPaused = false;
+    const events = invocationContext.runSubInvocation({
+      agent: turn,
+      userContent: toMessage(input),
+      callId: `${context.nodePath}#${place.activation}!${context.attemptCount}`,
+      streaming: true,
+      abort: guard,
+      onRecorded: note,
+      onPause: () => (isPaused = true),
+    });
+    for await (const event of events) {
+      note(event);
+      // Events that only keep books are stored, and are nothing that the node says.
+      if (event.content ?? event.errorCode ?? event.nodeEvent) yield event;
+    }
+    if (open.size > 0 && !invocationContext.isResumable)
+      throw new ConfigurationError(
+        `agent "${agent.name}" in a workflow waits for an answer: write resumable: true in the options of the runner`,
+      );
+    if (!isPaused) return;
+    context.interruptIds.push(...[...open].filter((id) => !(id in context.resumeInputs)));
+    throw new NodeInterruptedError(`agent "${agent.name}" waits for an answer`);
+  }
+
+  override close(): Promise<void> | void {
+    return this.agent.close();
+  }
+}
+
+/** Returns true for an agent that was told to see the whole conversation, which the agents of a workflow otherwise do not. */
+function seesConversation(agent: LlmAgent): boolean {
+  return 'seesConversation' in agent && agent.seesConversation === true;
+}
+
+function branchOf({ place }: NodeContext): { branch?: string; isolationScope?: string } {
+  return {
+    ...(place.branch === undefined ? {} : { branch: place.branch }),
+    ...(place.isolationScope === undefined ? {} : { isolationScope: place.isolationScope }),
+  };
+}
+
+function toMessage(input: unknown): Content {
+  if (isContent(input)) return { ...input, role: 'user' };
+  return { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] };
+}
+
+/** Runs an agent for a node: its last answer is the output of the node. */
+class NodeTurn extends BaseAgent {
+  readonly #agent: LlmAgent;
+  readonly #input: unknown;
+  readonly #place: NodePlace;
+
+  constructor(agent: LlmAgent, input: unknown, place: NodePlace) {
+    super({ name: agent.name });
+    this.#agent = agent;
+    this.#input = input;
+    this.#place = place;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    const own = context.withInvocation({ ...context.invocation });
+    scopeInstructions(own.invocation, { input: this.#input, outputs: this.#place.outputs });
+    for await (const event of own.runAgent(this.#agent))
+      yield context.progress.isCommitted(event) ? event : withNode(this.#place, withOutput(this.#agent, event));
+  }
+}
+
+/** Makes the answer of an agent the output of its node. The result of a task is an output already. */
+function withOutput({ mode, outputSchema }: LlmAgent, event: Event): Event {
+  const { content, partial, output } = event;
+  if (mode === 'task' || partial === true || output !== undefined) return event;
+  if (content?.role !== 'model' || content.parts?.some(({ functionCall }) => functionCall)) return event;
+  const text = contentText(content);
+  const value = outputSchema !== undefined && text.trim() !== '' ? parsed(text) : text;
+  return { ...event, output: value, nodeInfo: { ...event.nodeInfo, messageAsOutput: true } };
+}
+
+/** Options of a parallel worker. */
+export interface ParallelWorkerConfig {
+  /** Runs at the same time. Default 8. */
+  readonly maxParallelWorkers?: number | undefined;
+}
+
+/** A node that runs another one once for each item of its input. Its output is the list of the outputs, in the order of the items. */
+export class ParallelWorker extends BaseNode {
+  readonly inner: BaseNode;
+  readonly maxParallelWorkers: number | undefined;
+
+  /** @throws ConfigurationError for a number below 1 */
+  constructor(inner: NodeLike, { maxParallelWorkers }: ParallelWorkerConfig = {}) {
+    const node = buildNode(inner);
+    super({ name: node.name, rerunOnResume: true });
+    if (maxParallelWorkers !== undefined && !(maxParallelWorkers >= 1))
+      throw new ConfigurationError(`ParallelWorker "${this.name}": maxParallelWorkers must be at least 1`);
+    this.inner = node;
+    this.maxParallelWorkers = maxParallelWorkers;
+  }
+
+  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    const items: readonly unknown[] = Array.isArray(input) ? input : [input];
+    const outputs: unknown[] = [];
+    let next = 0;
+    const failures: unknown[] = [];
+    const work = async (): Promise<void> => {
+      while (next < items.length && failures.length === 0) {
+        const at = next++;
+        try {
+          const { output } = await context.runNode(this.inner, items[at], { useSubBranch: true, runId: `${at}` });
+          outputs[at] = output;
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(this.maxParallelWorkers ?? 8, items.length) }, work));
+    // An error counts more than a run that waits.
+    if (failures.length > 0) throw failures.find((error) => !NodeInterruptedError.isInstance(error)) ?? failures[0];
+    yield outputs;
+  }
+}
+
+/** Base of nodes with an own `runNodeImpl`. */
+export abstract class WorkflowNode<TInput = unknown, TOutput = unknown> extends BaseNode<TInput, TOutput> {
+  /** Does the work of the node, as `runImpl` of `BaseNode` does. */
+  protected abstract runNodeImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
+
+  protected override runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
+    return this.runNodeImpl(context, input);
+  }
+}
+
+/** A node with other options than the one that does its work. */
+class RenamedNode extends BaseNode {
+  readonly inner: BaseNode;
+
+  constructor(inner: BaseNode, options: NodeOptions) {
+    super({
+      name: options.name ?? inner.name,
+      description: options.description ?? inner.description,
+      rerunOnResume: options.rerunOnResume ?? inner.rerunOnResume,
+      waitForOutput: inner.waitForOutput,
+      retryConfig: options.retryConfig ?? inner.retryConfig,
+      timeout: options.timeout ?? inner.timeout,
+      inputSchema: options.inputSchema ?? inner.inputSchema,
+      outputSchema: options.outputSchema ?? inner.outputSchema,
+      stateSchema: options.stateSchema ?? inner.stateSchema,
+      isolationScope: options.isolationScope ?? inner.isolationScope,
+    });
+    this.inner = inner;
+  }
+
+  override get requiresAllPredecessors(): boolean {
+    return this.inner.requiresAllPredecessors;
+  }
+
+  protected override runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    return this.inner.run(context, input);
+  }
+}
+
+/** Returns true for a value that an edge can connect. */
+export function isNodeLike(value: unknown): value is NodeLike {
+  return value === 'START' || typeof value === 'function' || isBaseAgent(value) || isBaseTool(value);
+}
+
+/** Makes a node of a value. @throws ConfigurationError for a value that is none, and for an invalid option */
+export function buildNode(value: NodeLike, options: NodeOptions = {}): BaseNode {
+  const { parallelWorker, maxParallelWorkers, ...own } = options;
+  if (maxParallelWorkers !== undefined && !parallelWorker)
+    throw new ConfigurationError('node: maxParallelWorkers needs parallelWorker: true');
+  if (value === 'START') return START;
+  const built = buildOne(value, own);
+  return parallelWorker ? new ParallelWorker(built, { maxParallelWorkers }) : built;
+}
+
+function buildOne(value: RunnableNode, options: NodeOptions): BaseNode {
+  if (isBaseNode(value)) return Object.values(options).some((each) => each !== undefined) ? new RenamedNode(value, options) : value;
+  if (isBaseAgent(value)) return new AgentNode(value, options);
+  if (isBaseTool(value)) return new ToolNode(value, options);
+  if (typeof value !== 'function')
+    throw new ConfigurationError(`node: expected a node, an agent, a tool or a function, got ${describeNode(value)}`);
+  const name = options.name ?? value.name;
+  if (name === '')
+    throw new ConfigurationError("node: the function has no name; write node(work, { name: 'work' })");
+  // The types of the function are those that its author gave the node.
+  return new FunctionNode(name, value as FunctionNodeHandler, options);
+}
+
+/**
+ * Makes a node of a function, an agent, a tool or another node, with its options.
+ *
+ * @example
+ * const trim = node((_context: NodeContext, text: string) => text.trim(), { name: 'trim' });
+ */
+export function node(nodeLike: NodeLike, options: NodeOptions = {}): BaseNode {
+  if (options.retryConfig) prepareRetryConfig(options.retryConfig);
+  return buildNode(nodeLike, options);
+}

@@ -1,0 +1,220 @@
+import {
+  type BaseAgent,
+  type BaseTool,
+  createEventActions,
+  type Event,
+  type EventActions,
+  type FunctionCall,
+  type InvocationContext,
+  type Session,
+  State,
+} from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import { StateSchemaError } from '../errors.ts';
+import type { BaseNode } from './base-node.ts';
+
+/** Selects the edges to follow after a node. Values are compared as texts. */
+export type RouteValue = boolean | number | string;
+
+/** Anything that `context.runNode` runs: a node, an agent, a tool, or a function with a name. */
+export type RunnableNode = BaseNode | BaseAgent | BaseTool | ((...args: never[]) => unknown);
+
+/** The result of a node's run. */
+export interface NodeResult {
+  readonly output: unknown;
+  readonly route?: RouteValue | readonly RouteValue[] | undefined;
+  readonly branch?: string | undefined;
+  /** Ids of the questions that it waits for; empty if it is done. */
+  readonly interruptIds: readonly string[];
+}
+
+/** Options of `context.runNode`. */
+export interface RunNodeOptions {
+  /** Name of the node in events. Default: its own. */
+  readonly nodeName?: string | undefined;
+  /** Identifies the run when the workflow is continued. Default: the number of the run among those of nodes with this name, from 1. */
+  readonly runId?: string | undefined;
+  /** True makes the output of the run that of the node that runs it. Default false. */
+  readonly useAsOutput?: boolean | undefined;
+  /** True runs it on a branch of its own. Default false. */
+  readonly useSubBranch?: boolean | undefined;
+  readonly overrideBranch?: string | undefined;
+  readonly overrideIsolationScope?: string | undefined;
+}
+
+/** Runs the nodes of a workflow: see `NodeScheduler`. */
+export interface NodeRuns {
+  run(outer: NodeContext, nodeLike: RunnableNode, input: unknown, options: RunNodeOptions): Promise<NodeResult>;
+  /** Adds an event to the stream of the workflow. Resolves to false when nobody reads it any more. */
+  post(event: Event): Promise<boolean>;
+}
+
+/** The place of a node's run in its workflow. */
+export interface NodePlace {
+  readonly invocationContext: InvocationContext;
+  readonly runs: NodeRuns;
+  /** Names of the outer nodes and of this one, joined by dots. */
+  readonly nodePath: string;
+  readonly runId: string;
+  /** Number of the run among all runs with this path, continued ones included. */
+  readonly activation: number;
+  readonly branch: string | undefined;
+  readonly isolationScope: string | undefined;
+  readonly resumeInputs: Record<string, unknown>;
+  readonly stateSchema: SchemaLike | undefined;
+  readonly guard: AbortGuard;
+  /** The calls by which an earlier run of the node asked people. */
+  readonly asked: readonly FunctionCall[];
+  /** Outputs in this workflow by the name of the node. */
+  readonly outputs: ReadonlyMap<string, unknown>;
+  /** Paths of the outer nodes whose output the node's output is as well. */
+  readonly outputFor: readonly string[];
+}
+
+/** Names the node in its event, and the nodes whose output it has. */
+export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Event {
+  const nodeInfo = { ...event.nodeInfo, path: nodePath };
+  if (event.output === undefined) return { ...event, nodeInfo };
+  return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
+}
+
+/** The parameter of a node's function: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
+export class NodeContext implements NodeResult {
+  readonly invocationContext: InvocationContext;
+  readonly nodePath: string;
+  readonly runId: string;
+  /** Answers by the id of the question, for nodes with `rerunOnResume`. */
+  readonly resumeInputs: Record<string, unknown>;
+  readonly isolationScope: string | undefined;
+  readonly stateSchema: SchemaLike | undefined;
+  output: unknown = undefined;
+  route: RouteValue | readonly RouteValue[] | undefined = undefined;
+  interruptIds: string[] = [];
+  /** Number of the attempt, from 1. */
+  attemptCount = 1;
+  /** True once a node that ran with `useAsOutput` gave the output. */
+  outputDelegated = false;
+  /** The error event that the node yielded. */
+  reportedError: { readonly errorCode: string; readonly errorMessage: string | undefined } | undefined;
+  /** Changes of state that no event holds yet. */
+  actions: EventActions = createEventActions();
+  readonly place: NodePlace;
+  #guard: AbortGuard;
+  #state: State | undefined;
+
+  constructor(place: NodePlace) {
+    this.place = place;
+    this.invocationContext = place.invocationContext;
+    this.nodePath = place.nodePath;
+    this.runId = place.runId;
+    this.resumeInputs = place.resumeInputs;
+    this.isolationScope = place.isolationScope;
+    this.stateSchema = place.stateSchema;
+    this.#guard = place.guard;
+  }
+
+  /** Begins an attempt: what an earlier one said is forgotten. */
+  beginAttempt(attempt: number, guard: AbortGuard): void {
+    this.attemptCount = attempt;
+    this.output = undefined;
+    this.route = undefined;
+    this.interruptIds = [];
+    this.reportedError = undefined;
+    this.actions = createEventActions();
+    this.#state = undefined;
+    this.#guard = guard;
+  }
+
+  /** Stops the attempt and the nodes that it runs. */
+  get guard(): AbortGuard {
+    return this.#guard;
+  }
+
+  /** Takes the changes of state that no event holds yet; undefined if there are none. */
+  takeActions(): Pick<EventActions, 'stateDelta' | 'removedState'> | undefined {
+    const { stateDelta, removedState } = this.actions;
+    if (Object.keys(stateDelta).length === 0 && !removedState?.length) return undefined;
+    this.actions.stateDelta = {};
+    delete this.actions.removedState;
+    return removedState ? { stateDelta, removedState } : { stateDelta };
+  }
+
+  /** The session's state. Writes are stored with the next event of the node, and other nodes see them at once. */
+  get state(): State {
+    return (this.#state ??= this.stateSchema
+      ? new CheckedState(this.invocationContext.invocation.session.state, this.actions, this.stateSchema)
+      : new State(this.invocationContext.invocation.session.state, this.actions));
+  }
+
+  get branch(): string | undefined {
+    return this.place.branch;
+  }
+
+  get invocationId(): string {
+    return this.invocationContext.invocationId;
+  }
+
+  get session(): Session {
+    return this.invocationContext.session;
+  }
+
+  /** Fires when the run is aborted, another node failed, or the attempt timed out. */
+  get abortSignal(): AbortSignal {
+    return this.#guard.signal;
+  }
+
+  getInvocationContext(): InvocationContext {
+    return this.invocationContext;
+  }
+
+  /** Yields an event from the run. */
+  emit(event: Event): void {
+    const { place } = this;
+    const author = event.author || place.nodePath.slice(place.nodePath.lastIndexOf('.') + 1);
+    // A reader that left ends the node anyway.
+    void place.runs.post({ ...event, author });
+  }
+
+  /**
+   * Runs another node and resolves to its result. Runs that completed are not repeated when the workflow is continued: their stored result is
+   * returned. If the node waits for a person, the call does not return, and this node waits as well.
+   * @throws DynamicNodeFailError if the node failed
+   * @throws ConfigurationError for a value that cannot run, and for an invalid `runId`
+   */
+  runNode(nodeLike: RunnableNode, input?: unknown, options: RunNodeOptions = {}): Promise<NodeResult> {
+    return this.place.runs.run(this, nodeLike, input, options);
+  }
+}
+
+/** State whose keys and values a schema declares. */
+class CheckedState extends State {
+  readonly #schema: Readonly<Record<string, unknown>>;
+
+  constructor(view: Record<string, unknown>, actions: EventActions, schema: SchemaLike) {
+    super(view, actions);
+    this.#schema = new ValueSchema(schema, 'stateSchema').json;
+  }
+
+  override set(key: string, value: unknown): void {
+    this.#check(key, value);
+    super.set(key, value);
+  }
+
+  /** @throws StateSchemaError for a key without a prefix that the schema does not have, and for a value that does not match */
+  #check(key: string, value: unknown): void {
+    const { properties, $defs } = this.#schema;
+    if (key.includes(':') || typeof properties !== 'object' || properties === null) return;
+    const declared: unknown = Object.hasOwn(properties, key) ? Reflect.get(properties, key) : undefined;
+    if (typeof declared !== 'object' || declared === null)
+      throw new StateSchemaError(
+        `Key '${key}' is not declared in the state schema. Declared fields: ${JSON.stringify(Object.keys(properties).toSorted())}`,
+      );
+    // JSON Schema is checked at once.
+    const checked = new ValueSchema({ ...declared, ...($defs ? { $defs } : {}) }, 'stateSchema').check(value);
+    if (!('issues' in checked)) return;
+    throw new StateSchemaError(
+      `Value for '${key}' does not match the type declared in the state schema: ${checked.issues.join('; ')}`,
+    );
+  }
+}

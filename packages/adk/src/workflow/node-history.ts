@@ -1,0 +1,191 @@
+import { type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
+import { isRecord, newestEntries } from '@eventloom/core/internal';
+import type { RouteValue } from './node-context.ts';
+
+/** One run of a node, as the session's events tell it. */
+export interface NodeRecord {
+  output: unknown;
+  route: RouteValue | readonly RouteValue[] | undefined;
+  branch: string | undefined;
+  /** Its questions by id, and the calls that ask them. */
+  readonly asked: Map<string, FunctionCall | undefined>;
+  /** Answers by the id of their question. */
+  readonly answers: Map<string, unknown>;
+  /** The position of its last event. */
+  end: number;
+}
+
+/** An event of a node, or an answer to one of its questions. */
+interface Said {
+  readonly position: number;
+  readonly event?: Event;
+  readonly answer?: { readonly id: string; readonly value: unknown };
+}
+
+/**
+ * The runs of a workflow's nodes before it was continued: in an earlier message that a node waits for, or in a process that was lost. Read from
+ * the events of the invocation, and of those before it that ended with a question. The n-th run of a node is its n-th in the continued workflow.
+ * Sessions of the ADK are read as well.
+ */
+export class NodeHistory {
+  readonly #said = new Map<string, Said[]>();
+  readonly #records = new Map<string, NodeRecord[]>();
+  /** The last answer to each question. */
+  readonly answers: Record<string, unknown> = {};
+  /** True if anything ran before. */
+  readonly isContinued: boolean;
+
+  constructor(context: InvocationContext) {
+    const open = new Map<string, { readonly path: string; readonly schema: unknown }>();
+    const answer = (id: string, value: unknown, position: number): void => {
+      const question = open.get(id);
+      if (!question) return;
+      open.delete(id);
+      this.answers[id] = value;
+      this.#add(question.path, { position, answer: { id, value } });
+    };
+    let isContinued = false;
+    for (const [position, event] of eventsOfRun(context).entries()) {
+      if (event.author === 'user') {
+        for (const { functionResponse } of event.content?.parts ?? []) {
+          const { id = '', response } = functionResponse ?? {};
+          if (functionResponse) answer(id, unwrapAnswer(response, open.get(id)?.schema), position);
+        }
+        const text = textOf(event);
+        const [only] = open.keys();
+        if (text !== undefined && only !== undefined && open.size === 1) answer(only, text, position);
+        continue;
+      }
+      const path = event.nodeInfo?.path;
+      if (path === undefined || event.partial === true) continue;
+      isContinued = true;
+      this.#add(path, { position, event });
+      for (const id of event.longRunningToolIds ?? []) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
+    }
+    this.isContinued = isContinued;
+  }
+
+  #add(path: string, said: Said): void {
+    const all = this.#said.get(path);
+    if (all) all.push(said);
+    else this.#said.set(path, [said]);
+  }
+
+  /**
+   * Returns the next earlier run of a node; undefined if there is none.
+   * @param isRerun true for a node that continues an answered run, false for one whose answer is its output
+   */
+  take(path: string, isRerun: boolean): NodeRecord | undefined {
+    return this.#recordsOf(path, isRerun).shift();
+  }
+
+  /** Drops the runs below a node that it made in a run which is not repeated. */
+  dropWithin(path: string, { end }: NodeRecord): void {
+    for (const [below, said] of this.#said) {
+      if (!below.startsWith(`${path}.`)) continue;
+      const records = this.#records.get(below);
+      if (records) while (records[0] && records[0].end <= end) records.shift();
+      else while (said[0] && said[0].position <= end) said.shift();
+    }
+  }
+
+  #recordsOf(path: string, isRerun: boolean): NodeRecord[] {
+    let records = this.#records.get(path);
+    if (!records) this.#records.set(path, (records = toRecords(this.#said.get(path) ?? [], isRerun)));
+    return records;
+  }
+}
+
+/** Divides the events of a node into its runs. A run ends with an output or a route, or with a question whose answer is the output. */
+function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
+  const records: NodeRecord[] = [];
+  for (const { position, event, answer } of said) {
+    if (answer) records.findLast(({ asked }) => asked.has(answer.id))?.answers.set(answer.id, answer.value);
+    if (!event) continue;
+    let record = records.at(-1);
+    if (!record || isDone(record) || (!isRerun && record.asked.size > 0)) {
+      record = { output: undefined, route: undefined, branch: event.branch, asked: new Map(), answers: new Map(), end: position };
+      records.push(record);
+    }
+    if (event.output !== undefined) record.output = event.output;
+    if (event.route !== undefined) record.route = event.route;
+    for (const id of event.longRunningToolIds ?? []) record.asked.set(id, callOf(event, id));
+    record.end = position;
+  }
+  return records;
+}
+
+/** Returns true for a run with a result. */
+export function isDone({ output, route }: NodeRecord): boolean {
+  return output !== undefined || route !== undefined;
+}
+
+/** The events of the invocation, and of those right before it that ended with a question, in order. */
+function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
+  const { session, resumedFrom } = invocation;
+  const recorded = resumedFrom?.events ?? [];
+  const known = new Set(recorded.map(({ id }) => id));
+  const newest: Event[] = [];
+  let asking: { readonly invocationId: string; readonly events: Event[]; isAsking: boolean } | undefined;
+  const firstId = recorded[0]?.id;
+  let isBefore = firstId === undefined;
+  for (const [, event] of newestEntries(session.events)) {
+    if (event.id === firstId) isBefore = true;
+    if (event.invocationId === invocationId) {
+      if (!known.has(event.id)) newest.push(event);
+      continue;
+    }
+    // Runs of other agents between a question and its answer do not count.
+    if (!isBefore) continue;
+    if (event.invocationId !== asking?.invocationId) {
+      if (asking && !asking.isAsking) break;
+      asking = { invocationId: event.invocationId, events: asking?.events ?? [], isAsking: false };
+    }
+    if (event.nodeInfo?.path !== undefined && event.longRunningToolIds?.length) asking.isAsking = true;
+    asking.events.push(event);
+  }
+  const before = asking?.events ?? [];
+  // The last group asked nothing: the run before the question ended.
+  const kept = asking && !asking.isAsking ? before.filter((event) => event.invocationId !== asking.invocationId) : before;
+  return [...kept.toReversed(), ...recorded, ...newest.toReversed()];
+}
+
+/** The text of a message that consists of texts. */
+function textOf({ content }: Event): string | undefined {
+  const parts = content?.parts ?? [];
+  if (parts.length === 0 || parts.some(({ text }) => text === undefined)) return undefined;
+  return parts.map(({ text }) => text).join('');
+}
+
+function callOf({ content }: Event, id: string): FunctionCall | undefined {
+  return content?.parts?.find(({ functionCall }) => functionCall?.id === id)?.functionCall;
+}
+
+function schemaOf(event: Event, id: string): unknown {
+  const call = callOf(event, id);
+  return call?.name === REQUEST_INPUT ? (call.args?.['response_schema'] ?? call.args?.['responseSchema']) : undefined;
+}
+
+/**
+ * Returns the value of an answer. Clients send `{ result }`, or an object that is the answer itself. A text is read as JSON if the schema does
+ * not accept texts.
+ */
+export function unwrapAnswer(response: unknown, schema: unknown): unknown {
+  if (!isRecord(response)) return response;
+  const keys = Object.keys(response);
+  if (keys.length !== 1 || keys[0] !== 'result') return response;
+  const value = response['result'];
+  if (typeof value !== 'string' || acceptsText(schema)) return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+function acceptsText(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  const { type, anyOf, oneOf } = schema;
+  if (type === 'string' || (Array.isArray(type) && type.includes('string'))) return true;
+  return [anyOf, oneOf].some((any) => Array.isArray(any) && any.some(acceptsText));
+}

@@ -1,0 +1,39 @@
+/** Status of a node in a run of its workflow. */
+export const NodeStatus = {
+  INACTIVE: 0,
+  PENDING: 1,
+  RUNNING: 2,
+  COMPLETED: 3,
+  WAITING: 4,
+  FAILED: 5,
+  CANCELLED: 6,
+} as const;
+export type NodeStatus = (typeof NodeStatus)[keyof typeof NodeStatus];
+
+/** State of a node in a run of its workflow. */
+export interface NodeState {
+  status: NodeStatus;
+  input?: unknown;
+  /** Number of the attempt, from 1. */
+  attemptCount: number;
+  /** Ids of questions without an answer. */
+  interrupts: string[];
+  /** Answers by the id of the question. */
+  resumeInputs: Record<string, unknown>;
+  /** Number of the node's runs. */
+  runCounter: number;
+  runId?: string;
+  parentRunId?: string;
+}
+
+/** Creates the state of a node that did not run. */
+export function createNodeState(partial: Partial<NodeState> = {}): NodeState {
+  return { status: NodeStatus.INACTIVE, attemptCount: 1, interrupts: [], resumeInputs: {}, runCounter: 0, ...partial };
+}
+
+/** Returns true for a value with the shape of a `NodeState`. */
+export function isNodeState(value: unknown): value is NodeState {
+  if (typeof value !== 'object' || value === null) return false;
+  const { status, attemptCount, interrupts } = value as Partial<NodeState>;
+  return typeof status === 'number' && attemptCount !== undefined && Array.isArray(interrupts);
+}

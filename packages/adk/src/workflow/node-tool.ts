@@ -1,0 +1,106 @@
+import {
+  BaseAgent,
+  BaseTool,
+  ConfigurationError,
+  type Event,
+  type FunctionDeclaration,
+  type InvocationContext,
+  type RunAsyncToolRequest,
+} from '@eventloom/core';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+import type { BaseNode } from './base-node.ts';
+import { runNodeAsInvocation } from './workflow.ts';
+
+const REQUEST: SchemaLike = {
+  type: 'object',
+  properties: { request: { type: 'string' } },
+  required: ['request'],
+};
+
+/**
+ * A tool that runs a node. The arguments are the input of the node, whose `inputSchema` describes them; a schema of another value than an
+ * object gets the argument `request`. The output of the node is the result.
+ *
+ * @example
+ * const discount = node((_context: NodeContext, { tier }: { tier: string }) => (tier === 'gold' ? 20 : 5), {
+ *   name: 'discount',
+ *   inputSchema: z.object({ tier: z.string() }),
+ * });
+ * const agent = new LlmAgent({ name: 'shop', model: 'gemini-flash-latest', tools: [new NodeTool(discount)] });
+ */
+export class NodeTool extends BaseTool {
+  readonly node: BaseNode;
+  readonly #parameters: ValueSchema;
+  readonly #takesObject: boolean;
+
+  /** @throws ConfigurationError for a node without an `inputSchema` */
+  constructor(node: BaseNode, name?: string, description?: string) {
+    const { inputSchema } = node;
+    if (!inputSchema)
+      throw new ConfigurationError(
+        `NodeTool: the node "${node.name}" has no inputSchema; write inputSchema: z.object({ … }) in its options`,
+      );
+    super({
+      name: name ?? node.name,
+      description: description || node.description || `Executes the node: ${node.name}`,
+      isLongRunning: true,
+    });
+    const parameters = new ValueSchema(inputSchema, `NodeTool "${this.name}": inputSchema`);
+    this.node = node;
+    this.#takesObject = parameters.json['type'] === 'object';
+    this.#parameters = this.#takesObject ? parameters : new ValueSchema(REQUEST, 'NodeTool');
+  }
+
+  /** True: in a resumed run the node continues where it was. */
+  override get resumesCalls(): boolean {
+    return true;
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return { name: this.name, description: this.description, parametersJsonSchema: this.#parameters.json };
+  }
+
+  override async runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
+    const { invocationContext, functionCallId } = toolContext;
+    let output: unknown;
+    const input = this.#takesObject ? args : args['request'];
+    const agent = new NodeCall(this.node, input, (value) => (output = value));
+    const events = invocationContext.runSubInvocation({
+      agent,
+      userContent: { role: 'user', parts: [{ text: JSON.stringify(input ?? null) }] },
+      callId: functionCallId,
+      streaming: true,
+      onPause: () => toolContext.pause(),
+    });
+    for await (const event of events)
+      if (event.content ?? event.errorCode ?? event.output) await toolContext.emitEvent(event);
+    if (toolContext.isPaused) return undefined;
+    return output === undefined ? { result: null } : output;
+  }
+}
+
+/** Runs a node for one call of its tool. */
+class NodeCall extends BaseAgent {
+  readonly #node: BaseNode;
+  readonly #input: unknown;
+  readonly #onOutput: (output: unknown) => void;
+
+  constructor(node: BaseNode, input: unknown, onOutput: (output: unknown) => void) {
+    super({ name: node.name });
+    this.#node = node;
+    this.#input = input;
+    this.#onOutput = onOutput;
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
+  protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    return runNodeAsInvocation(this.#node, context, this.#input, this.#onOutput);
+  }
+}

@@ -1,0 +1,58 @@
+import { createEvent, type Event, REQUEST_INPUT } from '@eventloom/core';
+import { type SchemaLike, ValueSchema } from '@eventloom/tools';
+
+/** Options of a `RequestInput`. */
+export interface RequestInputParams {
+  /** Id of the question: the answer is a function response with this id. Default: a new UUID. */
+  readonly interruptId?: string | undefined;
+  /** Further data for the client, as JSON. */
+  readonly payload?: unknown;
+  /** The text to show to the person. */
+  readonly message?: string | undefined;
+  /** Schema of the answer. A structured answer that does not match is refused. Default: any answer. */
+  readonly responseSchema?: SchemaLike | undefined;
+}
+
+/**
+ * A question to a person. A node that yields or returns it waits for the answer, and so does its workflow. The answer is the next message:
+ * a text, or a function response of `adk_request_input` with `{ result }` or with an object that matches the schema. It becomes the
+ * output of the node, or its `context.resumeInputs[interruptId]` if the node has `rerunOnResume`.
+ *
+ * @example
+ * const ask = node(() => new RequestInput({ message: 'Which city?' }), { name: 'ask' });
+ */
+export class RequestInput {
+  readonly interruptId: string;
+  readonly payload: unknown;
+  readonly message: string | undefined;
+  readonly responseSchema: SchemaLike | undefined;
+
+  constructor({ interruptId, payload, message, responseSchema }: RequestInputParams = {}) {
+    this.interruptId = interruptId ?? crypto.randomUUID();
+    this.payload = payload;
+    this.message = message;
+    this.responseSchema = responseSchema;
+  }
+
+  get '~eventloom.adk-request-input'(): true {
+    return true;
+  }
+}
+
+/** Returns true for a `RequestInput`, including one of another loaded copy of this package. */
+export function isRequestInput(value: unknown): value is RequestInput {
+  return typeof value === 'object' && value !== null && '~eventloom.adk-request-input' in value;
+}
+
+/** Makes the event that asks the client. @throws ConfigurationError for a schema that JSON Schema cannot express */
+export function requestInputEvent({ interruptId: id, payload, message, responseSchema }: RequestInput): Event {
+  const schema = responseSchema && new ValueSchema(responseSchema, 'RequestInput: responseSchema').json;
+  const args = {
+    interruptId: id,
+    ...(payload === undefined ? {} : { payload }),
+    ...(message === undefined ? {} : { message }),
+    ...(schema ? { response_schema: schema } : {}),
+  };
+  const content = { role: 'model', parts: [{ functionCall: { id, name: REQUEST_INPUT, args } }] };
+  return createEvent({ content, longRunningToolIds: [id] });
+}

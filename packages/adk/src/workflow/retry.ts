@@ -1,0 +1,62 @@
+import { ConfigurationError } from '@eventloom/core';
+
+/** The class of an error. */
+export type ErrorClass = new (...args: never[]) => Error;
+
+/** Retries of a node that failed. */
+export interface RetryConfig {
+  /** Attempts in all, the first one included. Default 5. */
+  readonly maxAttempts?: number | undefined;
+  /** Seconds before the second attempt. Default 1. */
+  readonly initialDelay?: number | undefined;
+  /** Longest delay in seconds. Default 60. */
+  readonly maxDelay?: number | undefined;
+  /** Factor by which each delay is longer than the one before. Default 2. */
+  readonly backoffFactor?: number | undefined;
+  /** Part of a delay that is random: 0 for none, 1 for delays between 0 and twice as long. Default 1. */
+  readonly jitter?: number | undefined;
+  /** The errors that are retried, by class or by name. Default: all. */
+  readonly exceptions?: readonly (string | ErrorClass)[] | null | undefined;
+}
+
+/** A `RetryConfig` with its errors as names. */
+export interface PreparedRetryConfig extends Omit<RetryConfig, 'exceptions'> {
+  readonly exceptions?: readonly string[] | undefined;
+}
+
+/** Returns the names of errors; undefined for all errors. @throws ConfigurationError for a value that is neither a name nor a class */
+export function normalizeRetryExceptions(exceptions?: RetryConfig['exceptions']): string[] | undefined {
+  return exceptions?.map((each) => {
+    const name = typeof each === 'function' ? each.name : each;
+    if (typeof name === 'string' && name !== '') return name;
+    throw new ConfigurationError("retryConfig.exceptions: must be error classes or their names, such as ['TypeError']");
+  });
+}
+
+/** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value */
+export function prepareRetryConfig(config: RetryConfig): PreparedRetryConfig {
+  const { exceptions, ...numbers } = config;
+  for (const [option, value] of Object.entries(numbers))
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw new ConfigurationError(`retryConfig.${option}: must be a number of at least 0, is ${String(value)}`);
+  return { ...numbers, exceptions: normalizeRetryExceptions(exceptions) };
+}
+
+/** Returns true if another attempt follows a failed one. @param attempt number of the failed attempt, from 1 */
+export function isRetried({ maxAttempts = 5, exceptions }: PreparedRetryConfig, attempt: number, error: unknown): boolean {
+  if (attempt >= maxAttempts) return false;
+  return exceptions === undefined || namesOf(error).some((name) => exceptions.includes(name));
+}
+
+/** Returns the delay after a failed attempt in milliseconds. @param random returns a number from 0 to 1 */
+export function delayMsAfter(config: PreparedRetryConfig, attempt: number, random: () => number = Math.random): number {
+  const { initialDelay = 1, maxDelay = 60, backoffFactor = 2, jitter = 1 } = config;
+  const delay = Math.min(initialDelay * backoffFactor ** (attempt - 1), maxDelay / (1 + jitter));
+  return Math.min(maxDelay, Math.max(0, delay * (1 + jitter * (2 * random() - 1)))) * 1000;
+}
+
+/** Returns the names by which an error can be meant: that of its class, and its own. */
+export function namesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [typeof error];
+  return [...new Set([error.constructor.name, error.name])];
+}

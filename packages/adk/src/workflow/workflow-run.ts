@@ -1,0 +1,355 @@
+import {
+  ConfigurationError,
+  type Event,
+  type EventParams,
+  type InvocationContext,
+  mergeEventActions,
+  RunAbortedError,
+  toError,
+} from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
+import { EventChannel, pause } from '@eventloom/graph/internal';
+import type { SchemaLike } from '@eventloom/tools';
+import { AdkNodeTimeoutError, DynamicNodeFailError, NodeInterruptedError, NodeReportedError } from '../errors.ts';
+import type { BaseNode } from './base-node.ts';
+import { createSubBranch } from './branch-path.ts';
+import { buildNode } from './build-node.ts';
+import {
+  NodeContext,
+  type NodePlace,
+  type NodeResult,
+  type NodeRuns,
+  type RunnableNode,
+  type RunNodeOptions,
+  withNode,
+} from './node-context.ts';
+import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
+import { isDone, NodeHistory, type NodeRecord } from './node-history.ts';
+import { delayMsAfter, isRetried } from './retry.ts';
+
+/** The node that runs another one, as far as the other one depends on it. */
+interface Outer {
+  readonly nodePath: string;
+  readonly branch: string | undefined;
+  readonly isolationScope: string | undefined;
+  readonly stateSchema: SchemaLike | undefined;
+  readonly guard: AbortGuard;
+  readonly outputFor: readonly string[];
+}
+
+/** The place of a run below the node that runs it. */
+interface RunPlace extends RunNodeOptions {
+  readonly runId: string;
+  /** Default: the path of the outer node and the name. */
+  readonly nodePath?: string | undefined;
+}
+
+/** The runs of all nodes of one workflow, and of the workflows in it. */
+export class WorkflowRun implements NodeRuns {
+  readonly context: InvocationContext;
+  readonly history: NodeHistory;
+  /** The last output that an event had. */
+  lastOutput: { readonly value: unknown } | undefined;
+  readonly #channel = new EventChannel();
+  readonly #outputs = new Map<string, unknown>();
+  /** Numbers of the runs so far, by path. */
+  readonly #activations = new Map<string, number>();
+  /** Runs of `runNode`, by the node that made them. */
+  readonly #dynamic = new WeakMap<NodeContext, DynamicRuns>();
+  /** Errors that an event of this run reports. */
+  readonly #reported = new WeakSet<object>();
+  #recorded: Promise<ReadonlySet<string>> | undefined;
+
+  constructor(context: InvocationContext) {
+    this.context = context;
+    this.history = new NodeHistory(context);
+  }
+
+  /** Runs a node, and yields the events of all nodes that run. Sets `result` when it is done. */
+  async *events(work: (guard: AbortGuard) => Promise<void>): AsyncGenerator<Event, void, void> {
+    const { context } = this;
+    const guard = context.forkAbort();
+    const channel = this.#channel;
+    const working = work(guard).finally(() => channel.end());
+    // Awaited below, unless the reader has left.
+    working.catch(() => undefined);
+    let isRead = false;
+    try {
+      for (let event = await channel.next(); event; event = await channel.next()) yield event;
+      isRead = true;
+      await working;
+    } finally {
+      channel.close();
+      if (!isRead) {
+        guard.abort(new RunAbortedError('the workflow was stopped'));
+        await working.catch(() => undefined);
+      }
+      context.dropAbort(guard);
+    }
+  }
+
+  async post(event: Event): Promise<boolean> {
+    return this.#channel.post(this.context.progress.isCommitted(event) ? event : this.#complete(event));
+  }
+
+  #complete(event: Event): Event {
+    if (event.executionId !== undefined) return event;
+    const { id: _, timestamp: __, ...said } = event;
+    return this.context.createEvent(said satisfies EventParams);
+  }
+
+  /** Runs a node of `context.runNode`. @throws NodeInterruptedError if the node waits for a person */
+  async run(outer: NodeContext, nodeLike: RunnableNode, input: unknown, options: RunNodeOptions): Promise<NodeResult> {
+    const node = buildNode(nodeLike);
+    const name = options.nodeName ?? node.name;
+    let runs = this.#dynamic.get(outer);
+    if (!runs || runs.attempt !== outer.attemptCount) this.#dynamic.set(outer, (runs = new DynamicRuns(outer.attemptCount)));
+    const runId = runs.identify(name, options.runId);
+    const nodePath = `${outer.nodePath}.${name}@${runId}`;
+    const running = runs.started.get(nodePath) ?? this.#runDynamic(outer, node, input, { ...options, runId, nodePath });
+    runs.started.set(nodePath, running);
+    const result = await running;
+    if (options.useAsOutput) {
+      outer.output = result.output;
+      outer.route = result.route;
+      outer.outputDelegated = true;
+    }
+    if (result.interruptIds.length === 0) return result;
+    for (const id of result.interruptIds) if (!outer.interruptIds.includes(id)) outer.interruptIds.push(id);
+    throw new NodeInterruptedError(`node "${name}" waits for an answer`);
+  }
+
+  async #runDynamic(outer: NodeContext, node: BaseNode, input: unknown, place: RunPlace): Promise<NodeResult> {
+    try {
+      return await this.runNode({ ...outer.place, stateSchema: outer.stateSchema, guard: outer.guard }, node, input, place);
+    } catch (thrown) {
+      if (NodeInterruptedError.isInstance(thrown) || DynamicNodeFailError.isInstance(thrown)) throw thrown;
+      if (outer.guard.signal.aborted) throw thrown;
+      const error = toError(thrown);
+      const { nodePath = '' } = place;
+      throw new DynamicNodeFailError(`Dynamic node ${node.name} failed: ${error.message}`, error, nodePath);
+    }
+  }
+
+  /**
+   * Runs a node, or returns the result of a run that completed before the workflow was continued. A result with `interruptIds` waits for a person.
+   * @throws the error of the last attempt
+   */
+  async runNode(outer: Outer, node: BaseNode, input: unknown, options: RunPlace): Promise<NodeResult> {
+    const name = options.nodeName ?? node.name;
+    const nodePath = options.nodePath ?? (outer.nodePath ? `${outer.nodePath}.${name}` : name);
+    const activation = (this.#activations.get(nodePath) ?? 0) + 1;
+    this.#activations.set(nodePath, activation);
+    const prior = this.history.take(nodePath, node.rerunOnResume);
+    const known = await this.#knownResult(prior, node, `${nodePath}#${activation}`, outer);
+    if (known) {
+      if (prior) this.history.dropWithin(nodePath, prior);
+      this.#outputs.set(name, known.output);
+      return known;
+    }
+    const branch =
+      options.overrideBranch ??
+      (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
+    const declared = node.isolationScope === true ? `${nodePath}@${options.runId}` : node.isolationScope;
+    const context = new NodeContext({
+      invocationContext: this.context,
+      runs: this,
+      nodePath,
+      runId: options.runId,
+      activation,
+      branch,
+      isolationScope: options.overrideIsolationScope ?? declared ?? outer.isolationScope,
+      resumeInputs: { ...(activation === 1 ? this.history.answers : {}), ...Object.fromEntries(prior?.answers ?? []) },
+      asked: [...(prior?.asked.values() ?? [])].filter((call) => call !== undefined),
+      outputs: this.#outputs,
+      stateSchema: node.stateSchema ?? outer.stateSchema,
+      guard: outer.guard,
+      outputFor: options.useAsOutput ? [outer.nodePath, ...outer.outputFor].filter((path) => path !== '') : [],
+    });
+    await this.#attempts(node, context, name, input);
+    if (context.interruptIds.length === 0) {
+      if (context.output === undefined && context.route === undefined) await this.#record(`${nodePath}#${activation}`, name);
+      this.#outputs.set(name, context.output);
+    }
+    return context;
+  }
+
+  /** Returns the result of an earlier run that need not be repeated, or that still waits. */
+  async #knownResult(
+    prior: NodeRecord | undefined,
+    node: BaseNode,
+    key: string,
+    outer: Outer,
+  ): Promise<NodeResult | undefined> {
+    if (!this.history.isContinued) return undefined;
+    const branch = prior?.branch ?? outer.branch;
+    const done = { output: prior?.output, route: prior?.route, branch, interruptIds: [] };
+    if (prior && isDone(prior)) return done;
+    if (!prior || prior.asked.size === 0) return (await this.#isRecorded(key)) ? done : undefined;
+    const open = [...prior.asked.keys()].filter((id) => !prior.answers.has(id));
+    if (open.length > 0 && prior.answers.size === 0) return { ...done, interruptIds: open };
+    if (node.rerunOnResume) return undefined;
+    if (open.length > 0) return { ...done, interruptIds: open };
+    const values = [...prior.asked.keys()].map((id) => prior.answers.get(id));
+    return { ...done, output: values.length === 1 ? values[0] : values };
+  }
+
+  async #attempts(node: BaseNode, context: NodeContext, name: string, input: unknown): Promise<void> {
+    const { place } = context;
+    for (let attempt = 1; ; attempt++) {
+      const guard = place.guard.fork();
+      context.beginAttempt(attempt, guard);
+      const { timeout } = node;
+      const callOff =
+        timeout === undefined
+          ? undefined
+          : this.context.platform.schedule(timeout * 1000, () =>
+              guard.abort(new AdkNodeTimeoutError({ nodeName: name, timeout })),
+            );
+      try {
+        await this.#attempt(node, context, name, input);
+        return;
+      } catch (thrown) {
+        if (NodeInterruptedError.isInstance(thrown)) return;
+        place.guard.check();
+        const { reason } = guard.signal;
+        const error: unknown = AdkNodeTimeoutError.isInstance(reason) ? reason : thrown;
+        const { preparedRetryConfig: retry } = node;
+        if (!retry || DynamicNodeFailError.isInstance(error) || !isRetried(retry, attempt, error)) throw error;
+        await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
+      } finally {
+        callOff?.();
+        guard.abort(new RunAbortedError(`node "${name}": this attempt is over`));
+        place.guard.drop(guard);
+      }
+    }
+  }
+
+  async #attempt(node: BaseNode, context: NodeContext, name: string, input: unknown): Promise<void> {
+    const { guard } = context;
+    const events = node.run(context, input);
+    try {
+      for (let next = await guard.until(events.next()); !next.done; next = await guard.until(events.next()))
+        await this.#take(context, name, next.value);
+    } finally {
+      const closing = events.return();
+      // A node that ignores its abort is not waited for.
+      if (guard.signal.aborted) closing.catch(() => undefined);
+      else await closing;
+    }
+    const actions = context.takeActions();
+    if (actions) await this.#post(context, { author: name, actions });
+    const { reportedError, output, route, interruptIds } = context;
+    if (!reportedError || output !== undefined || route !== undefined || interruptIds.length > 0) return;
+    const error = new NodeReportedError({ nodeName: name, ...reportedError });
+    this.#reported.add(error);
+    throw error;
+  }
+
+  /** Takes an event of a node: what it says about the node, and the event itself for the stream. */
+  async #take(context: NodeContext, name: string, event: Event): Promise<void> {
+    const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
+    const isNew = !this.context.progress.isCommitted(event);
+    const isRepeated = isNew && output !== undefined && context.outputDelegated;
+    if (event.partial !== true) {
+      if (output !== undefined) context.output = output;
+      if (route !== undefined) context.route = route;
+      if (errorCode !== undefined && !isNodeErrorEvent(event)) context.reportedError = { errorCode, errorMessage };
+      for (const id of longRunningToolIds ?? []) if (!context.interruptIds.includes(id)) context.interruptIds.push(id);
+    }
+    if (!isNew) {
+      if (output !== undefined) this.lastOutput = { value: output };
+      await this.#postAsIs(event);
+      return;
+    }
+    const { output: _, content: __, ...rest } = event;
+    const actions = event.partial === true ? undefined : context.takeActions();
+    const said: Event = isRepeated ? rest : event;
+    if (isRepeated && !actions && Object.keys(event.actions.stateDelta).length === 0) return;
+    if (said.output !== undefined) this.lastOutput = { value: output };
+    await this.#post(context, { ...said, author: event.author || name, actions: mergeEventActions([actions ?? {}, said.actions]) });
+  }
+
+  async #post({ place }: NodeContext, said: EventParams): Promise<void> {
+    const { branch, isolationScope } = place;
+    if (said.executionId !== undefined) {
+      // An agent made the whole event.
+      await this.#postAsIs(withNode(place, said as Event));
+      return;
+    }
+    const { id: _, timestamp: __, ...params } = said;
+    const event = this.context.createEvent({
+      ...params,
+      ...(branch === undefined || params.branch !== undefined ? {} : { branch }),
+      ...(isolationScope === undefined || params.isolationScope !== undefined ? {} : { isolationScope }),
+    });
+    await this.#postAsIs(withNode(place, event));
+  }
+
+  async #postAsIs(event: Event): Promise<void> {
+    if (await this.#channel.post(event)) return;
+    throw new RunAbortedError('the reader of the workflow stopped reading');
+  }
+
+  /** Posts the event that reports the failure of a node, once for each error. */
+  async report(outer: Outer, name: string, thrown: unknown): Promise<void> {
+    if (outer.guard.signal.aborted) return;
+    if (typeof thrown === 'object' && thrown !== null) {
+      if (this.#reported.has(thrown)) return;
+      this.#reported.add(thrown);
+    }
+    this.context.markReported(thrown);
+    const path = outer.nodePath ? `${outer.nodePath}.${name}` : name;
+    const { id: _, timestamp: __, ...said } = createNodeErrorEvent({ error: thrown, author: name, nodeInfo: { path } });
+    const { branch, isolationScope } = outer;
+    await this.#postAsIs(
+      this.context.createEvent({ ...said, ...(branch ? { branch } : {}), ...(isolationScope ? { isolationScope } : {}) }),
+    );
+  }
+
+  /** Notes that a node without a result is done, in the ledger of the session. */
+  async #record(key: string, name: string): Promise<void> {
+    const { invocation, invocationId, isResumable } = this.context;
+    if (!isResumable) return;
+    await invocation.recordToolCall({ invocationId, callId: this.#ledgerId(key), name, status: 'finished', response: {} });
+  }
+
+  async #isRecorded(key: string): Promise<boolean> {
+    const { invocation, invocationId } = this.context;
+    if (!invocation.resumedFrom) return false;
+    this.#recorded ??= Promise.resolve(invocation.listToolCalls?.(invocationId) ?? []).then(
+      (entries) => new Set(entries.map(({ callId }) => callId)),
+    );
+    return (await this.#recorded).has(this.#ledgerId(key));
+  }
+
+  #ledgerId(key: string): string {
+    return `${this.context.executionId}/${key}`;
+  }
+}
+
+/** The runs that one attempt of a node made with `runNode`. */
+class DynamicRuns {
+  readonly attempt: number;
+  readonly started = new Map<string, Promise<NodeResult>>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(attempt: number) {
+    this.attempt = attempt;
+  }
+
+  /** Returns the id of a run. @throws ConfigurationError for an id that is empty, or that could be a number that was or will be given */
+  identify(name: string, runId: string | undefined): string {
+    const count = this.#counts.get(name) ?? 0;
+    if (runId === undefined) {
+      this.#counts.set(name, count + 1);
+      return String(count + 1);
+    }
+    if (runId.trim() === '') throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
+    if (count > 0 && /^\d+$/.test(runId))
+      throw new ConfigurationError(
+        `runNode "${name}": runId "${runId}" could be the number of another run; write one that is no number`,
+      );
+    return runId;
+  }
+}

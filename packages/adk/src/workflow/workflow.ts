@@ -1,0 +1,273 @@
+import {
+  ConfigurationError,
+  type Content,
+  type Event,
+  type InvocationContext,
+  isBaseAgent,
+  type BaseAgent,
+} from '@eventloom/core';
+import type { AbortGuard } from '@eventloom/core/internal';
+import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
+import { commonPrefixOf } from './branch-path.ts';
+import { buildNode, isNodeLike } from './build-node.ts';
+import { createGraph, type EdgeItem, type Graph } from './graph.ts';
+import { type NodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
+import { NodeInterruptedError } from '../errors.ts';
+import { WorkflowRun } from './workflow-run.ts';
+
+/** The function of a workflow without edges. It runs nodes with `context.runNode` and returns the output. */
+export type DynamicEntry = (context: NodeContext, input: unknown) => unknown;
+
+/** Options of a workflow: those of a node, and either `edges` or `dynamicEntry`. */
+export interface WorkflowConfig extends BaseNodeConfig {
+  readonly edges?: readonly EdgeItem[] | undefined;
+  readonly dynamicEntry?: DynamicEntry | undefined;
+  /** Nodes of the graph that run at the same time. Default: no limit. */
+  readonly maxConcurrency?: number | undefined;
+}
+
+/** A node that is to run. */
+interface Trigger {
+  readonly input: unknown;
+  readonly useSubBranch: boolean;
+  readonly branch?: string | undefined;
+}
+
+/**
+ * Nodes that run in the order of the edges between them. The output of a node is the input of those after it; a node whose event has a `route`
+ * leads only along the edges with that route. A workflow is an agent: a runner runs it, and so does anything else that runs agents.
+ *
+ * A node that asks a person pauses the workflow. Nodes that are done are not run again.
+ *
+ * @example
+ * const trim = node((_context: NodeContext, text: string) => text.trim(), { name: 'trim' });
+ * const rootAgent = new Workflow({ name: 'trimmed', edges: [['START', trim]] });
+ */
+export class Workflow extends BaseNode {
+  readonly graph: Graph | undefined;
+  readonly dynamicEntry: DynamicEntry | undefined;
+  readonly maxConcurrency: number | undefined;
+
+  /** @throws ConfigurationError for edges that cannot run, and for an invalid option */
+  constructor(config: WorkflowConfig) {
+    super({ ...config, rerunOnResume: config.rerunOnResume ?? true });
+    const { edges = [], dynamicEntry, maxConcurrency } = config;
+    const owner = `Workflow "${this.name}"`;
+    if (edges.length > 0 === (dynamicEntry !== undefined))
+      throw new ConfigurationError(`${owner}: write either edges: [['START', node]] or dynamicEntry`);
+    if (maxConcurrency !== undefined && !(Number.isInteger(maxConcurrency) && maxConcurrency > 0))
+      throw new ConfigurationError(`${owner}: maxConcurrency must be a positive integer, is ${String(maxConcurrency)}`);
+    this.graph = edges.length > 0 ? createGraph(owner, edges) : undefined;
+    this.dynamicEntry = dynamicEntry;
+    this.maxConcurrency = maxConcurrency;
+  }
+
+  get '~eventloom.adk-workflow'(): true {
+    return true;
+  }
+
+  override get calledAgents(): readonly BaseAgent[] {
+    return this.graph?.nodes.filter((each) => each !== START) ?? [];
+  }
+
+  protected override get makesCompleteEvents(): boolean {
+    return true;
+  }
+
+  protected override get storesProgress(): boolean {
+    return true;
+  }
+
+  /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
+  protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
+    yield* runNodeAsInvocation(this, context, inputOf(context.userContent));
+  }
+
+  // Its nodes put their events into the stream of the run.
+  // eslint-disable-next-line require-yield
+  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+    if (this.graph) {
+      await new GraphTurn(this, this.graph, context).run(input);
+      return;
+    }
+    const output = await this.dynamicEntry?.(context, input);
+    if (output !== undefined) context.output = output;
+  }
+}
+
+/** One run of the graph of a workflow. */
+class GraphTurn {
+  readonly #workflow: Workflow;
+  readonly #graph: Graph;
+  readonly #context: NodeContext;
+  readonly #run: WorkflowRun;
+  readonly #guard: AbortGuard;
+  /** Nodes that are to run, in the order in which they were reached. */
+  readonly #waiting = new Map<string, Trigger[]>();
+  readonly #running = new Map<string, Promise<void>>();
+  /** Results of the nodes that are done. */
+  readonly #done = new Map<string, NodeResult>();
+  readonly #interruptIds = new Set<string>();
+  #failure: { readonly name: string; readonly error: unknown } | undefined;
+
+  constructor(workflow: Workflow, graph: Graph, context: NodeContext) {
+    const { runs } = context.place;
+    if (!(runs instanceof WorkflowRun)) throw new ConfigurationError('Workflow: its nodes run in a workflow only');
+    this.#workflow = workflow;
+    this.#graph = graph;
+    this.#context = context;
+    this.#run = runs;
+    this.#guard = context.guard.fork();
+  }
+
+  async run(input: unknown): Promise<void> {
+    const context = this.#context;
+    this.#follow(START.name, { output: input, branch: undefined, interruptIds: [] });
+    try {
+      for (this.#start(); this.#running.size > 0; this.#start()) {
+        await Promise.race(this.#running.values());
+        if (this.#failure) await this.#fail(this.#failure.name, this.#failure.error);
+      }
+    } finally {
+      context.guard.drop(this.#guard);
+    }
+    if (this.#interruptIds.size > 0) {
+      context.interruptIds = [...this.#interruptIds];
+      throw new NodeInterruptedError(`workflow "${this.#workflow.name}" waits for an answer`);
+    }
+    const ends = [...this.#graph.terminalNodeNames].flatMap((name) => this.#done.get(name) ?? []);
+    const outputs = ends.filter(({ output }) => output !== undefined);
+    if (outputs.length > 1)
+      throw new ConfigurationError(
+        `Workflow ${this.#workflow.name}: multiple terminal nodes produced output (${outputs.length}). A workflow must have at most one terminal output.`,
+      );
+    context.output = outputs[0]?.output;
+  }
+
+  /** Starts the nodes that are to run and do not run already. */
+  #start(): void {
+    for (const [name, triggers] of this.#waiting) {
+      if (this.#running.size >= (this.#workflow.maxConcurrency ?? Infinity)) return;
+      if (this.#running.has(name)) continue;
+      const trigger = triggers.shift();
+      if (triggers.length === 0) this.#waiting.delete(name);
+      if (trigger) this.#running.set(name, this.#runNode(name, trigger).finally(() => this.#running.delete(name)));
+    }
+  }
+
+  async #runNode(name: string, { input, useSubBranch, branch }: Trigger): Promise<void> {
+    const node = this.#nodeOf(name);
+    const { place } = this.#context;
+    const outer = { ...place, stateSchema: this.#context.stateSchema, guard: this.#guard };
+    try {
+      const count = (this.#counts.get(name) ?? 0) + 1;
+      this.#counts.set(name, count);
+      const result = await this.#run.runNode(outer, node, input, { runId: `${count}`, useSubBranch, overrideBranch: branch });
+      if (result.interruptIds.length > 0) for (const id of result.interruptIds) this.#interruptIds.add(id);
+      else if (!node.waitForOutput || result.output !== undefined || result.route !== undefined) {
+        this.#done.set(name, result);
+        this.#follow(name, result);
+      }
+    } catch (error) {
+      this.#failure ??= { name, error };
+    }
+  }
+
+  readonly #counts = new Map<string, number>();
+
+  /** Notes the nodes that follow a node. A node that waits for all before it is reached when the last of them is done. */
+  #follow(name: string, { output, route, branch }: NodeResult): void {
+    const next = this.#graph.getNextPendingNodes(name, route);
+    for (const target of next) {
+      if (!this.#nodeOf(target).requiresAllPredecessors) {
+        this.#trigger(target, { input: output, useSubBranch: next.length > 1, branch: next.length > 1 ? undefined : branch });
+        continue;
+      }
+      const before = new Set(this.#graph.edges.filter(({ toNode }) => toNode.name === target).map(({ fromNode }) => fromNode.name));
+      if (![...before].every((each) => this.#done.has(each))) continue;
+      const results = [...before].map((each) => [each, this.#done.get(each)] as const);
+      this.#trigger(target, {
+        input: Object.fromEntries(results.map(([each, result]) => [each, result?.output])),
+        useSubBranch: false,
+        branch: commonPrefixOf(results.map(([, result]) => result?.branch ?? '')) || undefined,
+      });
+    }
+  }
+
+  #trigger(name: string, trigger: Trigger): void {
+    const triggers = this.#waiting.get(name);
+    if (triggers) triggers.push(trigger);
+    else this.#waiting.set(name, [trigger]);
+  }
+
+  /** Reports the failure of a node, stops the others, and throws it. */
+  async #fail(name: string, error: unknown): Promise<never> {
+    const { place } = this.#context;
+    await this.#run.report({ ...place, guard: this.#guard }, name, error);
+    this.#guard.abort(error);
+    await Promise.allSettled(this.#running.values());
+    throw error;
+  }
+
+  #nodeOf(name: string): BaseNode {
+    const found = this.#graph.nodes.find((each) => each.name === name);
+    if (!found) throw new ConfigurationError(`Workflow "${this.#workflow.name}": has no node "${name}"`);
+    return found;
+  }
+}
+
+/** Runs a node as the work of an agent: yields the events of all nodes, and pauses the run while one waits for a person. */
+export async function* runNodeAsInvocation(
+  node: BaseNode,
+  context: InvocationContext,
+  input: unknown,
+  onOutput?: (output: unknown) => void,
+): AsyncGenerator<Event, void, void> {
+  const run = new WorkflowRun(context);
+  let result: NodeResult | undefined;
+  yield* run.events(async (guard) => {
+    const outer = { nodePath: '', branch: undefined, isolationScope: context.isolationScope, stateSchema: undefined };
+    result = await run.runNode({ ...outer, guard, outputFor: [] }, node, input, { runId: '1' });
+  });
+  if (!result || result.interruptIds.length > 0) {
+    context.pause();
+    return;
+  }
+  const { output } = result;
+  onOutput?.(output);
+  if (output === undefined || Object.is(run.lastOutput?.value, output)) return;
+  const nodeInfo = { path: node.name, outputFor: [node.name] };
+  yield context.createEvent({ author: node.name, content: contentOf(output), output, nodeInfo });
+}
+
+/** The input of a workflow: the text of the message, or the message itself if it has none. */
+function inputOf(content: Content | undefined): unknown {
+  const texts = content?.parts?.flatMap(({ text }) => text ?? []) ?? [];
+  return texts.length > 0 ? texts.join('') : content;
+}
+
+/** Returns true for a workflow, including one of another loaded copy of this package. */
+export function isWorkflow(value: unknown): value is Workflow {
+  return isBaseNode(value) && '~eventloom.adk-workflow' in value;
+}
+
+/** What a runner can run. */
+export type RunnableRoot = BaseAgent;
+
+/** Returns true for an agent or a workflow. */
+export function isRunnableRoot(value: unknown): value is RunnableRoot {
+  return isBaseNode(value) ? isWorkflow(value) : isBaseAgent(value);
+}
+
+/** Returns an agent that a runner can run: an agent as it is, any other node in a workflow of its own. @throws ConfigurationError */
+export function asRunnableRoot(root: RunnableNode): RunnableRoot {
+  if (isRunnableRoot(root)) return root;
+  // Also called without types.
+  const value: unknown = root;
+  if (!isNodeLike(value) || value === 'START')
+    throw new ConfigurationError(
+      `Runner: agent must be an agent, a workflow, a node, a tool or a function, is ${describeNode(value)}`,
+    );
+  const built = buildNode(value);
+  return new Workflow({ name: built.name, description: built.description, edges: [['START', built]] });
+}
