@@ -10,7 +10,7 @@ export class CredentialExchangeError extends EventloomError {
   static override readonly code = 'CREDENTIAL_EXCHANGE';
 }
 
-/** An attempt of a workflow node took longer than its `timeout`. */
+/** An attempt of a workflow node took longer than its `timeout`, for programs that were written for @google/adk. */
 export class AdkNodeTimeoutError extends EventloomError {
   static override readonly code = 'ADK_NODE_TIMEOUT';
   readonly nodeName: string;
@@ -32,7 +32,7 @@ export class NodeReportedError extends EventloomError {
   readonly nodeName: string;
   readonly errorCode: string;
 
-  constructor({ nodeName, errorCode = 'UNKNOWN_ERROR', errorMessage }: NodeReport) {
+  constructor({ nodeName, errorCode = 'UNKNOWN_ERROR', errorMessage }: AdkNodeReport) {
     super(`Node '${nodeName}' failed: ${errorCode}${errorMessage === undefined ? '' : `: ${errorMessage}`}`);
     this.nodeName = nodeName;
     this.errorCode = errorCode;
@@ -40,7 +40,7 @@ export class NodeReportedError extends EventloomError {
 }
 
 /** An error event that a workflow node yielded. */
-interface NodeReport {
+interface AdkNodeReport {
   readonly nodeName: string;
   readonly errorCode?: string | undefined;
   readonly errorMessage?: string | undefined;

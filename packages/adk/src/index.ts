@@ -44,20 +44,25 @@ export type { BaseNodeConfig } from './workflow/base-node.ts';
 export { BaseNode, START } from './workflow/base-node.ts';
 export { BranchPath, commonPrefixOf, createSubBranch } from './workflow/branch-path.ts';
 export type {
-  NodeOptions as BuildNodeOptions,
+  AdkNodeOptions as BuildNodeOptions,
   FunctionNodeConfig,
   FunctionNodeHandler,
   FunctionNodeResult,
   NodeLike,
-  NodeOptions,
+  AdkNodeOptions as NodeOptions,
   ParallelWorkerConfig,
   ToolNodeConfig,
 } from './workflow/build-node.ts';
 export { FunctionNode, JoinNode, node, ParallelWorker, ToolNode, WorkflowNode } from './workflow/build-node.ts';
 export type { ChainElement, EdgeItem, RoutingMap } from './workflow/graph.ts';
 export { DEFAULT_ROUTE, Edge, Graph } from './workflow/graph.ts';
-export type { NodeResult, RouteValue, RunnableNode, RunNodeOptions } from './workflow/node-context.ts';
-export { NodeContext } from './workflow/node-context.ts';
+export type {
+  NodeResult,
+  RouteValue,
+  RunnableNode,
+  AdkRunNodeOptions as RunNodeOptions,
+} from './workflow/node-context.ts';
+export { AdkNodeContext as NodeContext } from './workflow/node-context.ts';
 export type { CreateNodeErrorEventParams, NodeErrorEvent } from './workflow/node-error-event.ts';
 export { createNodeErrorEvent, isNodeErrorEvent } from './workflow/node-error-event.ts';
 export type { NodeState } from './workflow/node-state.ts';
@@ -65,7 +70,7 @@ export { createNodeState, isNodeState, NodeStatus } from './workflow/node-state.
 export { NodeTool } from './workflow/node-tool.ts';
 export type { RequestInputParams } from './workflow/request-input.ts';
 export { isRequestInput, RequestInput } from './workflow/request-input.ts';
-export type { ErrorClass, PreparedRetryConfig, RetryConfig } from './workflow/retry.ts';
+export type { ErrorClass, PreparedRetryConfig, AdkRetryConfig as RetryConfig } from './workflow/retry.ts';
 export { normalizeRetryExceptions, prepareRetryConfig } from './workflow/retry.ts';
 export type { DynamicEntry, RunnableRoot, WorkflowConfig } from './workflow/workflow.ts';
 export { asRunnableRoot, isRunnableRoot, isWorkflow, Workflow } from './workflow/workflow.ts';

@@ -127,7 +127,6 @@ export const FinishTaskTool = /* @__PURE__ */ notOffered(
   'write outputSchema in the options of the agent',
 );
 
-
 // State and confirmation
 /** Not offered: an answer that fits no request is refused with InvalidMessageError. */
 export const IntentMismatchError = /* @__PURE__ */ notOffered(

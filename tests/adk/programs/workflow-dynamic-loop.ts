@@ -7,9 +7,12 @@ const model = 'gemini-flash-latest';
 const coder = new LlmAgent({ name: 'coder', model, instruction: 'Write code.' });
 const fixer = new LlmAgent({ name: 'fixer', model, instruction: 'Mend {code}. Findings: {findings}' });
 
-const check = node((_context: NodeContext, code: string) => ({ findings: code.includes(';') ? '' : 'add a semicolon' }), {
-  name: 'check',
-});
+const check = node(
+  (_context: NodeContext, code: string) => ({ findings: code.includes(';') ? '' : 'add a semicolon' }),
+  {
+    name: 'check',
+  },
+);
 
 const work = node(
   async (context: NodeContext, request: string) => {

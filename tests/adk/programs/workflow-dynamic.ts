@@ -5,7 +5,7 @@ import { converse } from '../converse.ts';
 import type { Program } from '../stage.ts';
 
 function greet(_context: NodeContext, input: unknown): string {
-  return `Hello ${String(input ?? 'world')}`;
+  return `Hello ${typeof input === 'string' ? input : 'world'}`;
 }
 
 const first = node(greet, { name: 'first' });

@@ -7,7 +7,9 @@ const upper = node((_context: NodeContext, text: string) => text.toUpperCase(), 
 const length = node((_context: NodeContext, text: string) => text.length, { name: 'length' });
 const reversed = node((_context: NodeContext, text: string) => text.split('').reverse().join(''), { name: 'reversed' });
 const join = new JoinNode({ name: 'join' });
-const show = node((_context: NodeContext, results: Record<string, unknown>) => JSON.stringify(results), { name: 'show' });
+const show = node((_context: NodeContext, results: Record<string, unknown>) => JSON.stringify(results), {
+  name: 'show',
+});
 
 const rows = new Workflow({
   name: 'rows',

@@ -2,7 +2,10 @@ import { createEvent, node, type NodeContext, RequestInput, Workflow } from '@go
 import { converse } from '../converse.ts';
 import type { Program } from '../stage.ts';
 
-const approve = node(() => new RequestInput({ message: 'Approve? (yes/no)' }), { name: 'approve', rerunOnResume: false });
+const approve = node(() => new RequestInput({ message: 'Approve? (yes/no)' }), {
+  name: 'approve',
+  rerunOnResume: false,
+});
 const log = node((_context: NodeContext, input: unknown) => `logged ${String(input)}`, { name: 'log' });
 const process = node(
   async (context: NodeContext, input: unknown) => {
@@ -23,7 +26,10 @@ const review = node(
       yield new RequestInput({ interruptId: 'review', message: 'Good?' });
       return;
     }
-    yield createEvent({ route: answer === 'yes' ? 'publish' : 'revise', output: `${draft} (${String(answer)})` });
+    yield createEvent({
+      route: answer === 'yes' ? 'publish' : 'revise',
+      output: `${draft} (${JSON.stringify(answer)})`,
+    });
   },
   { name: 'review', rerunOnResume: true },
 );

@@ -8,7 +8,9 @@ interface Draft {
   readonly points: readonly string[];
 }
 
-const seed = node((_context: NodeContext, topic: string): Draft => ({ topic, points: [`${topic} 1`] }), { name: 'seed' });
+const seed = node((_context: NodeContext, topic: string): Draft => ({ topic, points: [`${topic} 1`] }), {
+  name: 'seed',
+});
 const critic = node(
   (_context: NodeContext, draft: Draft) =>
     createEvent({ route: draft.points.length >= 3 ? 'DONE' : 'REVISE', output: draft }),

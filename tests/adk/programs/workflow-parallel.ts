@@ -2,11 +2,16 @@ import { node, type NodeContext, ParallelWorker, Workflow } from '@google/adk';
 import { converse } from '../converse.ts';
 import type { Program } from '../stage.ts';
 
-const split = node((_context: NodeContext, text: string) => text.split(',').map((each) => each.trim()), { name: 'split' });
-const measure = node((_context: NodeContext, item: string) => ({ item, length: item.length }), { name: 'measure' });
-const sum = node((_context: NodeContext, all: { item: string; length: number }[]) => all.map(({ length }) => length).join('+'), {
-  name: 'sum',
+const split = node((_context: NodeContext, text: string) => text.split(',').map((each) => each.trim()), {
+  name: 'split',
 });
+const measure = node((_context: NodeContext, item: string) => ({ item, length: item.length }), { name: 'measure' });
+const sum = node(
+  (_context: NodeContext, all: { item: string; length: number }[]) => all.map(({ length }) => length).join('+'),
+  {
+    name: 'sum',
+  },
+);
 
 const supervisor = node(
   async (context: NodeContext, text: string) => {
@@ -30,7 +35,9 @@ const program: Program = {
   async main(tell) {
     await converse(tell, new Workflow({ name: 'by_hand', edges: [['START', supervisor, sum]] }), ['one, three']);
     const worker = node(measure, { parallelWorker: true, maxParallelWorkers: 2 });
-    await converse(tell, new Workflow({ name: 'by_worker', edges: [['START', split, worker, sum]] }), ['one, three, seven']);
+    await converse(tell, new Workflow({ name: 'by_worker', edges: [['START', split, worker, sum]] }), [
+      'one, three, seven',
+    ]);
     const explicit = new ParallelWorker(measure);
     await converse(tell, new Workflow({ name: 'explicit', edges: [['START', split, explicit, sum]] }), ['one']);
     await converse(tell, new Workflow({ name: 'shipping', edges: [['START', orders]] }), ['Ship.']);

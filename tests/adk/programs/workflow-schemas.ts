@@ -33,10 +33,13 @@ const searcher = new LlmAgent({
   tools: [searchFlights],
 });
 
-const render = node((_context: NodeContext, { cheapest, flights }: z.infer<typeof found>) => `${cheapest}: ${flights.length}`, {
-  name: 'render',
-  inputSchema: found,
-});
+const render = node(
+  (_context: NodeContext, { cheapest, flights }: z.infer<typeof found>) => `${cheapest}: ${flights.length}`,
+  {
+    name: 'render',
+    inputSchema: found,
+  },
+);
 
 const wrong = node(() => ({ from: 'SFO' }), { name: 'wrong', outputSchema: search });
 

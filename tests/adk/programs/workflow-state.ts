@@ -22,7 +22,7 @@ const attempt = node(
 const read = node(
   async function* (context: NodeContext) {
     context.state.set('read', 1);
-    yield `${context.state.get('attempts')} of ${context.state.get('topic')}, ${context.state.get('temp:started')}`;
+    yield `${context.state.get<number>('attempts')} of ${context.state.get<string>('topic')}, ${context.state.get<boolean>('temp:started')}`;
     context.state.set('read', 2);
   },
   { name: 'read' },

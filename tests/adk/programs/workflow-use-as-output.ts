@@ -5,8 +5,7 @@ import type { Program } from '../stage.ts';
 
 const summarizer = new LlmAgent({ name: 'summarizer', model: 'gemini-flash-latest', instruction: 'Sum it up.' });
 const orchestrate = node(
-  async (context: NodeContext, text: string) =>
-    (await context.runNode(summarizer, text, { useAsOutput: true })).output,
+  async (context: NodeContext, text: string) => (await context.runNode(summarizer, text, { useAsOutput: true })).output,
   { name: 'orchestrate', rerunOnResume: true },
 );
 const finalize = node((_context: NodeContext, text: string) => `final: ${text}`, { name: 'finalize' });

@@ -24,14 +24,19 @@ const report = node((_context: NodeContext, sources: string[]) => `${sources.len
 });
 
 const silent = node(() => undefined, { name: 'silent' });
-const said = node((_context: NodeContext, input: unknown) => ({ role: 'model', parts: [{ text: `Got ${typeof input}.` }] }), {
-  name: 'said',
-});
+const said = node(
+  (_context: NodeContext, input: unknown) => ({ role: 'model', parts: [{ text: `Got ${typeof input}.` }] }),
+  {
+    name: 'said',
+  },
+);
 
 const program: Program = {
   replies: [],
   async main(tell) {
-    await converse(tell, new Workflow({ name: 'messages', edges: [['START', announce, research, report]] }), ['rivers']);
+    await converse(tell, new Workflow({ name: 'messages', edges: [['START', announce, research, report]] }), [
+      'rivers',
+    ]);
     await converse(tell, new Workflow({ name: 'silence', edges: [['START', silent, said]] }), ['rivers']);
   },
 };

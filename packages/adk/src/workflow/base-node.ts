@@ -10,9 +10,9 @@ import {
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import { NodeSchemaValidationError } from '../errors.ts';
-import type { NodeContext } from './node-context.ts';
+import type { AdkNodeContext } from './node-context.ts';
 import { isRequestInput, requestInputEvent } from './request-input.ts';
-import { type PreparedRetryConfig, prepareRetryConfig, type RetryConfig } from './retry.ts';
+import { type PreparedRetryConfig, prepareRetryConfig, type AdkRetryConfig } from './retry.ts';
 
 /** Options of every node of a workflow. */
 export interface BaseNodeConfig {
@@ -25,7 +25,7 @@ export interface BaseNodeConfig {
   /** True lets nodes after this one run only if it has an output or a route. Default false. */
   readonly waitForOutput?: boolean | undefined;
   /** Default: a failed node fails the workflow. */
-  readonly retryConfig?: RetryConfig | undefined;
+  readonly retryConfig?: AdkRetryConfig | undefined;
   /** Time limit of one attempt, in seconds. Default: none. */
   readonly timeout?: number | undefined;
   readonly inputSchema?: SchemaLike | undefined;
@@ -47,10 +47,10 @@ export interface BaseNodeConfig {
  *   }
  * }
  */
-export abstract class BaseNode<TInput = unknown, TOutput = unknown> extends BaseAgent {
+export abstract class BaseNode<TInput = unknown, _TOutput = unknown> extends BaseAgent {
   readonly rerunOnResume: boolean;
   readonly waitForOutput: boolean;
-  readonly retryConfig: RetryConfig | undefined;
+  readonly retryConfig: AdkRetryConfig | undefined;
   readonly preparedRetryConfig: PreparedRetryConfig | undefined;
   readonly timeout: number | undefined;
   readonly outputSchema: SchemaLike | undefined;
@@ -94,10 +94,10 @@ export abstract class BaseNode<TInput = unknown, TOutput = unknown> extends Base
   }
 
   /** Does the work of the node. */
-  protected abstract runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
+  protected abstract runImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
 
   /** Runs the node and yields its events. Values are checked against the schemas. @throws NodeSchemaValidationError */
-  async *run(context: NodeContext, input: TInput): AsyncGenerator<Event, void, void> {
+  async *run(context: AdkNodeContext, input: TInput): AsyncGenerator<Event, void, void> {
     // The schema of the node guarantees the type of its input.
     const checked = (await this.#check('input', this.#input, input)) as TInput;
     for await (const item of this.runImpl(context, checked)) {
@@ -107,7 +107,7 @@ export abstract class BaseNode<TInput = unknown, TOutput = unknown> extends Base
   }
 
   /** Makes the event of a value that the node yielded: of an event, the event itself; of nothing, none. */
-  protected async toEvent(_context: NodeContext, item: unknown): Promise<Event | undefined> {
+  protected async toEvent(_context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
     if (item === null || item === undefined) return undefined;
     if (!isEvent(item)) {
       const output = await this.checkOutput(item);
@@ -125,7 +125,11 @@ export abstract class BaseNode<TInput = unknown, TOutput = unknown> extends Base
     if (!schema || isContent(value)) return value;
     const checked = await schema.check(value);
     if ('value' in checked) return checked.value;
-    throw new NodeSchemaValidationError({ nodeName: this.name, direction, cause: new Error(checked.issues.join('; ')) });
+    throw new NodeSchemaValidationError({
+      nodeName: this.name,
+      direction,
+      cause: new Error(checked.issues.join('; ')),
+    });
   }
 
   /** @throws ConfigurationError: only a workflow runs by itself */
@@ -148,7 +152,9 @@ export function isContent(value: unknown): value is Content {
 
 /** Returns true for an event, such as `createEvent` makes. */
 export function isEvent(value: unknown): value is Event {
-  return isRecord(value) && typeof value['invocationId'] === 'string' && 'author' in value && isRecord(value['actions']);
+  return (
+    isRecord(value) && typeof value['invocationId'] === 'string' && 'author' in value && isRecord(value['actions'])
+  );
 }
 
 /** Makes the content that shows a value to people: a text or its JSON. */
@@ -156,11 +162,21 @@ export function contentOf(value: unknown): Content {
   if (isContent(value)) return value;
   const items = Array.isArray(value) && value.length > 0 ? value : [value];
   const parts = items.map(toPart);
-  return parts.every((part) => part !== undefined) ? { role: 'model', parts } : { role: 'model', parts: [textPart(value)] };
+  return parts.every((part) => part !== undefined)
+    ? { role: 'model', parts }
+    : { role: 'model', parts: [textPart(value)] };
 }
 
 /** The names of the fields that make an object a `Part`. */
-const PAYLOADS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'];
+const PAYLOADS = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+];
 
 function toPart(value: unknown): Part | undefined {
   if (typeof value === 'string') return { text: value };
@@ -169,7 +185,7 @@ function toPart(value: unknown): Part | undefined {
 }
 
 function textPart(value: unknown): Part {
-  return { text: typeof value === 'object' ? JSON.stringify(value) : String(value) };
+  return { text: typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean) };
 }
 
 class StartNode extends BaseNode {
@@ -179,7 +195,7 @@ class StartNode extends BaseNode {
   }
 }
 
-/** The beginning of every workflow; `'START'` in an edge is the same. */
+/** The beginning of every `Workflow`, for programs that were written for @google/adk; `'START'` in an edge is the same. */
 export const START: BaseNode = /* @__PURE__ */ new StartNode({ name: '__START__' });
 
 /** Describes a value in an error message. */

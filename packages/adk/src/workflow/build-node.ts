@@ -9,26 +9,32 @@ import {
   createEventActions,
   type Event,
   type InvocationContext,
-  isBaseAgent,
-  isBaseTool,
   REQUEST_CREDENTIAL,
   ToolContext,
 } from '@eventloom/core';
-import { confirmationOf, INTERRUPTED_CALL, isRecord, isToolResult, personRequests } from '@eventloom/core/internal';
+import {
+  isBaseAgent,
+  isBaseTool,
+  confirmationOf,
+  INTERRUPTED_CALL,
+  isRecord,
+  isToolResult,
+  personRequests,
+} from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
 import { toToolAnswer } from '@eventloom/llm-agent/internal';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, START } from './base-node.ts';
 import { scopeInstructions } from './instruction-scope.ts';
-import { type NodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
+import { type AdkNodeContext, type NodePlace, type RunnableNode, withNode } from './node-context.ts';
 import { prepareRetryConfig } from './retry.ts';
 
 /** Anything that an edge connects. */
 export type NodeLike = RunnableNode | 'START';
 
-/** Options of `node`: they replace those of the value. */
-export interface NodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
+/** Options of `node`, for programs that were written for @google/adk. They replace those of the value. */
+export interface AdkNodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput'>> {
   /** The credential that a function needs. If the user gave none, the node asks for it and waits. */
   readonly authConfig?: AuthConfig | undefined;
   /** True runs the node once for each item of its input, which is a list, and makes a list of the outputs. Default false. */
@@ -37,12 +43,12 @@ export interface NodeOptions extends Partial<Omit<BaseNodeConfig, 'waitForOutput
   readonly maxParallelWorkers?: number | undefined;
 }
 
-/** What the function of a node gives: an output, an event, or nothing. */
+/** Result of the function of a node: an output, an event, or nothing. */
 export type FunctionNodeResult<TOutput> = TOutput | Event | null | undefined | void;
 
 /** The function of a node. */
 export type FunctionNodeHandler<TInput = unknown, TOutput = unknown> = (
-  context: NodeContext,
+  context: AdkNodeContext,
   input: TInput,
 ) =>
   | FunctionNodeResult<TOutput>
@@ -75,7 +81,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
     this.#handler = handler;
   }
 
-  protected override async *runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
     const request = this.authConfig && (await askForCredential(this.authConfig, context));
     if (request) {
       yield request;
@@ -86,7 +92,7 @@ export class FunctionNode<TInput = unknown, TOutput = unknown> extends BaseNode<
     else yield await result;
   }
 
-  protected override async toEvent(context: NodeContext, item: unknown): Promise<Event | undefined> {
+  protected override async toEvent(context: AdkNodeContext, item: unknown): Promise<Event | undefined> {
     return isContent(item) ? createEvent({ content: item }) : super.toEvent(context, item);
   }
 }
@@ -97,7 +103,7 @@ function isIterator(value: unknown): value is AsyncIterable<unknown> | Iterable<
 }
 
 /** Returns the event that asks the user for a credential; undefined if it is there. It is in the state of the invocation then. */
-async function askForCredential(authConfig: AuthConfig, context: NodeContext): Promise<Event | undefined> {
+async function askForCredential(authConfig: AuthConfig, context: AdkNodeContext): Promise<Event | undefined> {
   const handler = new AuthHandler(authConfig);
   if (handler.getAuthResponse(context.state)) return undefined;
   const { invocation, appName, userId } = context.invocationContext;
@@ -125,7 +131,7 @@ export class JoinNode extends BaseNode {
     return true;
   }
 
-  protected override async *runImpl(_context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(_context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     yield createEvent({ output: input });
   }
 }
@@ -141,11 +147,13 @@ export class ToolNode extends BaseNode {
   constructor(tool: BaseTool, config: ToolNodeConfig = {}) {
     super({ ...config, name: config.name ?? tool.name, rerunOnResume: config.rerunOnResume ?? true });
     if (tool.isLongRunning)
-      throw new ConfigurationError(`ToolNode "${this.name}": the tool is long-running; write a function node that asks`);
+      throw new ConfigurationError(
+        `ToolNode "${this.name}": the tool is long-running; write a function node that asks`,
+      );
     this.tool = tool;
   }
 
-  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     const { tool } = this;
     const { invocationContext, place } = context;
     const args = toArgs(this.name, input);
@@ -241,7 +249,7 @@ export class AgentNode extends BaseNode {
     this.agent = agent;
   }
 
-  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     const { agent } = this;
     const { invocationContext, place, guard } = context;
     if (!isLlmAgent(agent)) {
@@ -289,7 +297,7 @@ function seesConversation(agent: LlmAgent): boolean {
   return 'seesConversation' in agent && agent.seesConversation === true;
 }
 
-function branchOf({ place }: NodeContext): { branch?: string; isolationScope?: string } {
+function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?: string } {
   return {
     ...(place.branch === undefined ? {} : { branch: place.branch }),
     ...(place.isolationScope === undefined ? {} : { isolationScope: place.isolationScope }),
@@ -361,7 +369,7 @@ export class ParallelWorker extends BaseNode {
     this.maxParallelWorkers = maxParallelWorkers;
   }
 
-  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     const items: readonly unknown[] = Array.isArray(input) ? input : [input];
     const outputs: unknown[] = [];
     let next = 0;
@@ -387,9 +395,9 @@ export class ParallelWorker extends BaseNode {
 /** Base of nodes with an own `runNodeImpl`. */
 export abstract class WorkflowNode<TInput = unknown, TOutput = unknown> extends BaseNode<TInput, TOutput> {
   /** Does the work of the node, as `runImpl` of `BaseNode` does. */
-  protected abstract runNodeImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
+  protected abstract runNodeImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void>;
 
-  protected override runImpl(context: NodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
+  protected override runImpl(context: AdkNodeContext, input: TInput): AsyncGenerator<unknown, void, void> {
     return this.runNodeImpl(context, input);
   }
 }
@@ -398,7 +406,7 @@ export abstract class WorkflowNode<TInput = unknown, TOutput = unknown> extends 
 class RenamedNode extends BaseNode {
   readonly inner: BaseNode;
 
-  constructor(inner: BaseNode, options: NodeOptions) {
+  constructor(inner: BaseNode, options: AdkNodeOptions) {
     super({
       name: options.name ?? inner.name,
       description: options.description ?? inner.description,
@@ -418,7 +426,7 @@ class RenamedNode extends BaseNode {
     return this.inner.requiresAllPredecessors;
   }
 
-  protected override runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     return this.inner.run(context, input);
   }
 }
@@ -428,8 +436,8 @@ export function isNodeLike(value: unknown): value is NodeLike {
   return value === 'START' || typeof value === 'function' || isBaseAgent(value) || isBaseTool(value);
 }
 
-/** Makes a node of a value. @throws ConfigurationError for a value that is none, and for an invalid option */
-export function buildNode(value: NodeLike, options: NodeOptions = {}): BaseNode {
+/** Makes a node of a value. @throws ConfigurationError for a value of another kind, and for an invalid option */
+export function buildNode(value: NodeLike, options: AdkNodeOptions = {}): BaseNode {
   const { parallelWorker, maxParallelWorkers, ...own } = options;
   if (maxParallelWorkers !== undefined && !parallelWorker)
     throw new ConfigurationError('node: maxParallelWorkers needs parallelWorker: true');
@@ -438,26 +446,26 @@ export function buildNode(value: NodeLike, options: NodeOptions = {}): BaseNode 
   return parallelWorker ? new ParallelWorker(built, { maxParallelWorkers }) : built;
 }
 
-function buildOne(value: RunnableNode, options: NodeOptions): BaseNode {
-  if (isBaseNode(value)) return Object.values(options).some((each) => each !== undefined) ? new RenamedNode(value, options) : value;
+function buildOne(value: RunnableNode, options: AdkNodeOptions): BaseNode {
+  if (isBaseNode(value))
+    return Object.values(options).some((each) => each !== undefined) ? new RenamedNode(value, options) : value;
   if (isBaseAgent(value)) return new AgentNode(value, options);
   if (isBaseTool(value)) return new ToolNode(value, options);
   if (typeof value !== 'function')
     throw new ConfigurationError(`node: expected a node, an agent, a tool or a function, got ${describeNode(value)}`);
   const name = options.name ?? value.name;
-  if (name === '')
-    throw new ConfigurationError("node: the function has no name; write node(work, { name: 'work' })");
+  if (name === '') throw new ConfigurationError("node: the function has no name; write node(work, { name: 'work' })");
   // The types of the function are those that its author gave the node.
   return new FunctionNode(name, value as FunctionNodeHandler, options);
 }
 
 /**
- * Makes a node of a function, an agent, a tool or another node, with its options.
+ * Makes a node of a function, an agent, a tool or another node, for programs that were written for @google/adk.
  *
  * @example
  * const trim = node((_context: NodeContext, text: string) => text.trim(), { name: 'trim' });
  */
-export function node(nodeLike: NodeLike, options: NodeOptions = {}): BaseNode {
+export function node(nodeLike: NodeLike, options: AdkNodeOptions = {}): BaseNode {
   if (options.retryConfig) prepareRetryConfig(options.retryConfig);
   return buildNode(nodeLike, options);
 }

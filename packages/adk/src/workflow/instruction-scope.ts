@@ -18,7 +18,8 @@ export function scopeInstructions(invocation: Invocation, scope: InstructionScop
 }
 
 /** `{Name.field}`, or `<Name.field from node>`. */
-const PLACEHOLDER = /\{[A-Za-z_]\w{0,99}\.([A-Za-z_]\w{0,99})\}|<[A-Za-z_]\w{0,99}\.([A-Za-z_]\w{0,99}) from ([A-Za-z_]\w{0,99})>/g;
+const PLACEHOLDER =
+  /\{[A-Za-z_]\w{0,99}\.([A-Za-z_]\w{0,99})\}|<[A-Za-z_]\w{0,99}\.([A-Za-z_]\w{0,99}) from ([A-Za-z_]\w{0,99})>/g;
 
 /** Returns an instruction that also names the values of a workflow. An instruction without such names is returned as it is. */
 export function scopedInstruction(instruction: string): string | InstructionProvider {
@@ -30,8 +31,7 @@ export function scopedInstruction(instruction: string): string | InstructionProv
     let end = 0;
     for (const match of instruction.matchAll(PLACEHOLDER)) {
       const [whole, field, outputField = '', node = ''] = match;
-      const value =
-        field === undefined ? fieldOf(scope.outputs.get(node), outputField) : fieldOf(scope.input, field);
+      const value = field === undefined ? fieldOf(scope.outputs.get(node), outputField) : fieldOf(scope.input, field);
       text += await injectSessionState(instruction.slice(end, match.index), context);
       text += value === undefined ? whole : shown(value);
       end = match.index + whole.length;

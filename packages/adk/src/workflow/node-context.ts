@@ -29,8 +29,8 @@ export interface NodeResult {
   readonly interruptIds: readonly string[];
 }
 
-/** Options of `context.runNode`. */
-export interface RunNodeOptions {
+/** Options of `context.runNode` in a workflow of programs that were written for @google/adk. */
+export interface AdkRunNodeOptions {
   /** Name of the node in events. Default: its own. */
   readonly nodeName?: string | undefined;
   /** Identifies the run when the workflow is continued. Default: the number of the run among those of nodes with this name, from 1. */
@@ -45,7 +45,7 @@ export interface RunNodeOptions {
 
 /** Runs the nodes of a workflow: see `NodeScheduler`. */
 export interface NodeRuns {
-  run(outer: NodeContext, nodeLike: RunnableNode, input: unknown, options: RunNodeOptions): Promise<NodeResult>;
+  run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
   /** Adds an event to the stream of the workflow. Resolves to false when nobody reads it any more. */
   post(event: Event): Promise<boolean>;
 }
@@ -79,8 +79,8 @@ export function withNode({ nodePath, outputFor }: NodePlace, event: Event): Even
   return { ...event, nodeInfo: { ...nodeInfo, outputFor: [nodePath, ...outputFor] } };
 }
 
-/** The parameter of a node's function: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
-export class NodeContext implements NodeResult {
+/** The parameter of a node's function in a workflow of programs that were written for @google/adk: state, answers of people, and ways to run other nodes. Each run of a node has its own. */
+export class AdkNodeContext implements NodeResult {
   readonly invocationContext: InvocationContext;
   readonly nodePath: string;
   readonly runId: string;
@@ -182,7 +182,7 @@ export class NodeContext implements NodeResult {
    * @throws DynamicNodeFailError if the node failed
    * @throws ConfigurationError for a value that cannot run, and for an invalid `runId`
    */
-  runNode(nodeLike: RunnableNode, input?: unknown, options: RunNodeOptions = {}): Promise<NodeResult> {
+  runNode(nodeLike: RunnableNode, input?: unknown, options: AdkRunNodeOptions = {}): Promise<NodeResult> {
     return this.place.runs.run(this, nodeLike, input, options);
   }
 }

@@ -17,11 +17,16 @@ export interface CreateNodeErrorEventParams extends Omit<EventParams, 'error'> {
 }
 
 /** Creates the event that reports the failure of a node. Its `errorCode` is the code of the error, or `UNKNOWN_ERROR`. */
-export function createNodeErrorEvent({ error, attemptCount = 1, ...params }: CreateNodeErrorEventParams): NodeErrorEvent {
+export function createNodeErrorEvent({
+  error,
+  attemptCount = 1,
+  ...params
+}: CreateNodeErrorEventParams): NodeErrorEvent {
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   const event = createEvent({
     ...params,
-    errorCode: params.errorCode ?? (typeof code === 'string' || typeof code === 'number' ? String(code) : 'UNKNOWN_ERROR'),
+    errorCode:
+      params.errorCode ?? (typeof code === 'string' || typeof code === 'number' ? String(code) : 'UNKNOWN_ERROR'),
     errorMessage: params.errorMessage ?? (error instanceof Error ? error.message : String(error)),
   });
   const [errorType = 'Error'] = namesOf(error);

@@ -27,7 +27,7 @@ interface Said {
  * the events of the invocation, and of those before it that ended with a question. The n-th run of a node is its n-th in the continued workflow.
  * Sessions of the ADK are read as well.
  */
-export class NodeHistory {
+export class AdkNodeHistory {
   readonly #said = new Map<string, Said[]>();
   readonly #records = new Map<string, NodeRecord[]>();
   /** The last answer to each question. */
@@ -60,7 +60,8 @@ export class NodeHistory {
       if (path === undefined || event.partial === true) continue;
       isContinued = true;
       this.#add(path, { position, event });
-      for (const id of event.longRunningToolIds ?? []) if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
+      for (const id of event.longRunningToolIds ?? [])
+        if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
     }
     this.isContinued = isContinued;
   }
@@ -104,7 +105,14 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     if (!event) continue;
     let record = records.at(-1);
     if (!record || isDone(record) || (!isRerun && record.asked.size > 0)) {
-      record = { output: undefined, route: undefined, branch: event.branch, asked: new Map(), answers: new Map(), end: position };
+      record = {
+        output: undefined,
+        route: undefined,
+        branch: event.branch,
+        asked: new Map(),
+        answers: new Map(),
+        end: position,
+      };
       records.push(record);
     }
     if (event.output !== undefined) record.output = event.output;
@@ -146,7 +154,8 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   }
   const before = asking?.events ?? [];
   // The last group asked nothing: the run before the question ended.
-  const kept = asking && !asking.isAsking ? before.filter((event) => event.invocationId !== asking.invocationId) : before;
+  const kept =
+    asking && !asking.isAsking ? before.filter((event) => event.invocationId !== asking.invocationId) : before;
   return [...kept.toReversed(), ...recorded, ...newest.toReversed()];
 }
 

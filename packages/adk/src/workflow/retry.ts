@@ -3,8 +3,8 @@ import { ConfigurationError } from '@eventloom/core';
 /** The class of an error. */
 export type ErrorClass = new (...args: never[]) => Error;
 
-/** Retries of a node that failed. */
-export interface RetryConfig {
+/** Retries of a workflow node that failed, for programs that were written for @google/adk. */
+export interface AdkRetryConfig {
   /** Attempts in all, the first one included. Default 5. */
   readonly maxAttempts?: number | undefined;
   /** Seconds before the second attempt. Default 1. */
@@ -20,12 +20,12 @@ export interface RetryConfig {
 }
 
 /** A `RetryConfig` with its errors as names. */
-export interface PreparedRetryConfig extends Omit<RetryConfig, 'exceptions'> {
+export interface PreparedRetryConfig extends Omit<AdkRetryConfig, 'exceptions'> {
   readonly exceptions?: readonly string[] | undefined;
 }
 
 /** Returns the names of errors; undefined for all errors. @throws ConfigurationError for a value that is neither a name nor a class */
-export function normalizeRetryExceptions(exceptions?: RetryConfig['exceptions']): string[] | undefined {
+export function normalizeRetryExceptions(exceptions?: AdkRetryConfig['exceptions']): string[] | undefined {
   return exceptions?.map((each) => {
     const name = typeof each === 'function' ? each.name : each;
     if (typeof name === 'string' && name !== '') return name;
@@ -34,7 +34,7 @@ export function normalizeRetryExceptions(exceptions?: RetryConfig['exceptions'])
 }
 
 /** Checks a `RetryConfig`. @throws ConfigurationError for an invalid value */
-export function prepareRetryConfig(config: RetryConfig): PreparedRetryConfig {
+export function prepareRetryConfig(config: AdkRetryConfig): PreparedRetryConfig {
   const { exceptions, ...numbers } = config;
   for (const [option, value] of Object.entries(numbers))
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
@@ -43,7 +43,11 @@ export function prepareRetryConfig(config: RetryConfig): PreparedRetryConfig {
 }
 
 /** Returns true if another attempt follows a failed one. @param attempt number of the failed attempt, from 1 */
-export function isRetried({ maxAttempts = 5, exceptions }: PreparedRetryConfig, attempt: number, error: unknown): boolean {
+export function isRetried(
+  { maxAttempts = 5, exceptions }: PreparedRetryConfig,
+  attempt: number,
+  error: unknown,
+): boolean {
   if (attempt >= maxAttempts) return false;
   return exceptions === undefined || namesOf(error).some((name) => exceptions.includes(name));
 }

@@ -3,10 +3,10 @@ import {
   type Event,
   type EventParams,
   type InvocationContext,
-  mergeEventActions,
   RunAbortedError,
   toError,
 } from '@eventloom/core';
+import { mergeEventActions } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { EventChannel, pause } from '@eventloom/graph/internal';
 import type { SchemaLike } from '@eventloom/tools';
@@ -15,16 +15,15 @@ import type { BaseNode } from './base-node.ts';
 import { createSubBranch } from './branch-path.ts';
 import { buildNode } from './build-node.ts';
 import {
-  NodeContext,
-  type NodePlace,
+  AdkNodeContext,
   type NodeResult,
   type NodeRuns,
   type RunnableNode,
-  type RunNodeOptions,
+  type AdkRunNodeOptions,
   withNode,
 } from './node-context.ts';
 import { createNodeErrorEvent, isNodeErrorEvent } from './node-error-event.ts';
-import { isDone, NodeHistory, type NodeRecord } from './node-history.ts';
+import { isDone, AdkNodeHistory, type NodeRecord } from './node-history.ts';
 import { delayMsAfter, isRetried } from './retry.ts';
 
 /** The node that runs another one, as far as the other one depends on it. */
@@ -38,7 +37,7 @@ interface Outer {
 }
 
 /** The place of a run below the node that runs it. */
-interface RunPlace extends RunNodeOptions {
+interface RunPlace extends AdkRunNodeOptions {
   readonly runId: string;
   /** Default: the path of the outer node and the name. */
   readonly nodePath?: string | undefined;
@@ -47,7 +46,7 @@ interface RunPlace extends RunNodeOptions {
 /** The runs of all nodes of one workflow, and of the workflows in it. */
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
-  readonly history: NodeHistory;
+  readonly history: AdkNodeHistory;
   /** The last output that an event had. */
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventChannel();
@@ -55,14 +54,14 @@ export class WorkflowRun implements NodeRuns {
   /** Numbers of the runs so far, by path. */
   readonly #activations = new Map<string, number>();
   /** Runs of `runNode`, by the node that made them. */
-  readonly #dynamic = new WeakMap<NodeContext, DynamicRuns>();
+  readonly #dynamic = new WeakMap<AdkNodeContext, DynamicRuns>();
   /** Errors that an event of this run reports. */
   readonly #reported = new WeakSet<object>();
   #recorded: Promise<ReadonlySet<string>> | undefined;
 
   constructor(context: InvocationContext) {
     this.context = context;
-    this.history = new NodeHistory(context);
+    this.history = new AdkNodeHistory(context);
   }
 
   /** Runs a node, and yields the events of all nodes that run. Sets `result` when it is done. */
@@ -99,11 +98,17 @@ export class WorkflowRun implements NodeRuns {
   }
 
   /** Runs a node of `context.runNode`. @throws NodeInterruptedError if the node waits for a person */
-  async run(outer: NodeContext, nodeLike: RunnableNode, input: unknown, options: RunNodeOptions): Promise<NodeResult> {
+  async run(
+    outer: AdkNodeContext,
+    nodeLike: RunnableNode,
+    input: unknown,
+    options: AdkRunNodeOptions,
+  ): Promise<NodeResult> {
     const node = buildNode(nodeLike);
     const name = options.nodeName ?? node.name;
     let runs = this.#dynamic.get(outer);
-    if (!runs || runs.attempt !== outer.attemptCount) this.#dynamic.set(outer, (runs = new DynamicRuns(outer.attemptCount)));
+    if (!runs || runs.attempt !== outer.attemptCount)
+      this.#dynamic.set(outer, (runs = new DynamicRuns(outer.attemptCount)));
     const runId = runs.identify(name, options.runId);
     const nodePath = `${outer.nodePath}.${name}@${runId}`;
     const running = runs.started.get(nodePath) ?? this.#runDynamic(outer, node, input, { ...options, runId, nodePath });
@@ -119,9 +124,14 @@ export class WorkflowRun implements NodeRuns {
     throw new NodeInterruptedError(`node "${name}" waits for an answer`);
   }
 
-  async #runDynamic(outer: NodeContext, node: BaseNode, input: unknown, place: RunPlace): Promise<NodeResult> {
+  async #runDynamic(outer: AdkNodeContext, node: BaseNode, input: unknown, place: RunPlace): Promise<NodeResult> {
     try {
-      return await this.runNode({ ...outer.place, stateSchema: outer.stateSchema, guard: outer.guard }, node, input, place);
+      return await this.runNode(
+        { ...outer.place, stateSchema: outer.stateSchema, guard: outer.guard },
+        node,
+        input,
+        place,
+      );
     } catch (thrown) {
       if (NodeInterruptedError.isInstance(thrown) || DynamicNodeFailError.isInstance(thrown)) throw thrown;
       if (outer.guard.signal.aborted) throw thrown;
@@ -151,7 +161,7 @@ export class WorkflowRun implements NodeRuns {
       options.overrideBranch ??
       (options.useSubBranch ? createSubBranch(outer.branch, { name, runId: options.runId }) : outer.branch);
     const declared = node.isolationScope === true ? `${nodePath}@${options.runId}` : node.isolationScope;
-    const context = new NodeContext({
+    const context = new AdkNodeContext({
       invocationContext: this.context,
       runs: this,
       nodePath,
@@ -168,7 +178,8 @@ export class WorkflowRun implements NodeRuns {
     });
     await this.#attempts(node, context, name, input);
     if (context.interruptIds.length === 0) {
-      if (context.output === undefined && context.route === undefined) await this.#record(`${nodePath}#${activation}`, name);
+      if (context.output === undefined && context.route === undefined)
+        await this.#record(`${nodePath}#${activation}`, name);
       this.#outputs.set(name, context.output);
     }
     return context;
@@ -194,7 +205,7 @@ export class WorkflowRun implements NodeRuns {
     return { ...done, output: values.length === 1 ? values[0] : values };
   }
 
-  async #attempts(node: BaseNode, context: NodeContext, name: string, input: unknown): Promise<void> {
+  async #attempts(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { place } = context;
     for (let attempt = 1; ; attempt++) {
       const guard = place.guard.fork();
@@ -225,7 +236,7 @@ export class WorkflowRun implements NodeRuns {
     }
   }
 
-  async #attempt(node: BaseNode, context: NodeContext, name: string, input: unknown): Promise<void> {
+  async #attempt(node: BaseNode, context: AdkNodeContext, name: string, input: unknown): Promise<void> {
     const { guard } = context;
     const events = node.run(context, input);
     try {
@@ -247,7 +258,7 @@ export class WorkflowRun implements NodeRuns {
   }
 
   /** Takes an event of a node: what it says about the node, and the event itself for the stream. */
-  async #take(context: NodeContext, name: string, event: Event): Promise<void> {
+  async #take(context: AdkNodeContext, name: string, event: Event): Promise<void> {
     const { output, route, errorCode, errorMessage, longRunningToolIds } = event;
     const isNew = !this.context.progress.isCommitted(event);
     const isRepeated = isNew && output !== undefined && context.outputDelegated;
@@ -267,10 +278,14 @@ export class WorkflowRun implements NodeRuns {
     const said: Event = isRepeated ? rest : event;
     if (isRepeated && !actions && Object.keys(event.actions.stateDelta).length === 0) return;
     if (said.output !== undefined) this.lastOutput = { value: output };
-    await this.#post(context, { ...said, author: event.author || name, actions: mergeEventActions([actions ?? {}, said.actions]) });
+    await this.#post(context, {
+      ...said,
+      author: event.author || name,
+      actions: mergeEventActions([actions ?? {}, said.actions]),
+    });
   }
 
-  async #post({ place }: NodeContext, said: EventParams): Promise<void> {
+  async #post({ place }: AdkNodeContext, said: EventParams): Promise<void> {
     const { branch, isolationScope } = place;
     if (said.executionId !== undefined) {
       // An agent made the whole event.
@@ -303,7 +318,11 @@ export class WorkflowRun implements NodeRuns {
     const { id: _, timestamp: __, ...said } = createNodeErrorEvent({ error: thrown, author: name, nodeInfo: { path } });
     const { branch, isolationScope } = outer;
     await this.#postAsIs(
-      this.context.createEvent({ ...said, ...(branch ? { branch } : {}), ...(isolationScope ? { isolationScope } : {}) }),
+      this.context.createEvent({
+        ...said,
+        ...(branch ? { branch } : {}),
+        ...(isolationScope ? { isolationScope } : {}),
+      }),
     );
   }
 
@@ -311,7 +330,13 @@ export class WorkflowRun implements NodeRuns {
   async #record(key: string, name: string): Promise<void> {
     const { invocation, invocationId, isResumable } = this.context;
     if (!isResumable) return;
-    await invocation.recordToolCall({ invocationId, callId: this.#ledgerId(key), name, status: 'finished', response: {} });
+    await invocation.recordToolCall({
+      invocationId,
+      callId: this.#ledgerId(key),
+      name,
+      status: 'finished',
+      response: {},
+    });
   }
 
   async #isRecorded(key: string): Promise<boolean> {
@@ -345,7 +370,8 @@ class DynamicRuns {
       this.#counts.set(name, count + 1);
       return String(count + 1);
     }
-    if (runId.trim() === '') throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
+    if (runId.trim() === '')
+      throw new ConfigurationError(`runNode "${name}": runId is empty; leave it out to number the runs`);
     if (count > 0 && /^\d+$/.test(runId))
       throw new ConfigurationError(
         `runNode "${name}": runId "${runId}" could be the number of another run; write one that is no number`,

@@ -1,22 +1,16 @@
-import {
-  ConfigurationError,
-  type Content,
-  type Event,
-  type InvocationContext,
-  isBaseAgent,
-  type BaseAgent,
-} from '@eventloom/core';
+import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
+import { checkKnown, isBaseAgent, type OptionNames } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
 import { buildNode, isNodeLike } from './build-node.ts';
 import { createGraph, type EdgeItem, type Graph } from './graph.ts';
-import { type NodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
+import { type AdkNodeContext, type NodeResult, type RunnableNode } from './node-context.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { WorkflowRun } from './workflow-run.ts';
 
 /** The function of a workflow without edges. It runs nodes with `context.runNode` and returns the output. */
-export type DynamicEntry = (context: NodeContext, input: unknown) => unknown;
+export type DynamicEntry = (context: AdkNodeContext, input: unknown) => unknown;
 
 /** Options of a workflow: those of a node, and either `edges` or `dynamicEntry`. */
 export interface WorkflowConfig extends BaseNodeConfig {
@@ -25,6 +19,22 @@ export interface WorkflowConfig extends BaseNodeConfig {
   /** Nodes of the graph that run at the same time. Default: no limit. */
   readonly maxConcurrency?: number | undefined;
 }
+
+const OPTIONS: OptionNames<WorkflowConfig> = {
+  name: true,
+  description: true,
+  edges: true,
+  dynamicEntry: true,
+  maxConcurrency: true,
+  rerunOnResume: true,
+  waitForOutput: true,
+  retryConfig: true,
+  timeout: true,
+  inputSchema: true,
+  outputSchema: true,
+  stateSchema: true,
+  isolationScope: true,
+};
 
 /** A node that is to run. */
 interface Trigger {
@@ -49,7 +59,9 @@ export class Workflow extends BaseNode {
   readonly maxConcurrency: number | undefined;
 
   /** @throws ConfigurationError for edges that cannot run, and for an invalid option */
+  /** @throws ConfigurationError for an option that is unknown or cannot work */
   constructor(config: WorkflowConfig) {
+    checkKnown('Workflow', OPTIONS, config);
     super({ ...config, rerunOnResume: config.rerunOnResume ?? true });
     const { edges = [], dynamicEntry, maxConcurrency } = config;
     const owner = `Workflow "${this.name}"`;
@@ -85,7 +97,7 @@ export class Workflow extends BaseNode {
 
   // Its nodes put their events into the stream of the run.
   // eslint-disable-next-line require-yield
-  protected override async *runImpl(context: NodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
+  protected override async *runImpl(context: AdkNodeContext, input: unknown): AsyncGenerator<unknown, void, void> {
     if (this.graph) {
       await new GraphTurn(this, this.graph, context).run(input);
       return;
@@ -99,7 +111,7 @@ export class Workflow extends BaseNode {
 class GraphTurn {
   readonly #workflow: Workflow;
   readonly #graph: Graph;
-  readonly #context: NodeContext;
+  readonly #context: AdkNodeContext;
   readonly #run: WorkflowRun;
   readonly #guard: AbortGuard;
   /** Nodes that are to run, in the order in which they were reached. */
@@ -110,7 +122,7 @@ class GraphTurn {
   readonly #interruptIds = new Set<string>();
   #failure: { readonly name: string; readonly error: unknown } | undefined;
 
-  constructor(workflow: Workflow, graph: Graph, context: NodeContext) {
+  constructor(workflow: Workflow, graph: Graph, context: AdkNodeContext) {
     const { runs } = context.place;
     if (!(runs instanceof WorkflowRun)) throw new ConfigurationError('Workflow: its nodes run in a workflow only');
     this.#workflow = workflow;
@@ -151,7 +163,11 @@ class GraphTurn {
       if (this.#running.has(name)) continue;
       const trigger = triggers.shift();
       if (triggers.length === 0) this.#waiting.delete(name);
-      if (trigger) this.#running.set(name, this.#runNode(name, trigger).finally(() => this.#running.delete(name)));
+      if (trigger)
+        this.#running.set(
+          name,
+          this.#runNode(name, trigger).finally(() => this.#running.delete(name)),
+        );
     }
   }
 
@@ -162,7 +178,11 @@ class GraphTurn {
     try {
       const count = (this.#counts.get(name) ?? 0) + 1;
       this.#counts.set(name, count);
-      const result = await this.#run.runNode(outer, node, input, { runId: `${count}`, useSubBranch, overrideBranch: branch });
+      const result = await this.#run.runNode(outer, node, input, {
+        runId: `${count}`,
+        useSubBranch,
+        overrideBranch: branch,
+      });
       if (result.interruptIds.length > 0) for (const id of result.interruptIds) this.#interruptIds.add(id);
       else if (!node.waitForOutput || result.output !== undefined || result.route !== undefined) {
         this.#done.set(name, result);
@@ -180,10 +200,16 @@ class GraphTurn {
     const next = this.#graph.getNextPendingNodes(name, route);
     for (const target of next) {
       if (!this.#nodeOf(target).requiresAllPredecessors) {
-        this.#trigger(target, { input: output, useSubBranch: next.length > 1, branch: next.length > 1 ? undefined : branch });
+        this.#trigger(target, {
+          input: output,
+          useSubBranch: next.length > 1,
+          branch: next.length > 1 ? undefined : branch,
+        });
         continue;
       }
-      const before = new Set(this.#graph.edges.filter(({ toNode }) => toNode.name === target).map(({ fromNode }) => fromNode.name));
+      const before = new Set(
+        this.#graph.edges.filter(({ toNode }) => toNode.name === target).map(({ fromNode }) => fromNode.name),
+      );
       if (![...before].every((each) => this.#done.has(each))) continue;
       const results = [...before].map((each) => [each, this.#done.get(each)] as const);
       this.#trigger(target, {
@@ -251,7 +277,7 @@ export function isWorkflow(value: unknown): value is Workflow {
   return isBaseNode(value) && '~eventloom.adk-workflow' in value;
 }
 
-/** What a runner can run. */
+/** An agent or a workflow: a runner can run it. */
 export type RunnableRoot = BaseAgent;
 
 /** Returns true for an agent or a workflow. */

@@ -25,19 +25,51 @@ export type {
   BeforeModelCallback,
   BeforeToolCallback,
   InstructionProvider,
-  LlmAgentConfig,
   SingleAfterModelCallback,
   SingleAfterToolCallback,
   SingleBeforeModelCallback,
   SingleBeforeToolCallback,
-  ToolUnion,
 } from '@eventloom/adk';
-export { Agent, LlmAgent, isLlmAgent } from '@eventloom/adk';
+export { isLlmAgent } from '@eventloom/adk';
+export type { LlmAgentConfig, ToolUnion } from '@eventloom/adk';
+export { Agent, LlmAgent } from '@eventloom/adk';
 export type { LoopAgentConfig } from '@eventloom/adk';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/adk';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from '@eventloom/adk';
 export type { AgentRouter, RoutedAgentConfig } from '@eventloom/adk';
 export { RoutedAgent, isRoutedAgent } from '@eventloom/adk';
+
+// Workflows
+export type { BaseNodeConfig } from '@eventloom/adk';
+export { BaseNode, START } from '@eventloom/adk';
+export { BranchPath, commonPrefixOf, createSubBranch } from '@eventloom/adk';
+export type {
+  BuildNodeOptions,
+  FunctionNodeConfig,
+  FunctionNodeHandler,
+  FunctionNodeResult,
+  NodeLike,
+  NodeOptions,
+  ParallelWorkerConfig,
+  ToolNodeConfig,
+} from '@eventloom/adk';
+export { FunctionNode, JoinNode, ParallelWorker, ToolNode, WorkflowNode, node } from '@eventloom/adk';
+export type { ChainElement, EdgeItem, RoutingMap } from '@eventloom/adk';
+export { DEFAULT_ROUTE, Edge, Graph } from '@eventloom/adk';
+export type { NodeResult, RouteValue, RunNodeOptions, RunnableNode } from '@eventloom/adk';
+export { NodeContext } from '@eventloom/adk';
+export type { CreateNodeErrorEventParams, NodeErrorEvent } from '@eventloom/adk';
+export { createNodeErrorEvent, isNodeErrorEvent } from '@eventloom/adk';
+export type { NodeState } from '@eventloom/adk';
+export { NodeStatus, createNodeState, isNodeState } from '@eventloom/adk';
+export { NodeTool } from '@eventloom/adk';
+export type { RequestInputParams } from '@eventloom/adk';
+export { RequestInput, isRequestInput } from '@eventloom/adk';
+export type { ErrorClass, PreparedRetryConfig, RetryConfig } from '@eventloom/adk';
+export { normalizeRetryExceptions, prepareRetryConfig } from '@eventloom/adk';
+export type { DynamicEntry, RunnableRoot, WorkflowConfig } from '@eventloom/adk';
+export { Workflow, asRunnableRoot, isRunnableRoot, isWorkflow } from '@eventloom/adk';
+export type { NodeInfo } from '@eventloom/adk';
 
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from '@eventloom/adk';
@@ -250,7 +282,19 @@ export { zodObjectToSchema } from '@eventloom/adk';
 // Logs and errors
 export type { Logger } from '@eventloom/adk';
 export { LogLevel, getLogger, setLogLevel, setLogger } from '@eventloom/adk';
-export { CredentialExchangeError, NotOfferedError } from '@eventloom/adk';
+export {
+  CredentialExchangeError,
+  DynamicNodeFailError,
+  NodeReportedError,
+  NodeSchemaValidationError,
+  NodeTimeoutError,
+  NotOfferedError,
+  StateSchemaError,
+  isNodeReportedError,
+  isNodeSchemaValidationError,
+  isNodeTimeoutError,
+  isStateSchemaError,
+} from '@eventloom/adk';
 
 // Names that are not offered
 export type { NotOffered } from '@eventloom/adk';
@@ -271,27 +315,20 @@ export {
   BaseEnvironment,
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
-  BaseNode,
-  BranchPath,
   CONTENT_REQUEST_PROCESSOR,
   ConsolidateContextTool,
   ContentRequestProcessor,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  DEFAULT_ROUTE,
-  Edge,
   FINISH_TASK_SUCCESS_RESULT,
   FINISH_TASK_TOOL_NAME,
   FinishTaskTool,
-  FunctionNode,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
-  Graph,
   INTERACTIONS_REQUEST_PROCESSOR,
   IntentMismatchError,
   InteractionsRequestProcessor,
-  JoinNode,
   ListSkillsTool,
   LlmSummarizer,
   LoadMcpResourceTool,
@@ -301,47 +338,29 @@ export {
   MCPSessionManager,
   MCPTool,
   MCPToolset,
-  NodeContext,
-  NodeReportedError,
-  NodeSchemaValidationError,
-  NodeStatus,
-  NodeTimeoutError,
-  NodeTool,
   OAuth2DiscoveryManager,
   OpenAPIToolset,
   OpenApiSpecParser,
   OperationParser,
-  ParallelWorker,
   ProtocolType,
   RemoteA2AAgent,
-  RequestInput,
   RestApiTool,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
-  START,
   SearchSkillsTool,
   SessionStateCredentialService,
   SkillToolset,
-  StateSchemaError,
   TokenBasedContextCompactor,
   ToolAuthHandler,
-  ToolNode,
   TrajectoryThoughtPruningCompactor,
   TruncatingContextCompactor,
   UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
-  Workflow,
-  WorkflowNode,
-  asRunnableRoot,
   bearerTokenUserBuilder,
   cleanName,
-  commonPrefixOf,
-  createNodeErrorEvent,
-  createNodeState,
   createRestApiTool,
-  createSubBranch,
   functionsExportedForTestingOnly,
   getA2AAgentCard,
   getGcpExporters,
@@ -349,23 +368,11 @@ export {
   isCompactedEvent,
   isGoogleApi,
   isIntentMismatchError,
-  isNodeErrorEvent,
-  isNodeReportedError,
-  isNodeSchemaValidationError,
-  isNodeState,
-  isNodeTimeoutError,
-  isRequestInput,
-  isRunnableRoot,
   isScratchpadEvent,
-  isStateSchemaError,
-  isWorkflow,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
-  node,
-  normalizeRetryExceptions,
-  prepareRetryConfig,
   toA2a,
   validateSkillDir,
 } from '@eventloom/adk';

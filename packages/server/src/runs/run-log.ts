@@ -1,5 +1,4 @@
 import {
-  type Event,
   type EventloomError,
   type Platform,
   RunAbortedError,
