@@ -44,11 +44,22 @@ export interface SendOptions {
   readonly isRepeatable: boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  readonly onprogress?: RequestOptions['onprogress'];
+  /** Receives the progress messages of the server. */
+  readonly onProgress?: ((progress: object) => void) | undefined;
 }
 
+/** Sends one request. */
+export type MCPRequest<T> = (
+  session: MCPSession,
+  sent: {
+    readonly options: RequestOptions;
+    /** Fields of the request's params that ask for progress messages. */
+    readonly meta: { readonly _meta?: { readonly progressToken: string } };
+  },
+) => Promise<T>;
+
 /** A client that is connected. */
-interface MCPSession {
+export interface MCPSession {
   readonly client: Client;
   readonly transport: OpenTransport;
 }
@@ -70,6 +81,8 @@ export class MCPConnection {
   #opening: Promise<MCPSession> | undefined;
   #session: MCPSession | undefined;
   #listed: Promise<ToolList> | undefined;
+  /** Receivers of progress messages, by the token of their requests. */
+  readonly #progress = new Map<unknown, (progress: object) => void>();
   #exchanges = 0;
   #waiting = 0;
   /** True once the server has ended a connection because of the question for its protocol version. */
@@ -123,7 +136,7 @@ export class MCPConnection {
         );
       const params = cursor === undefined ? {} : { cursor };
       const result = await this.send(
-        async (sent, options) => {
+        async (sent, { options }) => {
           if (page === 0) [session, watch] = [sent, sent.transport.watch];
           if (!sent.client.getServerCapabilities()?.tools) return { tools: [] };
           return sent.client.request({ method: 'tools/list', params }, options);
@@ -144,10 +157,7 @@ export class MCPConnection {
    * If the connection broke, it is sent again only if that does no harm.
    * @throws MCPConnectionError, MCPProtocolError, MCPLimitError, and the signal's reason
    */
-  async send<T>(
-    request: (session: MCPSession, options: RequestOptions) => Promise<T>,
-    options: SendOptions,
-  ): Promise<T> {
+  async send<T>(request: MCPRequest<T>, options: SendOptions): Promise<T> {
     this.#waiting++;
     try {
       for (let attempt = 0; ; attempt++) {
@@ -170,15 +180,18 @@ export class MCPConnection {
   /** Sends a request in a session, and gives it up as soon as its answer cannot come any more. */
   async #exchange<T>(
     session: MCPSession,
-    request: (session: MCPSession, options: RequestOptions) => Promise<T>,
-    { signal, timeoutMs, onprogress }: SendOptions,
+    request: MCPRequest<T>,
+    { signal, timeoutMs, onProgress }: SendOptions,
   ): Promise<T> {
     signal?.throwIfAborted();
-    const exchange = String(this.#exchanges++);
+    const { platform } = this.#owner;
     const { transport } = session;
+    const exchange = String(this.#exchanges++);
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal?.reason);
+    const expire = (): void => controller.abort(new SdkError(SdkErrorCode.RequestTimeout, 'no answer in time'));
     signal?.addEventListener('abort', abort, { once: true });
+    let cancelTimer = platform.schedule(timeoutMs, expire);
     transport.onBrokenExchange(exchange, (reason) =>
       controller.abort(
         MCPLimitError.isInstance(reason)
@@ -186,18 +199,22 @@ export class MCPConnection {
           : new SdkError(SdkErrorCode.ConnectionClosed, 'the server ended its response without an answer'),
       ),
     );
+    if (onProgress)
+      this.#progress.set(exchange, (progress) => {
+        cancelTimer();
+        cancelTimer = platform.schedule(timeoutMs, expire);
+        onProgress(progress);
+      });
     try {
       return await request(session, {
-        signal: controller.signal,
-        timeout: timeoutMs,
-        maxTotalTimeout: MAX_CALL_MS,
-        resetTimeoutOnProgress: true,
-        headers: { [EXCHANGE_HEADER]: exchange },
-        ...(onprogress && { onprogress }),
+        options: { signal: controller.signal, timeout: MAX_CALL_MS, headers: { [EXCHANGE_HEADER]: exchange } },
+        meta: onProgress ? { _meta: { progressToken: exchange } } : {},
       });
     } catch (error) {
       throw MCPLimitError.isInstance(controller.signal.reason) ? controller.signal.reason : error;
     } finally {
+      cancelTimer();
+      this.#progress.delete(exchange);
       signal?.removeEventListener('abort', abort);
       transport.endExchange(exchange);
     }
@@ -276,6 +293,10 @@ export class MCPConnection {
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.ceil(params.timeoutMs / 2) } },
         jsonSchemaValidator: ACCEPT_ALL,
       },
+    );
+    // In place of the client's own handler, which drops a message that arrives together with the answer.
+    client.setNotificationHandler('notifications/progress', ({ params: { progressToken, progress, total, message } }) =>
+      this.#progress.get(progressToken)?.({ progress, total, message }),
     );
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       this.#listed = undefined;

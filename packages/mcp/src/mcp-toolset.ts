@@ -204,12 +204,13 @@ export class MCPToolset extends BaseToolset {
     const { serverToolName: name, definition: toolDefinition, idempotent } = tool;
     const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
     const result = await connection.send(
-      ({ client }, options) => client.callTool({ name, arguments: args }, { ...options, toolDefinition }),
+      ({ client }, { options, meta }) =>
+        client.callTool({ name, arguments: args, ...meta }, { ...options, toolDefinition }),
       {
         isRepeatable: idempotent,
         timeoutMs: this.connectionParams.callTimeoutMs,
         signal: toolContext.abortSignal,
-        onprogress: (value) => progress.add(value),
+        onProgress: (value) => progress.add(value),
       },
     );
     await progress.emitted;
