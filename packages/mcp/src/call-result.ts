@@ -36,7 +36,11 @@ export function toToolResult(result: CallResult): unknown {
     const texts = blocks.filter((block) => typeof block === 'string');
     return { error: cut(texts.join('\n') || 'the tool failed without saying why') };
   }
-  const response = toResponse(result, blocks);
+  return toResponseWithMedia(toResponse(result, blocks), media);
+}
+
+/** Returns the result of a tool: an error in place of a response that is too large. */
+export function toResponseWithMedia(response: Record<string, unknown>, media: readonly Part[]): unknown {
   const fault = sizeFault(response);
   if (fault !== undefined) return { error: fault };
   return media.length > 0 ? toolResult({ response, parts: media }) : response;

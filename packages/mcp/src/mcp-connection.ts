@@ -97,6 +97,11 @@ export class MCPConnection {
     return this.#waiting > 0;
   }
 
+  /** Returns true if the connected server offers something beside tools. */
+  has(what: 'resources' | 'prompts'): boolean {
+    return this.#session?.client.getServerCapabilities()?.[what] !== undefined;
+  }
+
   /** Lists the server's tools: from memory as long as they cannot have changed. @throws MCPConnectionError, MCPProtocolError, MCPLimitError */
   async listTools(): Promise<readonly Tool[]> {
     this.#session?.transport.resume();

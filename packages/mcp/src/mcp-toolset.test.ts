@@ -1,25 +1,28 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { calling, play, responsesOf, toolsetOf } from './fixtures/play.ts';
-import { serveModern, serveSessions } from './fixtures/served.ts';
+import { StreamableHTTPConnectionParams } from './connection-params.ts';
+import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
+import { type Served, serveModern, serveSessions } from './fixtures/served.ts';
+import { isMCPTool } from './mcp-tool.ts';
 
 function echoing(server: McpServer): void {
   server.registerTool(
     'echo',
     { description: 'Says it again.', inputSchema: z.object({ text: z.string() }) },
-    ({ text }) => ({
-      content: [{ type: 'text', text }],
-    }),
+    ({ text }) => ({ content: [{ type: 'text', text }] }),
   );
 }
 
 const echo = (id: string) => ({ id, name: 'echo', args: { text: id } });
-
-test.each([
+const initializations = ({ requests }: Served): number =>
+  requests.filter(({ method }) => method === 'initialize').length;
+const ERAS = [
   ['of before 2026-07-28', serveSessions],
   ['of 2026-07-28', serveModern],
-])('five calls of a turn go over one connection to a server %s', async (_, serve) => {
+] as const;
+
+test.each(ERAS)('five calls of a turn go over one connection to a server %s', async (_, serve) => {
   const served = serve({ build: echoing });
   const { say, runner, model } = await play(toolsetOf(served), [calling(...'abcde'.split('').map(echo)), 'done']);
   const events = await say('go');
@@ -31,5 +34,147 @@ test.each([
       functionDeclarations: [{ name: 'echo', description: 'Says it again.', parametersJsonSchema: { type: 'object' } }],
     },
   ]);
+  await runner.close();
+});
+
+test('turns share the connection, which closing the runner ends at the server', async () => {
+  const served = serveSessions({ build: echoing });
+  const { say, runner } = await play(toolsetOf(served), [calling(echo('a')), 'one', calling(echo('b')), 'two']);
+  await say('first');
+  await say('second');
+  expect(initializations(served)).toBe(1);
+  await runner.close();
+  expect(served.requests.at(-1)?.http).toBe('DELETE');
+});
+
+test('a session that the server forgot is opened again, and the refused calls are sent again', async () => {
+  const served = serveSessions({ build: echoing });
+  const forget = () => {
+    served.forget();
+    return { calls: [echo('a'), echo('b')] };
+  };
+  const { say, runner } = await play(toolsetOf(served), [forget, 'done']);
+  expect(responsesOf(await say('go'))).toEqual([{ result: 'a' }, { result: 'b' }]);
+  expect(initializations(served)).toBe(2);
+  await runner.close();
+});
+
+test('tools that the server adds in the middle of a turn are offered in the next step', async () => {
+  const served = serveSessions({
+    build: (server) => {
+      server.registerTool('unlock', { inputSchema: z.object({}) }, () => {
+        echoing(server);
+        return { content: [] };
+      });
+    },
+  });
+  const { say, runner } = await play(toolsetOf(served), [
+    calling({ id: 'u', name: 'unlock', args: {} }),
+    calling(echo('a')),
+    'done',
+  ]);
+  expect(responsesOf(await say('go'))).toEqual([{ result: null }, { result: 'a' }]);
+  await runner.close();
+});
+
+test('an aborted run cancels its call at the server', async () => {
+  const started = Promise.withResolvers<void>();
+  const cancelled = Promise.withResolvers<void>();
+  const served = serveSessions({
+    build: (server) =>
+      void server.registerTool('wait', { inputSchema: z.object({}) }, (_, { mcpReq: { signal } }) => {
+        started.resolve();
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => {
+            cancelled.resolve();
+            resolve({ content: [] });
+          }),
+        );
+      }),
+  });
+  const { say, runner } = await play(toolsetOf(served), [calling({ id: 'w', name: 'wait', args: {} })]);
+  const controller = new AbortController();
+  const running = say('go', controller.signal);
+  await started.promise;
+  controller.abort();
+  await expect(running).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+  await cancelled.promise;
+  expect(served.methods()).toContain('notifications/cancelled');
+  await runner.close();
+});
+
+test('hints of the server make tools idempotent, and a filter can read them', async () => {
+  const served = serveSessions({
+    build: (server) => {
+      for (const [name, annotations] of [
+        ['reads', { readOnlyHint: true }],
+        ['sets', { idempotentHint: true }],
+        ['adds', {}],
+      ] as const)
+        server.registerTool(name, { inputSchema: z.object({}), annotations }, () => ({ content: [] }));
+    },
+  });
+  const toolset = toolsetOf(served, { toolNamePrefix: 'my' });
+  const tools = await toolset.getTools();
+  expect(tools.map(({ name, isIdempotent }) => [name, isIdempotent])).toEqual([
+    ['my_reads', true],
+    ['my_sets', true],
+    ['my_adds', false],
+  ]);
+  expect(tools.filter((tool) => isMCPTool(tool) && tool.annotations.readOnlyHint === true)).toHaveLength(1);
+  await toolset.close();
+});
+
+test('resources and prompts are tools if the toolset says so', async () => {
+  const served = serveSessions({
+    build: (server) => {
+      server.registerResource('readme', 'file:///readme', { mimeType: 'text/plain' }, () => ({
+        contents: [{ uri: 'file:///readme', text: 'Read me.' }],
+      }));
+      server.registerPrompt('greet', { argsSchema: z.object({ name: z.string() }) }, ({ name }) => ({
+        messages: [{ role: 'user', content: { type: 'text', text: `Greet ${name}.` } }],
+      }));
+    },
+  });
+  const toolset = toolsetOf(served, { useMcpResources: true, useMcpPrompts: true });
+  const { say, runner } = await play(toolset, [
+    calling(
+      { id: 'a', name: 'list_mcp_resources', args: {} },
+      { id: 'b', name: 'load_mcp_resource', args: { uri: 'file:///readme' } },
+      { id: 'c', name: 'list_mcp_prompts', args: {} },
+      { id: 'd', name: 'get_mcp_prompt', args: { name: 'greet', arguments: { name: 'Ann' } } },
+    ),
+    'done',
+  ]);
+  expect(responsesOf(await say('go'))).toMatchObject([
+    { resources: [{ uri: 'file:///readme' }] },
+    { contents: [{ type: 'resource', uri: 'file:///readme', text: 'Read me.' }] },
+    { prompts: [{ name: 'greet' }] },
+    { messages: [{ role: 'user', content: 'Greet Ann.' }] },
+  ]);
+  await runner.close();
+});
+
+test('headers reach the server, and no event or error', async () => {
+  const served = serveSessions({
+    build: echoing,
+    before: (_, { method }) =>
+      method === 'tools/call' ? new Response('the key secret-1 is not valid', { status: 403 }) : undefined,
+  });
+  const connectionParams = new StreamableHTTPConnectionParams({
+    url: URL_OF_TESTS,
+    fetch: served.fetch,
+    headers: { 'x-key': 'secret-1' },
+  });
+  const toolset = toolsetOf(served, { connectionParams, headerProvider: ({ userId }) => ({ 'x-user': userId }) });
+  const { say, runner, errors } = await play(toolset, [calling(echo('a')), 'done']);
+  const events = await say('go');
+  expect(served.requests.at(-1)?.headers.get('x-key')).toBe('secret-1');
+  expect(served.requests.at(-1)?.headers.get('x-user')).toBe('u');
+  expect(responsesOf(events)).toEqual([
+    { error: 'MCP server "mcp.test": http://mcp.test/mcp answered with HTTP status 403' },
+  ]);
+  expect(JSON.stringify(events)).not.toContain('secret-1');
+  expect(errors).toEqual([]);
   await runner.close();
 });

@@ -15,6 +15,7 @@ import { checkHeaders, MCPConnectionParams } from './connection-params.ts';
 import { MCPLimitError } from './errors.ts';
 import { MCPConnection, type MCPConnectionOwner } from './mcp-connection.ts';
 import { isMCPTool, MCPTool } from './mcp-tool.ts';
+import { promptTools, resourceTools } from './server-contents.ts';
 import { acceptTools, type ServerTool } from './server-tools.ts';
 
 /** Options of `MCPToolset`. */
@@ -32,6 +33,10 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
   readonly headerProvider?:
     | ((context: ReadonlyContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
     | undefined;
+  /** True adds the tools `list_mcp_resources` and `load_mcp_resource`, if the server has resources. Default false. */
+  readonly useMcpResources?: boolean | undefined;
+  /** True adds the tools `list_mcp_prompts` and `get_mcp_prompt`, if the server has prompts. Default false. */
+  readonly useMcpPrompts?: boolean | undefined;
   /** True gives each user a connection of their own, false gives all users the same one. Default true. */
   readonly connectionPerUser?: boolean | undefined;
   /** Maximum number of open connections. The one that was used least recently is closed for a new one. Default 32. */
@@ -45,6 +50,8 @@ const OPTIONS: OptionNames<MCPToolsetOptions> = {
   toolFilter: true,
   toolNamePrefix: true,
   headerProvider: true,
+  useMcpResources: true,
+  useMcpPrompts: true,
   connectionPerUser: true,
   maxConnections: true,
   maxTools: true,
@@ -193,10 +200,28 @@ export class MCPToolset extends BaseToolset {
   #accept(user: UserConnection, listed: Awaited<ReturnType<MCPConnection['listTools']>>): void {
     const { tools, refused } = acceptTools(this.name, this.prefix, listed);
     user.listed = listed;
-    user.tools = tools.map(
+    const added = this.#contentTools(user.connection);
+    const own = new Set(added.map(({ name }) => name));
+    const theirs = tools.filter(({ name }) => !own.has(name));
+    const offered = theirs.map(
       (tool) => new MCPTool({ ...tool, call: (args, context) => this.#call(tool, args, context) }),
     );
+    user.tools = [...offered, ...added];
     for (const error of refused.slice(0, 10)) reportTo(this.#platform, error);
+  }
+
+  /** Creates the tools over the server's resources and prompts. Tools of the server cannot take their names. */
+  #contentTools(connection: MCPConnection): MCPTool[] {
+    const { useMcpResources, useMcpPrompts } = this.#options;
+    const params = {
+      nameOf: (name: string) => this.prefixed(name),
+      timeoutMs: this.connectionParams.timeoutMs,
+      connectionOf: (context: ToolContext) => this.#connectionOf(this.#userOf(context)).connection,
+    };
+    return [
+      ...(useMcpResources === true && connection.has('resources') ? resourceTools(params) : []),
+      ...(useMcpPrompts === true && connection.has('prompts') ? promptTools(params) : []),
+    ];
   }
 
   async #call(tool: ServerTool, args: Record<string, unknown>, toolContext: ToolContext): Promise<unknown> {

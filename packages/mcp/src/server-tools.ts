@@ -57,7 +57,7 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
   const changed: Tool[] = [];
   const names = new Set<string>();
   for (const tool of listed) {
-    const fault = seen.has(tool.name) ? 'another tool has the same name' : schemaFault(tool.inputSchema);
+    const fault = seen.has(tool.name) ? 'another tool has the same name' : faultOf(tool, prefixed(prefix, tool.name));
     seen.add(tool.name);
     if (fault !== undefined) refuse(tool.name, fault);
     else {
@@ -109,7 +109,12 @@ function prefixed(prefix: string | undefined, name: string): string {
 }
 
 function isOfferable(name: string): boolean {
-  return isToolName(name) && name.length <= MAX_NAME && !isReservedToolName(name) && !isPersonRequest({ name });
+  return isToolName(name) && name.length <= MAX_NAME && !isRuntimeName(name);
+}
+
+/** True for the name of a function of the runtime: models and clients would take calls of the tool for calls of that. */
+function isRuntimeName(name: string): boolean {
+  return isReservedToolName(name) || isPersonRequest({ name });
 }
 
 /** Replaces the characters that models do not accept in names. */
@@ -128,7 +133,8 @@ function hashOf(text: string): string {
   return (hash >>> 0).toString(16).padStart(8, '0');
 }
 
-function schemaFault(schema: unknown): string | undefined {
+function faultOf({ inputSchema: schema }: Tool, name: string): string | undefined {
+  if (isRuntimeName(name)) return 'the runtime has a function of this name; write a toolNamePrefix';
   if (!isRecord(schema)) return 'its input schema is not an object';
   if (isDeeperThan(MAX_SCHEMA_DEPTH, schema)) return `its input schema has more than ${MAX_SCHEMA_DEPTH} levels`;
   const { length } = JSON.stringify(schema);

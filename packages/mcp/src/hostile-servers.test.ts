@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { StreamableHTTPConnectionParams } from './connection-params.ts';
+import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
+import { serveSessions } from './fixtures/served.ts';
+
+/** A server that answers these methods itself, and says everything else as a server should. */
+function lying(answers: Readonly<Record<string, (id: unknown) => Response | Promise<Response>>>) {
+  return serveSessions({
+    build: (server) => server.server.registerCapabilities({ tools: {} }),
+    before: (_, { method, id }) => answers[String(method)]?.(id),
+  });
+}
+
+const listing = (tools: readonly object[]) => ({
+  'tools/list': (id: unknown) => Response.json({ jsonrpc: '2.0', id, result: { tools } }),
+});
+const inputSchema = { type: 'object' };
+const f = { name: 'f', inputSchema };
+const call = calling({ id: 'c', name: 'f', args: {} });
+
+/** Returns the response to one call of `f` at a server that answers calls so. */
+async function responseTo(answer: (id: unknown) => Response | Promise<Response>, limits: object = {}) {
+  const served = lying({ ...listing([f]), 'tools/call': answer });
+  const connectionParams = new StreamableHTTPConnectionParams({ url: URL_OF_TESTS, fetch: served.fetch, ...limits });
+  const { say, runner } = await play(toolsetOf(served, { name: 'liar', connectionParams }), [call, 'done']);
+  const [response] = responsesOf(await say('go'));
+  await runner.close();
+  return { response, calls: served.methods().filter((method) => method === 'tools/call').length };
+}
+
+describe('a list', () => {
+  test('of names that models refuse gets names that they accept, each its own', async () => {
+    const names = ['a b', 'a_b', '1st', 'größe', 'x'.repeat(200), 'ok', '', 'a/b'];
+    const toolset = toolsetOf(lying(listing(names.map((name) => ({ name, inputSchema })))));
+    const tools = await toolset.getTools();
+    const offered = tools.map(({ name }) => name);
+    expect(offered).toContain('a_b');
+    expect(offered).toContain('ok');
+    expect(new Set(offered).size).toBe(names.length);
+    for (const name of offered) expect(name).toMatch(/^[A-Za-z_][\w.:-]{0,63}$/);
+  });
+
+  test('with names of the runtime, a name twice, and a schema too deep offers the other tools and reports these', async () => {
+    let deep: object = {};
+    for (let level = 0; level < 500; level++) deep = { properties: { a: deep } };
+    const tools = ['transfer_to_agent', 'adk_request_credential'].map((name) => ({ name, inputSchema }));
+    const served = lying(listing([...tools, f, f, { name: 'deep', inputSchema: { type: 'object', ...deep } }]));
+    const { say, model, errors, runner } = await play(toolsetOf(served), ['done']);
+    await say('go');
+    const offered = Object.keys(model.requests[0]?.request.toolsDict ?? {});
+    expect(offered.filter((name) => name === 'transfer_to_agent' || name.startsWith('adk_'))).toEqual([]);
+    expect(offered).toContain('f');
+    expect(errors).toHaveLength(4);
+    for (const error of errors) expect(error).toMatchObject({ code: 'MCP_TOOL_REFUSED' });
+    await runner.close();
+  });
+
+  test('of 10,000 tools is refused with a coded error', async () => {
+    const tools = Array.from({ length: 10_000 }, (_, index) => ({ name: `f${index}`, inputSchema }));
+    await expect(toolsetOf(lying(listing(tools))).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
+  });
+
+  test('of more tools than an agent may get says what to write', async () => {
+    const tools = Array.from({ length: 200 }, (_, index) => ({ name: `f${index}`, inputSchema }));
+    await expect(toolsetOf(lying(listing(tools))).getTools()).rejects.toThrow('select some with toolFilter');
+  });
+
+  test('whose pages never end is refused', async () => {
+    let page = 0;
+    const served = lying({
+      'tools/list': (id) => Response.json({ jsonrpc: '2.0', id, result: { tools: [], nextCursor: String(page++) } }),
+    });
+    await expect(toolsetOf(served).getTools()).rejects.toMatchObject({ code: 'MCP_LIMIT' });
+  });
+
+  test('with references in circles is offered as it is', async () => {
+    const circular = { type: 'object', properties: { next: { $ref: '#' } } };
+    const [tool] = await toolsetOf(lying(listing([{ name: 'f', inputSchema: circular }]))).getTools();
+    expect(tool?._getDeclaration()?.parametersJsonSchema).toEqual(circular);
+  });
+});
+
+describe('an answer to a call', () => {
+  test('of 10 MB of text is an error for the model', async () => {
+    const text = 'x'.repeat(10_000_000);
+    const { response } = await responseTo((id) =>
+      Response.json({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text }] } }),
+    );
+    expect(response).toEqual({ error: expect.stringContaining('at most 262144 are allowed') });
+  });
+
+  test('above maxMessageBytes is not read to its end', async () => {
+    const { response } = await responseTo(
+      (id) => Response.json({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'x'.repeat(100_000) }] } }),
+      { maxMessageBytes: 50_000 },
+    );
+    expect(response).toEqual({ error: expect.stringContaining('has more than 50000 bytes') });
+  });
+
+  test('that is not JSON, or no message, is an error and is not asked for again', async () => {
+    for (const body of ['<html>', '{"jsonrpc":"2.0"}']) {
+      const headers = { 'content-type': 'application/json' };
+      const { response, calls } = await responseTo(() => new Response(body, { headers }));
+      expect(response).toEqual({ error: 'MCP server "liar": sent something that is not a message of the protocol' });
+      expect(calls).toBe(1);
+    }
+  });
+
+  test('that ends without a message is an error soon, and the call is not repeated', async () => {
+    const headers = { 'content-type': 'text/event-stream' };
+    const { response, calls } = await responseTo(() => new Response(': nothing\n\n', { headers }));
+    expect(response).toEqual({ error: expect.stringContaining('the call may or may not have had its effect') });
+    expect(calls).toBe(1);
+  });
+
+  test('that never comes is an error after callTimeoutMs', async () => {
+    const { response } = await responseTo(() => new Promise(() => undefined), { callTimeoutMs: 50 });
+    expect(response).toEqual({ error: expect.stringContaining('did not answer in time') });
+  });
+});
+
+test('a server that is away is skipped, by name', async () => {
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }));
+  const toolset = toolsetOf({ fetch }, { name: 'weather', onUnavailable: 'skip' });
+  const { say, model, runner } = await play(toolset, ['sorry']);
+  const events = await say('go');
+  expect(events[0]).toMatchObject({ customMetadata: { unavailableToolsets: ['weather'] } });
+  expect(model.requests[0]?.request.config.systemInstruction).toContain('"weather"');
+  await expect(toolset.getTools()).rejects.toMatchObject({
+    code: 'MCP_CONNECTION',
+    message: 'MCP server "weather": cannot connect to http://mcp.test/mcp: ECONNREFUSED',
+  });
+  await runner.close();
+});
