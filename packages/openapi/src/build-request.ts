@@ -98,12 +98,7 @@ function joinCookies(given: string | undefined, cookies: readonly string[]): str
   return [...(given === undefined || given === '' ? [] : [given]), ...cookies].join('; ');
 }
 
-/** Encodes a JSON body. */
-export function jsonBody(value: unknown): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(JSON.stringify(value));
-}
-
-/** Returns the value of a server's variable. */
+/** Fills the variables of a server's URL: with the chosen values, or the defaults of the document. */
 export function fillServer(
   url: string,
   variables: Readonly<Record<string, unknown>>,

@@ -1,6 +1,8 @@
-import { type AuthConfig, type AuthCredential, encodeBase64, type ToolContext } from '@eventloom/core';
+import { type AuthConfig, type AuthCredential, encodeBase64, type OAuth2Auth, type ToolContext } from '@eventloom/core';
 import { isRecord, setOwn } from '@eventloom/core/internal';
 import type { RequestDraft } from './build-request.ts';
+import { ApiCallError } from './errors.ts';
+import { createConsent, isExpired, type OAuth2Client, type OAuth2Endpoints } from './oauth2.ts';
 import type { RequiredScheme, SecurityAlternative } from './operations.ts';
 
 /** Options that give the credentials of a toolset. */
@@ -9,13 +11,18 @@ export interface CredentialOptions {
   readonly authCredential: AuthCredential | undefined;
   /** Key of the user's credential; undefined for one of the API's host and the scheme's name. */
   readonly credentialKey: string | undefined;
-  /** Host of the API, with its port. */
-  readonly host: string;
+}
+
+/** A security scheme that a call needs, in its place. */
+interface NeededScheme extends RequiredScheme {
+  /** The key of the user's credential. */
+  readonly credentialKey: string;
+  readonly baseUrl: string;
 }
 
 /** A scheme and the credential that satisfies it. */
 export interface HeldCredential {
-  readonly scheme: RequiredScheme;
+  readonly needed: NeededScheme;
   readonly credential: AuthCredential;
   /** True for the credential of the user, which the user can replace. */
   readonly isOfUser: boolean;
@@ -24,56 +31,219 @@ export interface HeldCredential {
 /** The credentials of a call, or the config of one that the user has to give first. */
 export type FoundCredentials = { readonly held: readonly HeldCredential[] } | { readonly missing: AuthConfig };
 
-/**
- * Finds the credentials for one of the alternatives: the first one that the app's credential and those of the user satisfy. If there is
- * none, the result is no credential where the document allows that, and otherwise the first credential that is missing.
- */
-export async function findCredentials(
-  alternatives: readonly SecurityAlternative[],
-  options: CredentialOptions,
-  toolContext: ToolContext,
-): Promise<FoundCredentials> {
-  let missing: AuthConfig | undefined;
-  for (const alternative of alternatives) {
-    const held: HeldCredential[] = [];
-    for (const scheme of alternative) {
-      const credential = await findCredential(scheme, alternative.length, options, toolContext);
-      if (credential) held.push(credential);
-      else missing ??= configOf(scheme, alternative.length, options);
-    }
-    if (alternative.length > 0 && held.length === alternative.length) return { held };
+/** Finds the credentials of calls: the app's own, those of users, and tokens of OAuth 2 that are fetched with them. */
+export class ApiCredentials {
+  readonly #options: CredentialOptions;
+  readonly #oauth2: OAuth2Client;
+  /** Tokens of the app by scheme and scopes. */
+  readonly #appTokens = new Map<string, AuthCredential>();
+  /** The work on each key: a code can be exchanged once only, and a refresh token often as well. */
+  readonly #working = new Map<string, Promise<unknown>>();
+
+  constructor(options: CredentialOptions, oauth2: OAuth2Client) {
+    this.#options = options;
+    this.#oauth2 = oauth2;
   }
-  const isOptional = alternatives.length === 0 || alternatives.some(({ length }) => length === 0);
-  return isOptional || !missing ? { held: [] } : { missing };
+
+  /**
+   * Finds the credentials for one of the alternatives: the first one that the app's credential and those of the user satisfy. If there is
+   * none, the result has no credential where the document allows that, and otherwise the first one that is missing.
+   * @throws ApiCallError if a token cannot be fetched
+   */
+  async find(
+    alternatives: readonly SecurityAlternative[],
+    baseUrl: string,
+    toolContext: ToolContext,
+  ): Promise<FoundCredentials> {
+    let missing: NeededScheme | undefined;
+    for (const alternative of alternatives) {
+      const held: HeldCredential[] = [];
+      for (const scheme of alternative) {
+        const needed = { ...scheme, baseUrl, credentialKey: this.#keyOf(scheme, alternative, baseUrl) };
+        const credential = await this.#findOne(needed, toolContext);
+        if (credential) held.push(credential);
+        else missing ??= needed;
+      }
+      if (alternative.length > 0 && held.length === alternative.length) return { held };
+    }
+    const isOptional = alternatives.length === 0 || alternatives.some(({ length }) => length === 0);
+    return isOptional || !missing ? { held: [] } : { missing: await this.requestFor(missing, toolContext) };
+  }
+
+  /** Renews a user's token that the API refuses; undefined if that is not possible. */
+  async renew(
+    { needed, credential, isOfUser }: HeldCredential,
+    toolContext: ToolContext,
+  ): Promise<HeldCredential | undefined> {
+    if (!isOfUser || !credential.oauth2?.refreshToken) return undefined;
+    return this.#inTurn(needed, toolContext, async () => {
+      const stored = await toolContext.loadCredential(needed);
+      // Another call may have renewed it.
+      const isNew = stored && satisfies(needed, stored) && tokenOf(stored) !== tokenOf(credential);
+      const renewed = isNew ? stored : await this.#refresh(needed, stored ?? credential, toolContext);
+      return renewed && { needed, credential: renewed, isOfUser };
+    });
+  }
+
+  /** Returns the request for the user's credential of a scheme, with the page on which the user consents if there is one. */
+  async requestFor(needed: NeededScheme, toolContext: ToolContext): Promise<AuthConfig> {
+    const { authCredential } = this.#options;
+    const { value } = needed.scheme;
+    const config: AuthConfig = {
+      authScheme: { ...value, type: String(value['type']) },
+      ...(authCredential && { rawAuthCredential: authCredential }),
+      credentialKey: needed.credentialKey,
+    };
+    const app = authCredential?.oauth2;
+    if (!isOAuth2(needed) || !app?.clientId) return config;
+    const { authorizationUrl } = await this.#endpointsOf(needed, toolContext);
+    if (authorizationUrl === undefined) return config;
+    return this.#inTurn(needed, toolContext, async () => {
+      const pending = await toolContext.loadCredential(consentOf(needed));
+      // Calls of one turn ask for the same consent, so that each answer fits.
+      const isOpen = pending?.oauth2?.authUri !== undefined && !isExpired(pending, toolContext);
+      const nowSeconds = Math.floor(toolContext.invocationContext.platform.now() / 1000);
+      const consent: OAuth2Auth = isOpen
+        ? { ...pending.oauth2 }
+        : {
+            ...(await createConsent(authorizationUrl, app, needed.scopes, toolContext)),
+            expiresAt: nowSeconds + CONSENT_SECONDS,
+          };
+      if (!isOpen) await toolContext.saveCredential(consentOf(needed), { authType: 'oauth2', oauth2: consent });
+      const { authUri = '', state = '', redirectUri = '' } = consent;
+      return {
+        ...config,
+        exchangedAuthCredential: {
+          authType: 'oauth2',
+          oauth2: { clientId: app.clientId ?? '', authUri, state, redirectUri },
+        },
+      };
+    });
+  }
+
+  #keyOf({ name }: RequiredScheme, { length }: SecurityAlternative, baseUrl: string): string {
+    const { credentialKey } = this.#options;
+    if (credentialKey === undefined) return `openapi:${new URL(baseUrl).host}:${name}`;
+    return length > 1 ? `${credentialKey}:${name}` : credentialKey;
+  }
+
+  async #findOne(needed: NeededScheme, toolContext: ToolContext): Promise<HeldCredential | undefined> {
+    const { authCredential } = this.#options;
+    if (authCredential && satisfies(needed, authCredential))
+      return { needed, credential: authCredential, isOfUser: false };
+    const own = await this.#ofUser(needed, toolContext);
+    if (own) return { needed, credential: own, isOfUser: true };
+    const token = await this.#appToken(needed, toolContext);
+    return token && { needed, credential: token, isOfUser: false };
+  }
+
+  async #ofUser(needed: NeededScheme, toolContext: ToolContext): Promise<AuthCredential | undefined> {
+    // Without a service a runner has no credentials of users; one that is needed is reported when it is requested.
+    if (!toolContext.invocationContext.invocation.credentialService) return undefined;
+    const stored = await toolContext.loadCredential(needed);
+    if (!stored) return undefined;
+    const isUsable = (credential: AuthCredential): boolean =>
+      satisfies(needed, credential) && !isExpired(credential, toolContext);
+    if (isUsable(stored)) return stored;
+    if (!isOAuth2(needed)) return undefined;
+    return this.#inTurn(needed, toolContext, async () => {
+      const latest = (await toolContext.loadCredential(needed)) ?? stored;
+      if (isUsable(latest)) return latest;
+      const { oauth2 = {} } = latest;
+      if (oauth2.authCode || oauth2.authResponseUri) return this.#exchange(needed, oauth2, toolContext);
+      return oauth2.refreshToken ? this.#refresh(needed, latest, toolContext) : undefined;
+    });
+  }
+
+  async #exchange(needed: NeededScheme, answer: OAuth2Auth, toolContext: ToolContext): Promise<AuthCredential> {
+    const endpoints = await this.#endpointsOf(needed, toolContext);
+    const pending = await toolContext.loadCredential(consentOf(needed));
+    const used: AuthCredential = { authType: 'oauth2' };
+    try {
+      const app = { ...answer, ...this.#options.authCredential?.oauth2 };
+      const tokens = await this.#oauth2.exchange(endpoints, app, answer, pending?.oauth2 ?? {}, toolContext);
+      const credential = { authType: 'oauth2', oauth2: tokens };
+      await toolContext.saveCredential(needed, credential);
+      return credential;
+    } catch (error) {
+      // The next call asks for the consent again.
+      if (ApiCallError.isInstance(error)) await toolContext.saveCredential(needed, used);
+      throw error;
+    } finally {
+      await toolContext.saveCredential(consentOf(needed), used);
+    }
+  }
+
+  /** Renews and saves a token; undefined if the server refuses, so that the user is asked. */
+  async #refresh(
+    needed: NeededScheme,
+    { oauth2 = {} }: AuthCredential,
+    toolContext: ToolContext,
+  ): Promise<AuthCredential | undefined> {
+    const endpoints = await this.#endpointsOf(needed, toolContext);
+    const app = this.#options.authCredential?.oauth2 ?? {};
+    try {
+      const tokens = await this.#oauth2.refresh(endpoints, app, oauth2, toolContext);
+      const credential = { authType: 'oauth2', oauth2: tokens };
+      await toolContext.saveCredential(needed, credential);
+      return credential;
+    } catch (error) {
+      if (ApiCallError.isInstance(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Returns a token that the app gets with its own secret; undefined if it has none, or wants the consent of users. */
+  async #appToken(needed: NeededScheme, toolContext: ToolContext): Promise<AuthCredential | undefined> {
+    const app = this.#options.authCredential?.oauth2;
+    if (!isOAuth2(needed) || !app?.clientId || !app.clientSecret) return undefined;
+    const endpoints = await this.#endpointsOf(needed, toolContext);
+    if (!endpoints.hasClientCredentials || (endpoints.authorizationUrl !== undefined && app.redirectUri))
+      return undefined;
+    const key = JSON.stringify([needed.name, needed.scopes]);
+    const known = this.#appTokens.get(key);
+    if (known && !isExpired(known, toolContext)) return known;
+    const oauth2 = await this.#oauth2.clientToken(endpoints, app, needed.scopes, toolContext);
+    const credential = { authType: 'oauth2', oauth2 };
+    this.#appTokens.set(key, credential);
+    return credential;
+  }
+
+  #endpointsOf({ scheme, baseUrl }: NeededScheme, toolContext: ToolContext): Promise<OAuth2Endpoints> {
+    return this.#oauth2.endpointsOf(scheme, baseUrl, toolContext.abortSignal);
+  }
+
+  /** Runs work on a user's credential after the work on it that was begun before. */
+  async #inTurn<T>(
+    { credentialKey }: NeededScheme,
+    { appName, userId }: ToolContext,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const key = JSON.stringify([appName, userId, credentialKey]);
+    const before = this.#working.get(key) ?? Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#working.set(key, promise);
+    await before;
+    try {
+      return await work();
+    } finally {
+      if (this.#working.get(key) === promise) this.#working.delete(key);
+      resolve();
+    }
+  }
 }
 
-async function findCredential(
-  scheme: RequiredScheme,
-  count: number,
-  options: CredentialOptions,
-  toolContext: ToolContext,
-): Promise<HeldCredential | undefined> {
-  const { authCredential } = options;
-  if (authCredential && satisfies(scheme, authCredential))
-    return { scheme, credential: authCredential, isOfUser: false };
-  // Without a service a runner has no credentials of users; one that is needed is reported when it is requested.
-  if (!toolContext.invocationContext.invocation.credentialService) return undefined;
-  const credential = await toolContext.loadCredential(configOf(scheme, count, options));
-  return credential && satisfies(scheme, credential) ? { scheme, credential, isOfUser: true } : undefined;
+/** Time that a user has to consent, in seconds. */
+const CONSENT_SECONDS = 3_600;
+
+/** Key under which the secret of a request for consent is kept until the answer. */
+function consentOf({ credentialKey }: NeededScheme): { readonly credentialKey: string } {
+  return { credentialKey: `${credentialKey}:consent` };
 }
 
-/** Returns the request for the user's credential of a scheme. */
-export function configOf(
-  { name, scheme }: RequiredScheme,
-  count: number,
-  { authCredential, credentialKey, host }: CredentialOptions,
-): AuthConfig {
-  const own = credentialKey !== undefined && count > 1 ? `${credentialKey}:${name}` : credentialKey;
-  return {
-    authScheme: { ...scheme.value, type: String(scheme.value['type']) },
-    ...(authCredential && { rawAuthCredential: authCredential }),
-    credentialKey: own ?? `openapi:${host}:${name}`,
-  };
+function isOAuth2({ scheme }: RequiredScheme): boolean {
+  const { type } = scheme.value;
+  return type === 'oauth2' || type === 'openIdConnect';
 }
 
 /** True for a credential that has what the scheme sends. */
@@ -92,10 +262,10 @@ function tokenOf(credential: AuthCredential): string | undefined {
   return credential.http?.credentials?.token || credential.oauth2?.accessToken || undefined;
 }
 
-/** Adds the credentials to a request. */
+/** Adds credentials to a request. */
 export function applyCredentials(draft: RequestDraft, held: readonly HeldCredential[]): void {
-  for (const { scheme, credential } of held) {
-    const { type, in: place, name, scheme: kind } = scheme.scheme.value;
+  for (const { needed, credential } of held) {
+    const { type, in: place, name, scheme: kind } = needed.scheme.value;
     for (const [header, value] of Object.entries(credential.http?.additionalHeaders ?? {}))
       setOwn(draft.headers, header.toLowerCase(), value);
     if (type === 'apiKey') applyKey(draft, place, String(name), credential.apiKey ?? '');

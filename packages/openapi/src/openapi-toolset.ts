@@ -13,7 +13,7 @@ import { checkKnown, describeKind, isRecord, type OptionNames } from '@eventloom
 import type { ConfirmationRule } from '@eventloom/tools';
 import { RestClient } from './rest-client.ts';
 import { fillServer } from './build-request.ts';
-import { isScheme } from './credentials.ts';
+import { ApiCredentials, isScheme } from './credentials.ts';
 import {
   below,
   looksLikeJson,
@@ -24,6 +24,7 @@ import {
 } from './document.ts';
 import { OpenApiDocumentError } from './errors.ts';
 import { takeToolName } from './names.ts';
+import { OAuth2Client } from './oauth2.ts';
 import {
   type ApiOperation,
   listOperations,
@@ -189,18 +190,23 @@ export class OpenAPIToolset extends BaseToolset {
       const details = readDetails(document, located);
       return { name, details, baseUrl: baseUrlOf(options, details.server) };
     });
-    const hosts = options.allowedHosts ?? prepared.map(({ baseUrl }) => new URL(baseUrl).host);
-    const shared = {
-      schemas: new SchemaWriter(document),
-      client: new RestClient({
+    const { allowedHosts, timeoutMs = 30_000 } = options;
+    const clientFor = (hosts: readonly string[]): RestClient =>
+      new RestClient({
         allowedHosts: new Set(hosts.map((host) => host.toLowerCase())),
         allowsPrivateNetwork: options.allowPrivateNetworkAccess === true,
         maxBytes: options.maxBytes ?? 5_000_000,
-      }),
-      credentials: { authCredential: options.authCredential, credentialKey: options.credentialKey },
-      headerProvider: options.headerProvider,
-      requireConfirmation: options.requireConfirmation ?? false,
-      timeoutMs: options.timeoutMs ?? 30_000,
+        timeoutMs,
+      });
+    const oauth2 = new OAuth2Client((url) => clientFor(allowedHosts ?? [new URL(url).host]));
+    const { authCredential, credentialKey, headerProvider, requireConfirmation = false } = options;
+    const shared = {
+      document,
+      schemas: new SchemaWriter(document),
+      client: clientFor(allowedHosts ?? prepared.map(({ baseUrl }) => new URL(baseUrl).host)),
+      credentials: new ApiCredentials({ authCredential, credentialKey }, oauth2),
+      headerProvider,
+      requireConfirmation,
       maxCharacters: options.maxCharacters ?? 100_000,
     };
     const own = ownSecurity(options);

@@ -9,6 +9,7 @@ import {
   textBelow,
 } from './document.ts';
 import { OpenApiDocumentError } from './errors.ts';
+import { mediaTypeOf } from './media-types.ts';
 
 /** An operation of an OpenAPI document: one method of one path. */
 export interface ApiOperation {
@@ -256,6 +257,14 @@ const PREFERRED: readonly RegExp[] = [
   /^text\//,
 ];
 
+/** Types that are sent where a document allows a range of them. Of others the file says its type. */
+const RANGES: ReadonlyMap<string, string> = new Map([
+  ['*/*', 'application/json'],
+  ['application/*', 'application/json'],
+  ['text/*', 'text/plain'],
+  ['multipart/*', 'multipart/form-data'],
+]);
+
 function readBody(document: OpenApiDocument, held: Located): ApiBody | undefined {
   if (held.value === undefined) return undefined;
   const at = document.followToRecord(held);
@@ -271,19 +280,13 @@ function readBody(document: OpenApiDocument, held: Located): ApiBody | undefined
   if (!chosen) return undefined;
   const media = document.followToRecord(chosen.located);
   return {
-    // A range such as `*/*` is a choice of the caller.
-    mediaType: chosen.mediaType.includes('*') ? 'application/json' : chosen.mediaType,
+    // A range is a choice of the caller.
+    mediaType: RANGES.get(chosen.mediaType) ?? chosen.mediaType,
     isRequired: at.value['required'] === true,
     description: textBelow(at, 'description') ?? '',
     schema: below(media, 'schema'),
     encoding: below(media, 'encoding'),
   };
-}
-
-/** Returns a media type in lower case and without parameters. */
-export function mediaTypeOf(text: string): string {
-  const [type = ''] = text.split(';');
-  return type.trim().toLowerCase();
 }
 
 function readServer(document: OpenApiDocument, holders: readonly LocatedRecord[]): LocatedRecord | undefined {

@@ -1,6 +1,6 @@
 import { encodeBase64, type ToolContext, toolResult } from '@eventloom/core';
 import type { RestResponse } from './rest-client.ts';
-import { mediaTypeOf } from './operations.ts';
+import { JSON_TYPE, mediaTypeOf, READABLE_MEDIA_TYPE, TEXT_TYPE } from './media-types.ts';
 
 /** Characters of a response's header for the model. */
 const MAX_HEADER = 1_000;
@@ -8,12 +8,6 @@ const MAX_HEADER = 1_000;
 const USEFUL_HEADERS = ['content-location', 'link', 'location', 'retry-after'];
 /** Headers that models never get. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['set-cookie', 'authorization', 'proxy-authorization']);
-
-const JSON_TYPE = /[/+]json$/;
-const TEXT_TYPE =
-  /^text\/|[/+](xml|yaml|javascript|x-ndjson|csv|graphql|jsonlines?)$|^application\/(x-www-form-urlencoded|jwt|jose)$/;
-/** Media that models read. */
-const MEDIA_TYPE = /^(image|audio|video)\/|^application\/pdf$/;
 
 /** Parameters of `toResult`. */
 export interface ResultParams {
@@ -53,7 +47,7 @@ export async function toResult(params: ResultParams): Promise<unknown> {
   }
   if (isTruncated)
     return { ...head, truncated: `the body, ${mediaType}, is longer than ${bytes.length} bytes; it was not read` };
-  if (MEDIA_TYPE.test(mediaType))
+  if (READABLE_MEDIA_TYPE.test(mediaType))
     return toolResult({
       response: { ...head, mediaType },
       parts: [{ inlineData: { mimeType: mediaType, data: encodeBase64(bytes) } }],

@@ -5,24 +5,18 @@ import {
   type MaybePromise,
   type ReadonlyContext,
   type RunAsyncToolRequest,
-  toError,
   type ToolContext,
 } from '@eventloom/core';
 import { setOwn } from '@eventloom/core/internal';
 import { type ConfirmationRule, refuseUnlessConfirmed, ValueSchema } from '@eventloom/tools';
-import { AddressRefusedError } from '@eventloom/tools/internal';
 import type { RestClient, RestResponse } from './rest-client.ts';
-import { addressOf, type ArgumentParameter, draftRequest, headersOf, jsonBody } from './build-request.ts';
-import {
-  applyCredentials,
-  configOf,
-  type CredentialOptions,
-  findCredentials,
-  type HeldCredential,
-} from './credentials.ts';
+import { addressOf, type ArgumentParameter, draftRequest, headersOf } from './build-request.ts';
+import { type ApiCredentials, applyCredentials, type HeldCredential } from './credentials.ts';
+import type { OpenApiDocument } from './document.ts';
+import { BodyEncoder } from './encode-body.ts';
 import { ApiCallError } from './errors.ts';
 import { takeArgumentName } from './names.ts';
-import type { ApiBody, ApiOperation, OperationDetails, SecurityAlternative } from './operations.ts';
+import type { ApiOperation, OperationDetails, SecurityAlternative } from './operations.ts';
 import { toResult } from './read-response.ts';
 import { cut, limitSize, type DeclaredSchema, type SchemaWriter } from './schema.ts';
 
@@ -34,12 +28,12 @@ export interface ApiCall {
 
 /** Everything that the tools of a toolset share. */
 export interface RestApiShared {
+  readonly document: OpenApiDocument;
   readonly schemas: SchemaWriter;
   readonly client: RestClient;
-  readonly credentials: Omit<CredentialOptions, 'host'>;
+  readonly credentials: ApiCredentials;
   readonly headerProvider: ((context: ReadonlyContext) => MaybePromise<Readonly<Record<string, string>>>) | undefined;
   readonly requireConfirmation: ConfirmationRule<ApiCall>;
-  readonly timeoutMs: number;
   readonly maxCharacters: number;
 }
 
@@ -69,7 +63,8 @@ export class RestApiTool extends BaseTool {
   readonly operation: ApiOperation;
   readonly #params: RestApiToolParams;
   readonly #parameters: readonly ArgumentParameter[];
-  readonly #bodyArgument: string | undefined;
+  /** The argument of the body, and its encoder; undefined for an operation without a body. */
+  readonly #body: { readonly argument: string; readonly encoder: BodyEncoder } | undefined;
   readonly #schema: DeclaredSchema;
   readonly #arguments: ValueSchema;
   readonly #declaration: FunctionDeclaration;
@@ -91,7 +86,10 @@ export class RestApiTool extends BaseTool {
       argument: take(parameter.name, parameter.in),
       parameter,
     }));
-    this.#bodyArgument = details.body && take('body', 'request');
+    this.#body = details.body && {
+      argument: take('body', 'request'),
+      encoder: new BodyEncoder(params.shared.document, details.body),
+    };
     this.#schema = this.#describeArguments();
     this.#arguments = new ValueSchema(this.#schema, `tool "${name}": parameters`);
     this.#declaration = { name, description: this.description, parametersJsonSchema: this.#schema };
@@ -109,20 +107,31 @@ export class RestApiTool extends BaseTool {
     const call = { operation: this.operation, args };
     const refusal = await refuseUnlessConfirmed(requireConfirmation, call, toolContext, this.name);
     if (refusal) return refusal;
-    const options = this.#credentialOptions();
-    const found = await findCredentials(this.#params.security, options, toolContext);
-    if ('missing' in found) return requestCredential(found.missing, toolContext);
     try {
-      const response = await this.#send(args, found.held, toolContext);
-      const outdated = response.status === 401 ? found.held.find(({ isOfUser }) => isOfUser) : undefined;
-      // The user's credential is not valid any more: ask for another one, but only once in a call.
-      if (outdated && !toolContext.requests.some(({ kind }) => kind === 'credential'))
-        return requestCredential(configOf(outdated.scheme, found.held.length, options), toolContext);
-      return await this.#toResult(response, toolContext);
+      return await this.#call(args, toolContext);
     } catch (error) {
-      if (ApiCallError.isInstance(error) || AddressRefusedError.isInstance(error)) return { error: error.message };
+      if (ApiCallError.isInstance(error)) return { error: error.message };
       throw error;
     }
+  }
+
+  async #call(args: Readonly<Record<string, unknown>>, toolContext: ToolContext): Promise<unknown> {
+    const { baseUrl, security, shared } = this.#params;
+    const { credentials } = shared;
+    const found = await credentials.find(security, baseUrl, toolContext);
+    if ('missing' in found) return requestCredential(found.missing, toolContext);
+    const { held } = found;
+    let response = await this.#send(args, held, toolContext);
+    const refused = response.status === 401 ? held.find(({ isOfUser }) => isOfUser) : undefined;
+    // A request that is refused with 401 had no effect.
+    const renewed = refused && (await credentials.renew(refused, toolContext));
+    if (renewed) {
+      const others = held.filter((each) => each !== refused);
+      response = await this.#send(args, [...others, renewed], toolContext);
+    }
+    if (refused && response.status === 401 && !isAsked(refused.needed, toolContext))
+      return requestCredential(await credentials.requestFor(refused.needed, toolContext), toolContext);
+    return this.#toResult(response, toolContext);
   }
 
   async #send(
@@ -131,28 +140,21 @@ export class RestApiTool extends BaseTool {
     toolContext: ToolContext,
   ): Promise<RestResponse> {
     const { baseUrl, details, shared } = this.#params;
-    const { client, headerProvider, timeoutMs } = shared;
+    const { client, headerProvider } = shared;
     const { method, path } = this.operation;
     const draft = draftRequest(method, baseUrl, path, this.#parameters, args);
     draft.headers['accept'] ??= acceptOf(details);
-    const body = this.#bodyArgument === undefined ? undefined : args[this.#bodyArgument];
-    if (details.body && body !== undefined) {
-      draft.headers['content-type'] = details.body.mediaType;
-      draft.body = jsonBody(body);
+    const body = this.#body && args[this.#body.argument];
+    if (this.#body && body !== undefined) {
+      const { contentType, bytes } = await this.#body.encoder.encode(body, toolContext);
+      draft.headers['content-type'] = contentType;
+      draft.body = bytes;
     }
     for (const [name, value] of Object.entries((await headerProvider?.(toolContext)) ?? {}))
       setOwn(draft.headers, name.toLowerCase(), value);
     applyCredentials(draft, held);
     const request = { method, url: addressOf(draft), headers: headersOf(draft), body: draft.body };
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const { abortSignal } = toolContext;
-    try {
-      return await client.send(request, AbortSignal.any([abortSignal, timeout]));
-    } catch (error) {
-      if (abortSignal.aborted || ApiCallError.isInstance(error) || AddressRefusedError.isInstance(error)) throw error;
-      const reason = timeout.aborted ? `did not answer in ${timeoutMs} ms` : `cannot be reached: ${reasonOf(error)}`;
-      throw new ApiCallError(`${new URL(baseUrl).host} ${reason}`, { cause: error });
-    }
+    return client.send(request, toolContext.abortSignal);
   }
 
   async #toResult(response: RestResponse, toolContext: ToolContext): Promise<unknown> {
@@ -166,11 +168,6 @@ export class RestApiTool extends BaseTool {
     });
   }
 
-  #credentialOptions(): CredentialOptions {
-    const { baseUrl, shared } = this.#params;
-    return { ...shared.credentials, host: new URL(baseUrl).host };
-  }
-
   #describeArguments(): DeclaredSchema {
     const { schemas } = this.#params.shared;
     const { body } = this.#params.details;
@@ -181,9 +178,10 @@ export class RestApiTool extends BaseTool {
       setOwn<unknown>(properties, argument, withDescription(schemas.write(schema), description));
       if (isRequired) required.push(argument);
     }
-    if (body && this.#bodyArgument !== undefined) {
-      properties[this.#bodyArgument] = this.#describeBody(body);
-      if (body.isRequired) required.push(this.#bodyArgument);
+    if (body && this.#body) {
+      const { argument, encoder } = this.#body;
+      properties[argument] = withDescription(encoder.describe(schemas), body.description);
+      if (body.isRequired) required.push(argument);
     }
     const whole = {
       type: 'object',
@@ -193,16 +191,17 @@ export class RestApiTool extends BaseTool {
     };
     return limitSize(schemas.finish(whole), MAX_DECLARATION);
   }
-
-  #describeBody({ schema, description }: ApiBody): DeclaredSchema {
-    return withDescription(this.#params.shared.schemas.write(schema), description);
-  }
 }
 
-/** Asks the user for a credential; the call is run again after the answer. */
-function requestCredential(config: AuthConfig, toolContext: ToolContext): undefined {
+/** Asks the user for a credential; the call is run again after the answer. A user who gave none is not asked again in this call. */
+function requestCredential(config: AuthConfig, toolContext: ToolContext): unknown {
+  if (isAsked(config, toolContext)) return { error: 'the user gave no credential' };
   toolContext.requestCredential(config);
   return undefined;
+}
+
+function isAsked({ credentialKey }: Pick<AuthConfig, 'credentialKey'>, { requests }: ToolContext): boolean {
+  return requests.some((request) => request.kind === 'credential' && request.credentialKey === credentialKey);
 }
 
 function describe({ summary, description, method, path, isDeprecated }: ApiOperation): string {
@@ -227,10 +226,4 @@ function describedHeaders({ responses }: OperationDetails, status: number): read
   const keys = [String(status), `${String(status).charAt(0)}XX`, 'DEFAULT'];
   const described = keys.map((key) => responses.find((response) => response.status === key));
   return described.find((response) => response !== undefined)?.headers ?? [];
-}
-
-/** Returns the reason of a failed request. `fetch` hides it in the cause. */
-function reasonOf(error: unknown): string {
-  const { message, cause } = toError(error);
-  return cause instanceof Error && cause.message !== '' ? cause.message : message;
 }

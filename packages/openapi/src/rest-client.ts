@@ -1,5 +1,6 @@
+import { toError } from '@eventloom/core';
 import { joinBytes } from '@eventloom/core/internal';
-import { openPublicUrl } from '@eventloom/tools/internal';
+import { AddressRefusedError, openPublicUrl } from '@eventloom/tools/internal';
 import { ApiCallError } from './errors.ts';
 
 /** Limits of the requests of a toolset. */
@@ -9,6 +10,8 @@ export interface RestClientOptions {
   /** True allows addresses of this machine and of internal networks. */
   readonly allowsPrivateNetwork: boolean;
   readonly maxBytes: number;
+  /** Time for a response with all redirects. */
+  readonly timeoutMs: number;
 }
 
 /** A request to an API. */
@@ -44,10 +47,22 @@ export class RestClient {
   /**
    * Sends a request and follows redirects to allowed hosts: like `fetch`, with GET and without the body after 303, and after 301 and 302 of a
    * POST. Another origin gets no headers that may hold secrets.
-   * @throws ApiCallError for a host that is not allowed, and for too many redirects
-   * @throws AddressRefusedError for an address that is not public
+   * @throws ApiCallError for a host that is not allowed or not public, for too many redirects, and for a host that cannot be reached in time
    */
-  async send(request: RestRequest, signal: AbortSignal): Promise<RestResponse> {
+  async send(request: RestRequest, abortSignal: AbortSignal): Promise<RestResponse> {
+    const { timeoutMs } = this.#options;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      return await this.#follow(request, AbortSignal.any([abortSignal, timeout]));
+    } catch (error) {
+      if (abortSignal.aborted || ApiCallError.isInstance(error)) throw error;
+      if (AddressRefusedError.isInstance(error)) throw new ApiCallError(error.message, { cause: error });
+      const reason = timeout.aborted ? `did not answer in ${timeoutMs} ms` : `cannot be reached: ${reasonOf(error)}`;
+      throw new ApiCallError(`${new URL(request.url).host} ${reason}`, { cause: error });
+    }
+  }
+
+  async #follow(request: RestRequest, signal: AbortSignal): Promise<RestResponse> {
     let next = request;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       this.#checkHost(next.url, redirects > 0);
@@ -113,4 +128,10 @@ function redirected({ method, url, headers, body }: RestRequest, to: URL, status
     headers: Object.fromEntries(kept),
     body: isGet ? undefined : body,
   };
+}
+
+/** Returns the reason of a failed request. `fetch` hides it in the cause. */
+function reasonOf(error: unknown): string {
+  const { message, cause } = toError(error);
+  return cause instanceof Error && cause.message !== '' ? cause.message : message;
 }

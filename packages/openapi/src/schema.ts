@@ -219,14 +219,14 @@ export class SchemaWriter {
     if (second) members.push({ anyOf: second });
     const isExtended = members.length > 1 || (members.length === 1 && schema['properties'] !== undefined);
     const left: DeclaredSchema[] = [];
-    for (const member of members) if (!mergeInto(schema, this.#resolved(member))) left.push(member);
+    for (const member of members) if (!mergeInto(schema, this.resolve(member))) left.push(member);
     if (left.length > 0) schema['allOf'] = [...listOf(schema['allOf']), ...left];
     // A closed schema would refuse the properties of the others.
     if (isExtended && schema['additionalProperties'] === false) delete schema['additionalProperties'];
   }
 
   /** Returns the definition that a written reference stands for; the schema itself if there is none, or it is still being written. */
-  #resolved(schema: DeclaredSchema): DeclaredSchema {
+  resolve(schema: DeclaredSchema): DeclaredSchema {
     const name = definitionOf(schema);
     if (name === undefined) return schema;
     const definition = this.#definition(name);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
@@ -16,6 +17,9 @@ declare module 'vitest' {
  * - `/raw?status&type&body&base64&location&size` answers with these; `size` is a number of bytes.
  * - `/stall?key` sends the beginning of a body and no end. `/stalled?key` answers once it has done so, and `/closed?key` once the client
  *   has closed that connection.
+ * - `/protected?token` answers like `/echo`, and with 401 without this bearer token.
+ * - `/token` is a token endpoint: the token names the grant and what it was made of. The code `bad` and the refresh token `bad` are refused.
+ * - `/openid` is a document of OpenID Connect.
  * - `/once?key&status` answers with the status the first time, and like `/echo` after that.
  */
 export default async function provideApi(project: TestProject): Promise<() => Promise<void>> {
@@ -57,6 +61,21 @@ export default async function provideApi(project: TestProject): Promise<() => Pr
         await momentOf(`${pathname} ${key}`).promise;
         response.end();
         return;
+      case '/protected':
+        if (request.headers.authorization !== `Bearer ${searchParams.get('token')}`) {
+          response.writeHead(401).end();
+          return;
+        }
+        break;
+      case '/token':
+        await giveToken(request, response);
+        return;
+      case '/openid': {
+        const own = `http://${request.headers.host}`;
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ authorization_endpoint: `${own}/consent`, token_endpoint: `${own}/token` }));
+        return;
+      }
       case '/once':
         if (!seen.has(key)) {
           seen.add(key);
@@ -77,11 +96,31 @@ export default async function provideApi(project: TestProject): Promise<() => Pr
   };
 }
 
-async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method, url, headers } = request;
+async function giveToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const form = new URLSearchParams(await readText(request));
+  const grant = form.get('grant_type') ?? '';
+  const given = form.get('code') ?? form.get('refresh_token') ?? form.get('client_secret') ?? '';
+  response.setHeader('content-type', 'application/json');
+  if (given === 'bad') {
+    response.writeHead(400).end(JSON.stringify({ error: 'invalid_grant', error_description: 'not this one' }));
+    return;
+  }
+  const verifier = form.get('code_verifier');
+  const digest = verifier === null ? '' : createHash('sha256').update(verifier).digest('base64url');
+  const accessToken = [grant, given, form.get('client_id'), form.get('scope'), digest].filter(Boolean).join('|');
+  const refreshToken = grant === 'authorization_code' ? 'renewable' : undefined;
+  response.end(JSON.stringify({ access_token: accessToken, refresh_token: refreshToken, expires_in: 3600 }));
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);
-  const body = Buffer.concat(pieces).toString('latin1');
+  return Buffer.concat(pieces).toString('latin1');
+}
+
+async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method, url, headers } = request;
+  const body = await readText(request);
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify({ method, url, headers, body }));
 }
