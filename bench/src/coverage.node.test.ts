@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const COUNTS = /^(.+): (\d+) files \(at most (\d+)\), (\d+) functions \(at most (\d+)\)$/gm;
+const COUNTS = /^(.+): (\d+) files \(at most (\d+)\), (\d+) functions \(at most (\d+)\), (\d+) with the fields of classes$/gm;
 
 /** Counts in a process that does nothing else: V8 counts the functions of all scripts. */
 async function countEntered(): Promise<
@@ -12,8 +12,10 @@ async function countEntered(): Promise<
   const program = fileURLToPath(new URL('coverage.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program]);
   return Array.from(stdout.matchAll(COUNTS), ([counts, turn = '', ...numbers]) => {
-    const [files = 0, maxFiles = 0, functions = 0, maxFunctions = 0] = numbers.map(Number);
-    return { turn, isWithin: files > 0 && files <= maxFiles && functions > 0 && functions <= maxFunctions, counts };
+    const [files = 0, maxFiles = 0, functions = 0, maxFunctions = 0, withFields = 0] = numbers.map(Number);
+    const isWithin = files <= maxFiles && functions <= maxFunctions;
+    // The fields of a class are reported apart from the functions, and are not counted as such.
+    return { turn, isWithin: isWithin && files > 0 && functions > 0 && withFields > functions, counts };
   });
 }
 

@@ -1,7 +1,9 @@
 /**
  * Counts the files and functions of our packages that one warm turn over `POST /run_sse` enters: what a reader of a turn has before them.
- * Exits with code 1 when a turn enters more than its limit. The server runs in this process, with in-memory sessions and a model that answers
- * at once. `--list` also prints each function, `--stack` the call stack of the last model request, as a debugger shows it: the calls of our packages, innermost first.
+ * Exits with code 1 when a turn enters more than its limit. V8 also reports an entry for the fields of each class that is constructed. It is
+ * no function in the source, so the limits leave it out, and the second figure has it. The server runs in this process, with in-memory sessions
+ * and a model that answers at once. `--list` also prints each function, `--stack` the call stack of the last model request, as a debugger shows
+ * it: the calls of our packages, innermost first.
  */
 import { type Profiler, Session } from 'node:inspector/promises';
 import { Runner } from '@eventloom/runner';
@@ -29,9 +31,12 @@ const OWN_SOURCE = /\/(packages\/[^/]+\/src\/.+\.ts)$/;
 const WARM_TURNS = 5;
 
 const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly limit: Limit }[] = [
-  { name: 'text turn', model: new InstantModel(), limit: { files: 61, functions: 248 } },
-  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 75, functions: 335 } },
+  { name: 'text turn', model: new InstantModel(), limit: { files: 61, functions: 236 } },
+  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 75, functions: 318 } },
 ];
+
+/** The name of V8's entry for the fields of a class. */
+const FIELDS = /^<(instance_members|static)_initializer>$/;
 
 /** A call of our packages in a stack: the function, and the place in the source. */
 const OWN_CALL = /^\s*at (.+) \(.*\/(packages\/[^/]+\/src\/.+\.ts:\d+):\d+\)$/;
@@ -42,9 +47,10 @@ Error.stackTraceLimit = 50;
 for (const { name, model, limit } of TURNS) {
   const stacks = showsStack ? noteStacks(model) : [];
   const entered = await coverageOf(model);
-  const functions = [...entered.values()].reduce((sum, list) => sum + list.length, 0);
+  const all = [...entered.values()].flat();
+  const functions = all.filter((each) => !FIELDS.test(each.name)).length;
   console.log(
-    `${name}: ${entered.size} files (at most ${limit.files}), ${functions} functions (at most ${limit.functions})`,
+    `${name}: ${entered.size} files (at most ${limit.files}), ${functions} functions (at most ${limit.functions}), ${all.length} with the fields of classes`,
   );
   if (entered.size > limit.files || functions > limit.functions) {
     console.error(`${name}: over its limit: ${entered.size} files, ${functions} functions`);
