@@ -224,7 +224,7 @@ export class EventCommitter {
 
   /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
   get isLeaseLost(): boolean {
-    return this.#held.isLost;
+    return this.#held.lost !== undefined;
   }
 
   /** Fills in the fields that an event lacks, and adds the run's request id and metadata. */

@@ -1,7 +1,6 @@
 import {
   type Event,
   type GetSessionConfig,
-  type MaybePromise,
   RequestKnownError,
   type RunConfig,
   UnfinishedRunError,
@@ -39,25 +38,20 @@ export interface LockedRun {
 }
 
 /** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
-export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
+export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
   const { live, signal } = control;
-  return (
-    live?.whileWaiting(async (abortSignal) => lock(runner, request, control, abortSignal), signal) ??
-    (request.ifKnown === 'resume'
-      ? lockKnown(runner, request, control, signal)
-      : lock(runner, request, control, signal))
-  );
+  if (live) return live.whileWaiting((abortSignal) => lockForNewRun(runner, request, control, abortSignal), signal);
+  if (request.ifKnown === 'resume') return lockForKnownRun(runner, request, control);
+  const { kind } = request.start;
+  return kind === 'message'
+    ? lockForNewRun(runner, request, control, signal)
+    : lockForContinuedRun(runner, request, control, signal);
 }
 
 /** Locks the session. A request that is known resumes its run if the process of that run left it. @throws RequestKnownError otherwise */
-async function lockKnown(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  abortSignal: AbortSignal | undefined,
-): Promise<LockedRun> {
+async function lockForKnownRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
   try {
-    return await lock(runner, request, control, abortSignal);
+    return await lockForRun(runner, { ...request, ifKnown: 'reject' }, control);
   } catch (error) {
     if (!RequestKnownError.isInstance(error)) throw error;
     const { key, config, bounds } = request;
@@ -69,7 +63,7 @@ async function lockKnown(
     // The request is recorded: the begin need not name it again.
     const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
     try {
-      const locked = await lock(runner, again, control, abortSignal);
+      const locked = await lockForContinuedRun(runner, again, control, control.signal);
       const events = locked.resumed?.resumedFrom.events ?? [];
       const first = events.findIndex(({ requestId }) => requestId === config.requestId);
       return { ...locked, replayed: replayedEvents(events, first) };
@@ -81,63 +75,29 @@ async function lockKnown(
   }
 }
 
-/** Locks the session: at once where the run continues no other one and the store answers at once. */
-function lock(
+/** Locks the session of a run that continues no other one. The message is stored in the same call of the store, if it can be. */
+async function lockForNewRun(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
   abortSignal: AbortSignal | undefined,
-): MaybePromise<LockedRun> {
-  const { kind } = request.start;
-  if (kind === 'answers' || kind === 'resume') return lockContinued(runner, request, control, abortSignal);
-  const message = messageToBeginWith(runner, request, control.invocationId);
-  try {
-    const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
-    if (!(begun instanceof Promise)) return toNewRun(request, control, begun, message);
-    return lockLater(runner, request, control, { abortSignal, message, begun });
-  } catch (error) {
-    return lockLater(runner, request, control, { abortSignal, message, begun: Promise.reject(error) });
-  }
-}
-
-async function lockLater(
-  runner: Runner,
-  request: RunRequest,
-  control: RunControl,
-  {
-    abortSignal,
-    message,
-    begun: pending,
-  }: Pick<BeginAttempt, 'abortSignal' | 'message'> & { begun: Promise<BegunSession> },
 ): Promise<LockedRun> {
-  let begun: BegunSession;
-  try {
-    begun = await pending;
-  } catch (error) {
-    await settle(runner, request, error, abortSignal);
-    return lock(runner, request, control, abortSignal);
+  const { start, config, window } = request;
+  const { invocationId } = control;
+  for (;;) {
+    const message = messageToBeginWith(runner, request, invocationId);
+    let begun: BegunSession;
+    try {
+      begun = await begin(runner, request, control, { abortSignal, message, resumedId: undefined });
+    } catch (error) {
+      await settle(runner, request, error, abortSignal);
+      continue;
+    }
+    const { locked: session, loaded } = begun;
+    const firstSeq = session.run?.firstSeq ?? 0;
+    const run = { invocationId, start, config, session, loaded, window, firstSeq };
+    return { ...run, resumed: undefined, isMessageStored: message !== undefined, replayed: NO_EVENTS };
   }
-  return toNewRun(request, control, begun, message);
-}
-
-function toNewRun(
-  { start, config, window }: RunRequest,
-  { invocationId }: RunControl,
-  { locked: session, loaded }: BegunSession,
-  message: Event | undefined,
-): LockedRun {
-  return {
-    invocationId,
-    start,
-    config,
-    session,
-    loaded,
-    window,
-    resumed: undefined,
-    firstSeq: session.run?.firstSeq ?? 0,
-    isMessageStored: message !== undefined,
-    replayed: NO_EVENTS,
-  };
 }
 
 const NO_EVENTS: readonly Event[] = [];
@@ -146,7 +106,7 @@ const NO_EVENTS: readonly Event[] = [];
  * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is locked
  * for a run, and again once nobody else can change the session.
  */
-async function lockContinued(
+async function lockForContinuedRun(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
@@ -205,7 +165,7 @@ function begin(
   { start, callIds, key, config, window }: RunRequest,
   control: RunControl,
   { abortSignal, message, resumedId }: BeginAttempt,
-): MaybePromise<BegunSession> {
+): Promise<BegunSession> {
   const continues = resumedId !== undefined;
   return runner.sessions.begin({
     key,
@@ -224,7 +184,6 @@ function begin(
     message,
     invocationId: resumedId,
     abortSignal,
-    onLost: (error) => control.abort(error),
     holder: control,
   });
 }

@@ -9,6 +9,8 @@ import {
   type SessionLease,
 } from '@eventloom/core';
 import { afterCovered, ARTIFACTS_TO_RESTORE, sessionKeyOf, setOwn } from '@eventloom/core/internal';
+import { coveredUntil } from './event-committer.ts';
+import type { LockedRun } from './lock-run.ts';
 import type { Runner } from './runner.ts';
 
 /** A locked session, and the data of the event to append. */
@@ -49,6 +51,12 @@ export async function restoreArtifacts(runner: Runner, request: RestoreRequest):
     actions: { removedState: [ARTIFACTS_TO_RESTORE], artifactDelta },
   });
   return sessionService.appendEvent({ session, event, lease });
+}
+
+/** Does what an interrupted rewind left to do, before agents see the artifacts of the session. */
+export async function finishRewind(runner: Runner, { loaded, session: { lease } }: LockedRun): Promise<void> {
+  const { session, derived } = loaded;
+  await restoreArtifacts(runner, { session, lease, coveredUntil: coveredUntil(session.events, derived) });
 }
 
 /**

@@ -48,18 +48,16 @@ const PARAMS: OptionNames<RewindParams> = {
 export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {
   checkParams(params);
   const { userId, sessionId, onBusy, abortSignal } = params;
-  let lost: StaleWriterError | undefined;
   const session = await runner.sessions.lock({
     key: { appName: runner.appName, userId, sessionId },
     purpose: 'a rewind',
     onBusy,
     abortSignal,
-    onLost: (error) => void (lost = error),
   });
   try {
     return await commitRewind(runner, params, session.lease, () => {
       if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
-      if (lost) throw lost;
+      if (session.lost) throw session.lost;
     });
   } finally {
     await session.unlock();

@@ -86,21 +86,6 @@ export class RunControl implements RunStream {
     this.#events = run(runner, input, this);
   }
 
-  /** Notes that the run holds its session, and which of its events is the first of the run. */
-  locate({ epoch }: SessionLease, lastSeq: number, firstSeq: number): void {
-    this.attempt = epoch;
-    this.firstSeq = firstSeq;
-    this.beginSeq = lastSeq - firstSeq;
-    this.seq = this.beginSeq;
-  }
-
-  /** Makes this the stream of a run that is known: the request began it before. */
-  follow({ invocationId, firstSeq }: RunRecord): void {
-    this.firstSeq = firstSeq;
-    this.seq = 0;
-    this.start(invocationId);
-  }
-
   /** Notes the place of a stored event that is about to be yielded. */
   noteStored(seq: number): void {
     this.seq = seq - this.firstSeq;
@@ -166,9 +151,16 @@ export class RunControl implements RunStream {
     this.abortGuard.abort(new RunAbortedError('the run ended before the agent was done'));
   }
 
-  /** Says that the message of the run is stored. */
-  start(invocationId: string): void {
+  /**
+   * Notes that the message of the run is stored, or that the run is resumed. A run of another process that is followed has no lease.
+   * @param lastSeq the newest event of the session. Default: the run's first
+   */
+  start({ invocationId, firstSeq }: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease?: SessionLease, lastSeq = firstSeq): void {
     this.invocationId = invocationId;
+    this.attempt = lease?.epoch ?? 0;
+    this.firstSeq = firstSeq;
+    this.beginSeq = lastSeq - firstSeq;
+    this.seq = this.beginSeq;
     this.isStarted = true;
     this.#whenStarted?.resolve(true);
   }

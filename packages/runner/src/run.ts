@@ -6,8 +6,9 @@ import {
   type RunOutcome,
   StreamingMode,
 } from '@eventloom/core';
-import { startOperation } from '@eventloom/core/internal';
+import { ARTIFACTS_TO_RESTORE, startOperation } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
+import type { MatchedMessage } from './answers.ts';
 import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
 import type { RunControl } from './run-stream.ts';
@@ -23,6 +24,7 @@ import {
 import { type LockedRun, lockForRun } from './lock-run.ts';
 import { pickAgent } from './pick-agent.ts';
 import { matchContent, replaceMessage, storeMessage } from './run-message.ts';
+import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
@@ -59,16 +61,17 @@ export async function* run(
     config = request.config;
     if (request.start.kind === 'live') control.live = request.start.live;
     control.watchSignal();
-    const locking = lockForRun(runner, request, control);
-    locked = locking instanceof Promise ? await locking : locking;
+    locked = await lockForRun(runner, request, control);
     const { start } = locked;
-    control.locate(locked.session.lease, locked.loaded.session.lastSeq, locked.firstSeq);
-    if (locked.isMessageStored) control.start(locked.invocationId);
+    const { session } = locked.loaded;
+    if (locked.isMessageStored) control.start(locked, locked.session.lease, session.lastSeq);
     config = locked.config;
     const isStreaming = start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
 
-    const matching = start.message && matchContent(runner, locked, start.message);
-    let matched = matching instanceof Promise ? await matching : matching;
+    let matched: MatchedMessage | undefined =
+      start.kind === 'message'
+        ? { message: start.message, calls: [], answers: undefined }
+        : start.message && (await matchContent(runner, locked, start.message));
     let isReplaced = false;
     const created = createInvocation(runner, start, locked, control, matched?.message);
     const { invocation, context, committer } = created;
@@ -77,23 +80,22 @@ export async function* run(
       control.operation = startOperation(invocation, { kind: 'run', context, resumed: locked.resumed !== undefined });
     let driver: AgentDriver | undefined;
     try {
-      const rewinding = locked.session.finishRewind(locked.loaded);
-      if (rewinding) await rewinding;
+      if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);
       if (matched && plugins.has('onUserMessageCallback')) {
         const sent = matched;
         matched = await replaceMessage(runner, locked, sent, context);
         isReplaced = matched !== sent;
         if (!locked.resumed) invocation.userContent = matched.message;
       }
-      const picked = pickAgent(runner, locked, matched);
-      const first = picked instanceof Promise ? await picked : picked;
+      let first = pickAgent(runner, locked, matched);
+      if (first instanceof Promise) first = await first;
       control.live?.checkAgent(first.agent, runner.agent);
       committer.agentName = first.agent.name;
-      if (matched && !locked.isMessageStored) {
-        await storeMessage(created, { matched, isReplaced, stateDelta: request.stateDelta, branch: first.branch });
-        control.locate(locked.session.lease, invocation.session.lastSeq, locked.firstSeq);
+      if (!locked.isMessageStored) {
+        const { stateDelta } = request;
+        if (matched) await storeMessage(created, { matched, isReplaced, stateDelta, branch: first.branch });
+        control.start(locked, locked.session.lease, session.lastSeq);
       }
-      control.start(locked.invocationId);
       for (const event of locked.replayed) yield event;
 
       driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
@@ -105,21 +107,21 @@ export async function* run(
       if (answer) {
         const content = { role: 'model', ...answer };
         const event = await committer.commit(context.createEvent({ author: first.agent.name, content }));
-        control.noteYielded(event, invocation.session);
+        control.noteYielded(event, session);
         yield event;
       } else {
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           // The commit barrier: the agent is asked for its next event only when this one is stored.
           const committed = committer.commit(step.value);
           const event = committed instanceof Promise ? await committed : committed;
-          control.noteYielded(event, invocation.session);
+          control.noteYielded(event, session);
           if (event.partial !== true || isStreaming) yield event;
         }
       }
       // A client that hangs up, and a model that takes a call back, leave agents that were called as tools where they are.
       if (start.kind === 'live') {
         for (const event of await storeOpenAnswers(runner, { locked, context, committer })) {
-          control.noteYielded(event, invocation.session);
+          control.noteYielded(event, session);
           yield event;
         }
       }
@@ -147,7 +149,7 @@ export async function* run(
       try {
         // An aborted run yields nothing more.
         for (const event of control.abortReason ? [] : stored.events) {
-          control.noteYielded(event, invocation.session);
+          control.noteYielded(event, session);
           yield event;
         }
       } finally {

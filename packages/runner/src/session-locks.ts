@@ -10,23 +10,15 @@ import {
   type OnBusy,
   type ReleaseLeaseOptions,
   type RunOutcome,
+  type RunRecord,
   type Session,
   type SessionKey,
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
 } from '@eventloom/core';
-import {
-  type AbortGuard,
-  ARTIFACTS_TO_RESTORE,
-  createErrorEvent,
-  errorOutcome,
-  reportTo,
-  RUN_CONFIG_DEFAULTS,
-} from '@eventloom/core/internal';
-import { coveredUntil } from './event-committer.ts';
+import { type AbortGuard, createErrorEvent, errorOutcome, reportTo, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
 import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
-import { restoreArtifacts } from './restore-artifacts.ts';
 import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
@@ -37,10 +29,12 @@ export interface SessionHolder {
   readonly abortGuard: AbortGuard;
   /** The reason for which the run was aborted, if it was. */
   readonly abortReason: EventloomError | undefined;
+  /** Ends the run at once. */
+  abort(reason: EventloomError): void;
   /** Ends the run, after it stored what cannot be said again. */
   yieldSession(reason: EventloomError): Promise<void>;
   /** Notes that the message of the run is stored. */
-  start(invocationId: string): void;
+  start(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
 }
 
 /** A session to be locked. */
@@ -52,9 +46,7 @@ export interface LockRequest {
   readonly busyWaitMs?: number | undefined;
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
-  /** Called when another writer took the session, and when the storage could not be used until the lease ran out. */
-  readonly onLost: (error: EventloomError) => void;
-  /** Yields the session when another run of this process interrupts. Absent for what cannot be interrupted. */
+  /** Yields the session when another run of this process interrupts, and is aborted when the lease is lost. Absent for what cannot be interrupted. */
   readonly holder?: SessionHolder | undefined;
 }
 
@@ -109,23 +101,10 @@ export class SessionLocks {
    * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and what
    * `appendEvent` throws for the message
    */
-  begin(request: BeginRequest): MaybePromise<BegunSession> {
-    const name = nameOf(request.key);
-    if (request.onBusy === 'interrupt' && this.holders.has(name))
-      return this.#yieldToRun(request).then(() => this.#begin(request, name));
-    return this.#begin(request, name);
-  }
-
-  /** Has the run of this process that holds the session yield it, unless the request is known and will be refused. */
-  async #yieldToRun(request: BeginRequest): Promise<void> {
-    const { key, run } = request;
-    const { requestId: id } = run;
-    const known = id === undefined ? undefined : await this.runner.sessionService.findRun({ ...key, id });
-    if (!known || known.invocationId === run.invocationId) await this.#yield(request);
-  }
-
-  #begin(request: BeginRequest, name: string): MaybePromise<BegunSession> {
-    const { run, window, message, mayCreate = false } = request;
+  async begin(request: BeginRequest): Promise<BegunSession> {
+    const { key, run, window, message, mayCreate = false } = request;
+    const name = nameOf(key);
+    if (request.onBusy === 'interrupt' && this.holders.has(name)) await this.#yieldToRun(request);
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),
       ...run,
@@ -136,13 +115,33 @@ export class SessionLocks {
     let begun: MaybePromise<BegunRun>;
     try {
       begun = this.runner.sessionService.beginRun(beginning);
+      if (begun instanceof Promise) begun = await begun;
     } catch (error) {
-      return this.#beginAgain(request, beginning, error).then((late) => this.#load(request, name, late));
+      begun = await this.#beginAgain(request, beginning, error);
     }
-    if (!(begun instanceof Promise)) return this.#load(request, name, begun);
-    return begun
-      .catch((error: unknown) => this.#beginAgain(request, beginning, error))
-      .then((late) => this.#load(request, name, late));
+    const { lease, firstSeq, wasOpen, session } = begun;
+    const locked = new LockedSession(this, request, name, lease, {
+      ...run,
+      lastSeq: session.lastSeq,
+      firstSeq,
+      wasOpen,
+    });
+    try {
+      let loaded = this.loader.load(locked, name, session, request);
+      if (loaded instanceof Promise) loaded = await loaded;
+      locked.loaded = loaded;
+      return { locked, loaded };
+    } catch (error) {
+      return this.#giveBack(request, locked, begun, error);
+    }
+  }
+
+  /** Has the run of this process that holds the session yield it, unless the request is known and will be refused. */
+  async #yieldToRun(request: BeginRequest): Promise<void> {
+    const { key, run } = request;
+    const { requestId: id } = run;
+    const known = id === undefined ? undefined : await this.runner.sessionService.findRun({ ...key, id });
+    if (!known || known.invocationId === run.invocationId) await this.#yield(request);
   }
 
   async #beginAgain(request: BeginRequest, beginning: BeginRunRequest, thrown: unknown): Promise<BegunRun> {
@@ -161,36 +160,17 @@ export class SessionLocks {
     return this.#askAgain(repeat, thrown, request);
   }
 
-  #load(request: BeginRequest, name: string, begun: BegunRun): MaybePromise<BegunSession> {
-    const locked = new LockedSession(this, request, name, begun.lease, {
-      ...request.run,
-      lastSeq: begun.session.lastSeq,
-      firstSeq: begun.firstSeq,
-      wasOpen: begun.wasOpen,
-    });
-    try {
-      const loading = this.loader.load(locked, name, begun.session, request);
-      if (!(loading instanceof Promise)) return { locked, loaded: (locked.loaded = loading) };
-      return loading.then(
-        (loaded) => ({ locked, loaded: (locked.loaded = loaded) }),
-        (error: unknown) => this.#giveBack(request, locked, begun, error),
-      );
-    } catch (error) {
-      return this.#giveBack(request, locked, begun, error);
-    }
-  }
-
   /** Unlocks a session that could not be read. @throws the error */
   async #giveBack(
     { run, holder }: BeginRequest,
     locked: LockedSession,
-    { session, message, lease }: BegunRun,
+    { session, message, lease, firstSeq }: BegunRun,
     error: unknown,
   ): Promise<never> {
     if (message) {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
       // A run without an end continues later: no client gets a failure, or advice to send the message again.
-      if (!outcome) holder?.start(run.invocationId);
+      if (!outcome) holder?.start({ invocationId: run.invocationId, firstSeq }, lease);
       await locked.unlock(outcome ? 'ended' : 'interrupted', { outcome });
     } else await locked.undo();
     throw error;
@@ -277,18 +257,17 @@ export class LockedSession implements HeldLease {
   /** The events that the run began with. Remembered for the next run when the session is unlocked. */
   loaded: LoadedSession | undefined;
   renewedMs: number;
-  /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
-  isLost = false;
+  /** Set once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
+  lost: EventloomError | undefined = undefined;
   /** False once the session was unlocked. */
   isLocked = true;
   readonly #locks: SessionLocks;
   readonly #name: string;
   readonly #holder: SessionHolder | undefined;
-  readonly #onLost: LockRequest['onLost'];
 
   constructor(
     locks: SessionLocks,
-    { key, onLost, holder }: LockRequest,
+    { key, holder }: LockRequest,
     name: string,
     lease: SessionLease,
     run?: LockedFor,
@@ -299,16 +278,15 @@ export class LockedSession implements HeldLease {
     this.#locks = locks;
     this.#name = name;
     this.#holder = holder;
-    this.#onLost = onLost;
     this.renewedMs = locks.runner.platform.now();
     locks.keeper.hold(this);
     if (holder) locks.holders.set(name, holder);
   }
 
   lose(error: EventloomError): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    this.#onLost(error);
+    if (this.lost) return;
+    this.lost = error;
+    this.#holder?.abort(error);
   }
 
   get endMs(): number {
@@ -356,13 +334,6 @@ export class LockedSession implements HeldLease {
     });
   }
 
-  /** Does what an interrupted rewind left to do, so that agents see the session's artifacts as they have to be. Undefined for nothing. */
-  finishRewind({ session, derived }: LoadedSession): Promise<unknown> | undefined {
-    if (!Object.hasOwn(session.state, ARTIFACTS_TO_RESTORE)) return undefined;
-    const covered = coveredUntil(session.events, derived);
-    return restoreArtifacts(this.#locks.runner, { session, lease: this.lease, coveredUntil: covered });
-  }
-
   /**
    * Records how the run ended and unlocks the session: one call of the store, which appends the last event of the run if there is one.
    * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
@@ -382,7 +353,7 @@ export class LockedSession implements HeldLease {
   unlock(run: UnlockedRun = 'ended', changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
     if (!this.isLocked) return;
     this.#release();
-    if (this.isLost) return;
+    if (this.lost) return;
     const leaveOpen = LEAVE_OPEN[run];
     const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
     try {

@@ -72,8 +72,6 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
       // The run stays open until it is closed: if this process ends first, another one closes it.
       run: { invocationId, resumable: true, continues: true },
       invocationId,
-      // The next append notices it.
-      onLost: () => undefined,
     });
   const begun = await begin().catch((error: unknown) => {
     if (!RunNotFoundError.isInstance(error)) throw error;

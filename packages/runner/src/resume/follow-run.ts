@@ -39,7 +39,7 @@ export async function* followRun(
     // Before the events are read: once the run has ended, all of them are there.
     const record = await sessionService.findRun({ ...key, id: invocationId });
     if (!record) throw goneError(key, invocationId);
-    if (seq === undefined) control.follow(record);
+    if (seq === undefined) control.start(record);
     seq ??= record.firstSeq - 1;
     for (let lastSeq = seq + 1; seq < lastSeq;) {
       const session = await sessionService.getSession({ ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } });

@@ -103,7 +103,6 @@ async function forget(
       run: { invocationId, requestId, resumable: false, continues: true },
       invocationId,
       abortSignal,
-      onLost: () => undefined,
     });
     await locked.undo();
   } catch (error) {
