@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-const COUNTS = /^(.+): (\d+) files \(at most (\d+)\), (\d+) functions \(at most (\d+)\), (\d+) with the fields of classes$/gm;
+const COUNTS =
+  /^(.+): (\d+) files \(at most (\d+)\), (\d+) functions \(at most (\d+)\), (\d+) with the fields of classes$/gm;
 
 /** Counts in a process that does nothing else: V8 counts the functions of all scripts. */
 async function countEntered(): Promise<

@@ -68,7 +68,7 @@ export class DocumentSessionDriver implements SessionDriver {
       const session = existing ?? (create ? addSession(app, { appName, userId, sessionId, ...empty }) : undefined);
       if (!session) return { status: 'missing' };
       const before = toStored(app, session, selectEvents(session.events, window));
-      const outcome = takeRun(session, new RunList(session.runs), begin, before.lastSeq, () => ++app.count);
+      const outcome = takeRun(session, new RunList(session.runs), begin, before.lastSeq, ++app.count);
       if (outcome.status !== 'taken') return outcome;
       // It may throw: then nothing is written, because the document is written last.
       const message = begin.message?.(coveredUntil(session.events));
@@ -115,7 +115,7 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim) {
-    return this.#change(claim, (app, session) => takeLease(session, claim, () => ++app.count));
+    return this.#change(claim, (app, session) => takeLease(session, claim, ++app.count));
   }
 
   renewLease(lease: SessionLease, nowMs: number) {

@@ -155,7 +155,11 @@ export class RunControl implements RunStream {
    * Notes that the message of the run is stored, or that the run is resumed. A run of another process that is followed has no lease.
    * @param lastSeq the newest event of the session. Default: the run's first
    */
-  start({ invocationId, firstSeq }: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease?: SessionLease, lastSeq = firstSeq): void {
+  start(
+    { invocationId, firstSeq }: Pick<RunRecord, 'invocationId' | 'firstSeq'>,
+    lease?: SessionLease,
+    lastSeq = firstSeq,
+  ): void {
     this.invocationId = invocationId;
     this.attempt = lease?.epoch ?? 0;
     this.firstSeq = firstSeq;

@@ -265,13 +265,7 @@ export class LockedSession implements HeldLease {
   readonly #name: string;
   readonly #holder: SessionHolder | undefined;
 
-  constructor(
-    locks: SessionLocks,
-    { key, holder }: LockRequest,
-    name: string,
-    lease: SessionLease,
-    run?: LockedFor,
-  ) {
+  constructor(locks: SessionLocks, { key, holder }: LockRequest, name: string, lease: SessionLease, run?: LockedFor) {
     this.key = key;
     this.lease = lease;
     this.run = run;

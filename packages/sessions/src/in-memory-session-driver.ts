@@ -186,8 +186,9 @@ export class InMemorySessionDriver implements SessionDriver {
     const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
     if (!record && begin.create) record = this.#add(begin, begin.nowMs);
     if (!record) return { status: 'missing' };
-    const outcome = takeRun(record, record.runs, begin, record.events.length, () => ++this.#epochs);
+    const outcome = takeRun(record, record.runs, begin, record.events.length, this.#epochs + 1);
     if (outcome.status !== 'taken') return outcome;
+    this.#epochs++;
     record.app.openRuns.add(record);
     const session = toStored(record, record.events.read(begin.window));
     const duplicate = message && record.events.add(message.event);
@@ -210,7 +211,9 @@ export class InMemorySessionDriver implements SessionDriver {
   }
 
   claimLease(claim: LeaseClaim): ClaimOutcome {
-    return takeLease(this.#find(claim), claim, () => ++this.#epochs);
+    const outcome = takeLease(this.#find(claim), claim, this.#epochs + 1);
+    if (outcome.status === 'taken') this.#epochs++;
+    return outcome;
   }
 
   renewLease(lease: SessionLease, nowMs: number): boolean {

@@ -51,21 +51,24 @@ export function isLeaseLive<T extends SessionHold>(hold: T | undefined, { epoch 
 }
 
 /**
- * Implements `SessionDriver.claimLease`. `nextEpoch` is called only if the lease is granted, for an epoch that is
- * higher than any before, also than those of earlier sessions of the key.
+ * Implements `SessionDriver.claimLease`.
+ * @param epoch of the lease, if it is granted: higher than any before, also than those of earlier sessions of the key
  */
-export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, nextEpoch: () => number): ClaimOutcome {
+export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, epoch: number): ClaimOutcome {
   if (!hold) return { status: 'missing' };
-  return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim, nextEpoch) };
+  return refusedClaim(hold, claim) ?? { status: 'taken', lease: giveLease(hold, claim, epoch) };
 }
 
-/** Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run. */
+/**
+ * Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run.
+ * @param epoch as in `takeLease`
+ */
 export function takeRun(
   hold: SessionHold,
   runs: RunTable,
   begin: RunBegin,
   lastSeq: number,
-  nextEpoch: () => number,
+  epoch: number,
 ): ClaimRefusal | RunRefusal | RunTaken {
   const { appName, userId, sessionId, invocationId, requestId, resumable, continues } = begin;
   const asked = requestId === undefined ? undefined : runs.get(requestId);
@@ -86,7 +89,7 @@ export function takeRun(
   const record = known ?? { invocationId, firstSeq: lastSeq + 1 };
   if (!known) runs.set(invocationId, record);
   if (requestId !== undefined) runs.set(requestId, { invocationId, firstSeq: record.firstSeq });
-  const lease = giveLease(hold, begin, nextEpoch, invocationId);
+  const lease = giveLease(hold, begin, epoch, invocationId);
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
 
@@ -105,10 +108,9 @@ export function findRecord(hold: SessionHold, runs: RunTable, id: string): RunRe
   };
 }
 
-function giveLease(hold: SessionHold, claim: LeaseClaim, nextEpoch: () => number, invocationId?: string): SessionLease {
+function giveLease(hold: SessionHold, claim: LeaseClaim, epoch: number, invocationId?: string): SessionLease {
   const { appName, userId, sessionId, nowMs, ttlMs, ticket } = claim;
   if (ticket) withdrawTicket(hold, ticket.id);
-  const epoch = nextEpoch();
   hold.epoch = epoch;
   hold.leaseUntilMs = nowMs + ttlMs;
   const lease = { appName, userId, sessionId, epoch, ttlMs };

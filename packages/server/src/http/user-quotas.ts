@@ -33,41 +33,17 @@ const BOUNDS = {
   },
 } as const satisfies Record<keyof Usage, unknown>;
 
-/** Counts what the requests of a server have under way, by user and in total, so that no user takes what the others need. */
+/** What the requests of a server have under way, by user and in total, and how much that may be: so no user takes what the others need. */
 export class UserQuotas {
   readonly limits: QuotaLimits;
   /** The largest body that can be read at all. */
   readonly maxBodyBytes: number;
-  readonly #total: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
-  readonly #users = new Map<string, Usage>();
+  readonly total: Usage = { runs: 0, queued: 0, bodyBytes: 0 };
+  readonly users: Map<string, Usage> = new Map();
 
   constructor(limits: QuotaLimits) {
     this.limits = limits;
     this.maxBodyBytes = Math.min(limits.maxBodyBytes, limits.maxBodyBytesInFlight, limits.maxBodyBytesInFlightPerUser);
-  }
-
-  /**
-   * Counts `amount` more, or less if it is negative.
-   * @param userId undefined as long as the request has not said who its user is: it then counts in total only
-   * @throws UserLimitError @throws ServerBusyError for more than the limits allow; nothing is counted then
-   */
-  count(kind: keyof Usage, userId: string | undefined, amount: number): void {
-    const { what, total, perUser } = BOUNDS[kind];
-    const own = userId === undefined ? undefined : (this.#users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
-    if (amount > 0 && own && own[kind] + amount > this.limits[perUser]) {
-      throw new UserLimitError(
-        `the user has as many ${what} as one may have at the same time: ${this.limits[perUser]}, ` +
-          `which is limits.${perUser} of this server; try again when one of the user's requests is answered`,
-      );
-    }
-    if (amount > 0 && total !== undefined && this.#total[kind] + amount > this.limits[total]) {
-      throw new ServerBusyError(`the server has as many ${what} as it takes (limits.${total}); try again`);
-    }
-    this.#total[kind] += amount;
-    if (userId === undefined || !own) return;
-    own[kind] += amount;
-    if (own.runs === 0 && own.queued === 0 && own.bodyBytes === 0) this.#users.delete(userId);
-    else this.#users.set(userId, own);
   }
 }
 
@@ -91,12 +67,30 @@ export class RequestQuota {
   }
 
   /**
-   * Counts bytes of the request's body as they come, its run, or its wait for a session; a negative amount gives back.
-   * @throws UserLimitError @throws ServerBusyError
+   * Counts bytes of the request's body as they come, its run, or its wait for a session; a negative amount gives back. As long as the
+   * request has not said who its user is, it counts in total only.
+   * @throws UserLimitError @throws ServerBusyError for more than the limits allow; nothing is counted then
    */
   count(kind: keyof Usage, amount: number): void {
-    this.#quotas.count(kind, this.#userId, amount);
+    const { limits, total, users } = this.#quotas;
+    const userId = this.#userId;
+    const bound = BOUNDS[kind];
+    const own = userId === undefined ? undefined : (users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
+    if (amount > 0 && own && own[kind] + amount > limits[bound.perUser]) {
+      throw new UserLimitError(
+        `the user has as many ${bound.what} as one may have at the same time: ${limits[bound.perUser]}, ` +
+          `which is limits.${bound.perUser} of this server; try again when one of the user's requests is answered`,
+      );
+    }
+    if (amount > 0 && bound.total !== undefined && total[kind] + amount > limits[bound.total]) {
+      throw new ServerBusyError(`the server has as many ${bound.what} as it takes (limits.${bound.total}); try again`);
+    }
     this.#used[kind] += amount;
+    total[kind] += amount;
+    if (userId === undefined || !own) return;
+    own[kind] += amount;
+    if (own.runs === 0 && own.queued === 0 && own.bodyBytes === 0) users.delete(userId);
+    else users.set(userId, own);
   }
 
   /** Names the user of an anonymous request, once its body said so, and charges the body to the user. @throws UserLimitError @throws ServerBusyError */
