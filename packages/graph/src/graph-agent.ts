@@ -10,7 +10,7 @@ import {
   closeAll,
 } from '@eventloom/core';
 import type { RunDescription } from '@eventloom/core/internal';
-import { isBaseAgent, isBaseTool } from '@eventloom/core/internal';
+import { hasResponses, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
 import type { SchemaLike, ValueSchema } from '@eventloom/tools';
 import { type ForkParams, forkRun } from './fork-run.ts';
 import { graphHistories, type GraphHistory, type HistoryQuery } from './graph-history.ts';
@@ -114,7 +114,7 @@ export class GraphAgent extends BaseAgent {
 
   /** @throws InvalidRequestError for a message that does not match the input schema, and for an answer to a completed run */
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
-    if (userContent?.parts?.some(({ functionResponse }) => functionResponse)) {
+    if (hasResponses(userContent)) {
       throw new InvalidRequestError(
         `graph "${this.name}": the run that asked this question has ended and cannot use the answer; send a message to start a new run`,
       );

@@ -256,7 +256,7 @@ class LiveFlow {
     if (this.#ending.isEnded) return undefined;
     const { request } = call;
     this.#tools = request.toolsDict;
-    context.countLlmCall();
+    context.progress.countLlmCall();
     this.#ending.reconnect();
     this.#run.noteConnecting();
     const opening = model.connect(request, connecting.signal);

@@ -9,7 +9,7 @@ import {
   type LlmResponse,
 } from '@eventloom/core';
 import { callsToRun, isEmptyActions } from '@eventloom/core/internal';
-import { type AgentTurn, type ModelCall, saveOutput, withoutDeepArgs } from '@eventloom/llm-agent/internal';
+import { type AgentTurn, type ModelCall, readResponse, saveOutput } from '@eventloom/llm-agent/internal';
 import type { CloseTimeout } from './close-timeout.ts';
 import type { LiveRecordings } from './live-recordings.ts';
 import { LiveTurn } from './live-turn.ts';
@@ -68,7 +68,7 @@ export class LiveOutput {
   /** Emits the events of a response and runs its calls. */
   async take(received: LiveLlmResponse): Promise<void> {
     const { recordings, onCalls, run } = this.#params;
-    const raw = withoutDeepArgs(received);
+    const raw = readResponse(this.#params.turn.agent, received);
     const response = this.#call?.asksAfter && saysSomething(raw) ? await this.#afterCallbacks(raw, this.#call) : raw;
     for (const event of this.#turn.take(response)) {
       const calls = event.partial === true ? [] : callsToRun(event.content?.parts);

@@ -13,6 +13,7 @@ import {
   createErrorEvent,
   errorCodeOf,
   FINISH_TASK,
+  hasResponses,
   isOutputMismatch,
   STRUCTURED_OUTPUT,
   SET_MODEL_RESPONSE,
@@ -22,7 +23,7 @@ import { startCodeRun } from './code-execution/code-run.ts';
 import type { LlmAgent } from './llm-agent.ts';
 import { createTurn } from './agent-turn.ts';
 import { missingToolsetsEvent } from './turn-toolsets.ts';
-import { checkedResponse, withoutDeepArgs, ModelCall, plannedResponse } from './reply.ts';
+import { ModelCall, plannedResponse, readResponse } from './reply.ts';
 import {
   SetModelResponseTool,
   describeMismatch,
@@ -61,15 +62,15 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
     if (missing) yield missing;
     let response: LlmResponse | undefined = call.asksBefore ? await call.before() : undefined;
     if (!response) {
-      context.countLlmCall();
+      context.progress.countLlmCall();
       try {
         for await (const received of call.generate(streaming)) {
-          const raw = withoutDeepArgs(checkedResponse(agent, received));
+          const raw = readResponse(agent, received);
           const answer = call.asksAfter ? await call.after(raw) : raw;
           if (answer.partial === true) yield call.chunk(answer);
           else response = response ? joined(response, answer) : answer;
         }
-        response ??= withoutDeepArgs(call.merged());
+        response ??= readResponse(agent, call.merged());
       } catch (error) {
         context.throwIfAborted();
         if (call.isOwnFailure(error)) throw error;
@@ -143,8 +144,7 @@ function hasStepToResume({ resumedFrom, invocation }: InvocationContext): boolea
   const { events } = invocation.session;
   let at = events.length - 1;
   while (at >= 0 && events[at]?.author !== 'user') at--;
-  for (const part of events[at]?.content?.parts ?? []) if (part.functionResponse) return true;
-  return false;
+  return hasResponses(events[at]?.content);
 }
 
 /** Merges two whole responses to one request into one. */

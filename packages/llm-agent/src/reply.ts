@@ -273,18 +273,6 @@ function checkedAnswer(agent: LlmAgent, callback: string, answer: LlmResponse | 
   return answer;
 }
 
-/**
- * Returns what the model yielded.
- * @throws ConfigurationError if that is not a response
- */
-export function checkedResponse(agent: LlmAgent, received: LlmResponse): LlmResponse {
-  if (!isRecord(received))
-    throw new ConfigurationError(
-      `agent "${agent.name}": model: expected responses, got ${describeKind(received)}; write yield ${RESPONSE}`,
-    );
-  return received;
-}
-
 /** Code of a response, for errors. */
 const RESPONSE = "{ content: { role: 'model', parts: [{ text: 'hello' }] } }";
 
@@ -369,10 +357,16 @@ const LEFT_OUT = 'eventloom:leftOut';
 const REASON = `the arguments were nested deeper than ${MAX_LEVELS} levels`;
 
 /**
- * Returns the response with a note in place of arguments that are nested too deep for an event. The note is stored with the call, so the call is
- * never run, not even in a resumed run; `deepArgsError` gives the response for the model. Returns the same object if no arguments are too deep.
+ * Reads a response of a model: returns it with a note in place of arguments that are nested too deep for an event. The note is stored with the
+ * call, so the call is never run, not even in a resumed run; `deepArgsError` gives the response for the model. Returns the same object if no
+ * arguments are too deep.
+ * @throws ConfigurationError if the model yielded something else than a response
  */
-export function withoutDeepArgs<T extends Pick<LlmResponse, 'content' | 'alternatives'>>(response: T): T {
+export function readResponse<T extends Pick<LlmResponse, 'content' | 'alternatives'>>(agent: LlmAgent, response: T): T {
+  if (!isRecord(response))
+    throw new ConfigurationError(
+      `agent "${agent.name}": model: expected responses, got ${describeKind(response)}; write yield ${RESPONSE}`,
+    );
   const { content, alternatives } = response;
   let hasDeep = alternatives?.some((other) => other.content?.parts?.some(isDeep)) === true;
   // Test `functionCall` first: most parts are text and need no function call.

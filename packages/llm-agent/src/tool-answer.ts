@@ -1,4 +1,11 @@
-import type { BaseAgent, BaseTool, EventActions, FunctionResponsePart, InvocationContext } from '@eventloom/core';
+import {
+  type BaseAgent,
+  type BaseTool,
+  type EventActions,
+  type FunctionResponsePart,
+  type InvocationContext,
+  toError,
+} from '@eventloom/core';
 import { enclosureOf, isRecord, isToolResult, sealJson } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 
@@ -17,7 +24,12 @@ export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
   if (result === undefined) return { response: { result: null } };
   const given = isToolResult(result) ? result : undefined;
   const returned = given ? given.response : result;
-  const copied = sealJson(returned, { toJson: true });
+  let copied: ReturnType<typeof sealJson>;
+  try {
+    copied = sealJson(returned, { toJson: true });
+  } catch (thrown) {
+    copied = { fault: { path: '', reason: `has a getter or a toJSON that threw: ${toError(thrown).message}` } };
+  }
   if ('fault' in copied) {
     const { path, reason } = copied.fault;
     const place = path === '' ? '' : ` at ${path}`;

@@ -207,38 +207,44 @@ export class ToolCall implements ToolListener {
     const asksAfter = agent.afterToolCallback.length > 0 || plugins.has('afterToolCallback');
     const asksBefore = agent.beforeToolCallback.length > 0 || plugins.has('beforeToolCallback');
     if (asksBefore || asksAfter) return this.#answerAsked(running, asksBefore, asksAfter);
-    return this.#runTool(running, (returned) => this.#toAnswer(tool, returned));
+    const returned = this.#runTool(running);
+    return returned instanceof Promise
+      ? returned.then((settled) => this.#toAnswer(tool, settled))
+      : this.#toAnswer(tool, returned);
   }
 
   async #answerAsked(running: RunningTool, asksBefore: boolean, asksAfter: boolean): Promise<ToolAnswer | undefined> {
     const { context } = this.#batch.turn;
     const { tool } = running;
     const instead = asksBefore ? await context.untilAborted(this.#askBefore(running)) : undefined;
-    const returned = instead ?? (await this.#runTool(running, (result) => result));
+    const returned = instead ?? (await this.#runTool(running));
     if (!asksAfter || this.#context.isPaused) return this.#toAnswer(tool, returned);
     // A tool that only asks a person has not returned anything yet.
     if (returned === undefined && asksPerson(this.#context.actions)) return undefined;
     return context.untilAborted(this.#askAfter(running, returned));
   }
 
-  /**
-   * Runs the tool without its callbacks.
-   * @param read receives what the tool returned, or the response for its error
-   */
-  #runTool<T>(running: RunningTool, read: (returned: unknown) => T): MaybePromise<T> {
-    const { context } = this.#batch.turn;
-    const readUnlessAborted = (returned: unknown): T => {
-      context.throwIfAborted();
-      return read(returned);
-    };
-    const onError = async (thrown: unknown): Promise<T> => read(await this.#answerError(running, thrown));
+  /** Runs the tool without its callbacks. Returns what the tool returned, or the response for its error. */
+  #runTool(running: RunningTool): unknown {
+    const { tool, args } = running;
     try {
-      const { tool, args } = running;
       const returned = tool.runAsync({ args, toolContext: this.#context });
-      if (!isPromiseLike(returned)) return readUnlessAborted(returned);
-      return context.untilAborted(Promise.resolve(returned)).then(readUnlessAborted).catch(onError);
+      if (isPromiseLike(returned)) return this.#awaitTool(running, returned);
+      this.#batch.turn.context.throwIfAborted();
+      return returned;
     } catch (thrown) {
-      return onError(thrown);
+      return this.#answerError(running, thrown);
+    }
+  }
+
+  async #awaitTool(running: RunningTool, returned: PromiseLike<unknown>): Promise<unknown> {
+    const { context } = this.#batch.turn;
+    try {
+      const settled = await context.untilAborted(Promise.resolve(returned));
+      context.throwIfAborted();
+      return settled;
+    } catch (thrown) {
+      return this.#answerError(running, thrown);
     }
   }
 

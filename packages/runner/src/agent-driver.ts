@@ -1,7 +1,6 @@
 import {
   ConfigurationError,
   type Event,
-  type EventloomError,
   type InvocationContext,
   type MaybePromise,
   ObjectType,
@@ -10,7 +9,6 @@ import {
   observeGenerator,
   reportUnlessStopped,
   startOperation,
-  RUN_CONFIG_DEFAULTS,
   TRANSFER_TAG,
 } from '@eventloom/core/internal';
 
@@ -42,8 +40,6 @@ export class AgentDriver implements AgentEvents {
   /** True from the first `next` until the last agent has ended. Read-only for others. */
   isRunning = false;
   #isDone = false;
-  /** Rejects the wait for the next event: there is one such wait at a time. */
-  #reject: ((reason: unknown) => void) | undefined;
   #transfersSinceModelCall = 0;
   #llmCalls = 0;
 
@@ -66,16 +62,7 @@ export class AgentDriver implements AgentEvents {
     const events = (this.#events ??= runAgent(this.#context));
     this.#isWorking = true;
     this.isRunning = true;
-    const { promise, resolve, reject } = Promise.withResolvers<EventResult>();
-    this.#reject = reject;
-    // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
-    events.next().then(this.#onStep, this.#onFailure).then(resolve, reject);
-    return promise;
-  }
-
-  /** Rejects the wait for the next event, if there is one: an agent that does not listen to an abort is not waited for. */
-  interrupt(reason: EventloomError): void {
-    this.#reject?.(reason);
+    return events.next().then(this.#onStep, this.#onFailure);
   }
 
   async return(): Promise<EventResult> {
@@ -172,11 +159,10 @@ export class AgentDriver implements AgentEvents {
     return name;
   }
 
-  #countTransfer({ progress, runConfig }: InvocationContext): void {
+  #countTransfer({ progress }: InvocationContext): void {
     if (progress.llmCalls !== this.#llmCalls) this.#transfersSinceModelCall = 0;
     this.#llmCalls = progress.llmCalls;
-    const limit = runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
-    progress.checkHandOvers(++this.#transfersSinceModelCall, limit);
+    progress.checkHandOvers(++this.#transfersSinceModelCall);
   }
 }
 

@@ -116,6 +116,8 @@ export class EventCommitter {
       if (this.#outer) this.#context.progress.noteCommitted(event);
       return event;
     }
+    // A transfer takes effect once its event is stored.
+    if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
     return this.append(event);
   }
 
@@ -158,14 +160,12 @@ export class EventCommitter {
     return stampEvent(event, this.#config);
   }
 
-  /** Stores a complete event. A transfer in it takes effect from then on. */
-  append(event: Event): MaybePromise<Event> {
-    if (event.actions.transferToAgent !== undefined) this.#context.progress.noteTransfer(event);
-    return this.#outer ? this.#appendInner(event, this.#outer) : this.#append(event, '');
-  }
-
-  /** @param enclosure the branch of the call that the event is in; empty for an event that readers of the run see */
-  #append(given: Event, enclosure: string): MaybePromise<Event> {
+  /**
+   * Stores a complete event.
+   * @param enclosure the branch of the call that the event is in. Default: none, readers of the run see the event
+   */
+  append(given: Event, enclosure = ''): MaybePromise<Event> {
+    if (this.#outer) return this.#appendInner(given, this.#outer);
     const isCovered = given.timestamp <= this.#coveredUntil;
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
@@ -198,7 +198,7 @@ export class EventCommitter {
 
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
     if (outer.#isClosed) throw new RunAbortedError('the run has ended: nothing more of it is stored');
-    const appending = outer.#append(event, this.#context.branch ?? '');
+    const appending = outer.append(event, this.#context.branch);
     if (appending instanceof Promise) {
       outer.#underWay.add(appending);
       const isDone = (): void => void outer.#underWay.delete(appending);

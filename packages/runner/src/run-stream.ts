@@ -72,8 +72,8 @@ export class RunControl implements RunStream {
   readonly #runner: Runner;
   readonly #input: RunInput;
   readonly #events: AsyncGenerator<Event, void, undefined>;
-  /** The driver whose next event is waited for. */
-  #driver: AgentDriver | undefined;
+  /** Rejects the wait for the agent's next event. */
+  #interrupt: ((reason: EventloomError) => void) | undefined;
   #isBegun = false;
   #isEnded = false;
   #whenStarted: PromiseWithResolvers<boolean> | undefined;
@@ -117,7 +117,7 @@ export class RunControl implements RunStream {
   abort(reason: EventloomError): void {
     this.abortReason ??= reason;
     this.abortGuard.abort(reason);
-    this.#driver?.interrupt(reason);
+    this.#interrupt?.(reason);
   }
 
   /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
@@ -128,11 +128,15 @@ export class RunControl implements RunStream {
 
   /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
   nextStep(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
-    this.abortGuard.check();
-    // Before the first step, which may abort the run itself.
-    if (!this.live) this.#driver = driver;
+    if (this.abortReason) throw this.abortReason;
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Event, void>>();
+    // Before the step, which may abort the run itself. A live run waits for its client in its own way.
+    if (!this.live) this.#interrupt = reject;
     const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
-    return this.live ? this.live.until(step, driver.context) : step;
+    if (this.live) return this.live.until(step, driver.context);
+    // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
+    step.then(resolve, reject);
+    return promise;
   }
 
   /** Runs one step of the run inside the operation that observes it. */

@@ -106,6 +106,26 @@ test('responses of tool callbacks become JSON like tool results', async () => {
   });
 });
 
+const broken = {
+  get at(): string {
+    throw new Error('the printer is out of paper');
+  },
+};
+
+test.each([
+  ['a tool', {}],
+  ['a callback after a tool', { afterToolCallback: () => broken }],
+])('a value of %s with a getter that throws is an error for the model', async (_, callbacks) => {
+  const { run } = await scenario({
+    model: [callF, 'done'],
+    agent: { tools: [new FunctionTool({ name: 'f', description: '', execute: () => broken })], ...callbacks },
+  });
+  expect(responseOf((await run())[1])).toEqual({
+    error:
+      'tool f returned a value that is not JSON: the result has a getter or a toJSON that threw: the printer is out of paper',
+  });
+});
+
 test("tool callbacks and the tool share the call's context", async () => {
   const ids: string[] = [];
   const note = ({ context }: { context: ToolContext }) => {

@@ -154,6 +154,12 @@ export function contentText(content: Content | undefined): string {
   return text;
 }
 
+/** True for a content with responses to calls. `Calls` finds the calls. */
+export function hasResponses(content: Content | undefined): boolean {
+  for (const part of content?.parts ?? NO_PARTS) if (part.functionResponse) return true;
+  return false;
+}
+
 /**
  * Returns the calls of a reply that the agent has to run. A model whose service runs tools itself (remote MCP servers) returns a
  * call and its response in one reply; such a call is left out.

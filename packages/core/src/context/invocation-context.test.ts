@@ -108,9 +108,9 @@ describe('sub-invocations', () => {
     });
     inner.endInvocation();
     expect([start.isEnded, context.isEnded]).toEqual([true, false]);
-    inner.countLlmCall();
-    context.countLlmCall();
-    expect(() => inner.countLlmCall()).toThrow(LlmCallLimitError);
+    inner.progress.countLlmCall();
+    context.progress.countLlmCall();
+    expect(() => inner.progress.countLlmCall()).toThrow(LlmCallLimitError);
   });
 
   test('need a runner', () => {

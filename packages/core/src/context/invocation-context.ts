@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
-import { type RunConfig, RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
+import type { RunConfig } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
 import type { Content } from '../content/content.ts';
 import { describeKind, setOwn } from '../content/json.ts';
@@ -175,7 +175,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress(invocation.resumedFrom?.llmCalls),
+      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.resumedFrom?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -220,7 +220,7 @@ export class InvocationContext {
     const resumedFrom = invocation.resumedFrom?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress(0, this.progress),
+      progress: new InvocationProgress(undefined, 0, this.progress),
       agent: undefined,
       resumedFrom,
       executionId: resumedFrom?.executionId ?? this.#newExecutionId(),
@@ -373,11 +373,6 @@ export class InvocationContext {
     if (!this.isResumable || this.#isPaused) return;
     this.#isPaused = true;
     this.#parent?.pause();
-  }
-
-  /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already @internal */
-  countLlmCall(): void {
-    this.progress.countLlmCall(this.runConfig.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls);
   }
 
   /**

@@ -1,3 +1,4 @@
+import { RUN_CONFIG_DEFAULTS } from '../agent/run-config.ts';
 import { HandOverLimitError, LlmCallLimitError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { InvocationContext } from './invocation-context.ts';
@@ -14,6 +15,8 @@ export class InvocationProgress {
   reportedError: unknown = undefined;
   /** The progress of the whole run. It counts the model calls of sub-invocations as well. */
   readonly #run: InvocationProgress;
+  /** Maximum number of model calls, and of transfers in a row without one; 0 or below means no limit. */
+  readonly #maxLlmCalls: number;
   #llmCalls: number;
   /** Number of agents that were started since the last model call. */
   #starts = 0;
@@ -23,10 +26,12 @@ export class InvocationProgress {
   #transfers: Map<string, string> | undefined;
 
   /**
+   * @param maxLlmCalls see `RunConfig.maxLlmCalls`
    * @param llmCalls number of model calls that were made before the invocation was resumed
    * @param run progress of the run that a sub-invocation belongs to
    */
-  constructor(llmCalls = 0, run?: InvocationProgress) {
+  constructor(maxLlmCalls: number = RUN_CONFIG_DEFAULTS.maxLlmCalls, llmCalls = 0, run?: InvocationProgress) {
+    this.#maxLlmCalls = maxLlmCalls;
     this.#llmCalls = llmCalls;
     this.#run = run ? run.#run : this;
   }
@@ -36,9 +41,10 @@ export class InvocationProgress {
     return this.#run.#llmCalls;
   }
 
-  /** Counts a model call. A limit of 0 or below means no limit. @throws LlmCallLimitError if `limit` calls were made already */
-  countLlmCall(limit: number): void {
+  /** Counts a model call. @throws LlmCallLimitError if `runConfig.maxLlmCalls` calls were made already */
+  countLlmCall(): void {
     const run = this.#run;
+    const limit = run.#maxLlmCalls;
     if (limit > 0 && run.#llmCalls >= limit) {
       throw new LlmCallLimitError(
         `the run made ${limit} model calls, which is its limit; raise runConfig.maxLlmCalls if it needs more`,
@@ -49,11 +55,11 @@ export class InvocationProgress {
   }
 
   /**
-   * Checks the number of transfers between agents since the last model call. The limit is the one of model calls; 0 or
-   * below means no limit.
+   * Checks the number of transfers between agents since the last model call. The limit is the one of model calls.
    * @throws HandOverLimitError if `count` exceeds the limit
    */
-  checkHandOvers(count: number, limit: number): void {
+  checkHandOvers(count: number): void {
+    const limit = this.#run.#maxLlmCalls;
     if (limit <= 0 || count <= limit) return;
     throw new HandOverLimitError(
       `agents transferred control ${limit} times in a row without a model call; raise runConfig.maxLlmCalls if it needs more`,

@@ -6,18 +6,18 @@ import { agent, contextOf, other } from './fixtures/test-invocation.ts';
 describe('countLlmCall', () => {
   test.each([1, 3])('allows exactly %d calls, whichever agent makes them', (maxLlmCalls) => {
     const context = contextOf({ runConfig: { maxLlmCalls } }).forAgent(agent);
-    for (let call = 0; call < maxLlmCalls; call++) context.forAgent(other).countLlmCall();
-    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
-    expect(() => context.countLlmCall()).toThrow(LlmCallLimitError);
+    for (let call = 0; call < maxLlmCalls; call++) context.forAgent(other).progress.countLlmCall();
+    expect(() => context.progress.countLlmCall()).toThrow(LlmCallLimitError);
+    expect(() => context.progress.countLlmCall()).toThrow(LlmCallLimitError);
   });
 
   test('allows 500 calls by default, and any number with a limit of 0 or below', () => {
     const usual = contextOf();
-    for (let call = 0; call < 500; call++) usual.countLlmCall();
-    expect(() => usual.countLlmCall()).toThrow(LlmCallLimitError);
+    for (let call = 0; call < 500; call++) usual.progress.countLlmCall();
+    expect(() => usual.progress.countLlmCall()).toThrow(LlmCallLimitError);
     for (const maxLlmCalls of [0, -1]) {
       const unlimited = contextOf({ runConfig: { maxLlmCalls } });
-      for (let call = 0; call < 600; call++) unlimited.countLlmCall();
+      for (let call = 0; call < 600; call++) unlimited.progress.countLlmCall();
     }
   });
 });

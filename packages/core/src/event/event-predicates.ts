@@ -1,4 +1,4 @@
-import type { FunctionCall, FunctionResponse } from '../content/content.ts';
+import { type FunctionCall, type FunctionResponse, hasResponses } from '../content/content.ts';
 import { type Event, ObjectType } from './event.ts';
 import { OutputSchemaError } from '../errors.ts';
 
@@ -55,8 +55,7 @@ export function hasTrailingCodeExecutionResult(event: Event): boolean {
 export function isFinalResponse(event: Event): boolean {
   if (event.longRunningToolIds?.length) return true;
   const parts = event.content?.parts;
-  const responds = parts?.some((part) => part.functionResponse) ?? false;
-  if (responds) return event.actions.skipSummarization === true;
+  if (hasResponses(event.content)) return event.actions.skipSummarization === true;
   if (event.partial === true || event.object === ObjectType.agentTransfer) return false;
   if (!parts?.length && event.errorCode === undefined && event.error === undefined) return false;
   return !parts?.some((part) => part.functionCall) && !hasTrailingCodeExecutionResult(event);

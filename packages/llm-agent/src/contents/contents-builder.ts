@@ -12,6 +12,7 @@ import {
   type RecordedCall,
   Calls,
   callsToRun,
+  hasResponses,
   INCOMPLETE_CALL,
   INTERRUPTED_CALL,
   isOutputMismatch,
@@ -150,10 +151,6 @@ const NO_GROUPS: readonly CallGroup[] = [];
 
 const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
 
-function isResponse({ functionResponse }: Part): boolean {
-  return functionResponse !== undefined;
-}
-
 /** Number of contents from which `build` returns its own list and not a copy, so that a step does not cost more in a longer session. */
 const LENT_FROM = 2048;
 
@@ -273,7 +270,7 @@ export class ContentsBuilder {
     } else {
       const content = toModelContent(event, this.#agentName, this.#options.codeStyle);
       // A response inside a model's reply belongs to that reply, because the model's service ran the tool.
-      if (content && content.role !== 'model' && content.parts?.some(isResponse)) this.#addResponses(event);
+      if (content && content.role !== 'model' && hasResponses(content)) this.#addResponses(event);
       else if (content) this.#addSaid(event, content);
     }
     const isOwnError = event.errorCode !== undefined && event.author === this.#agentName;

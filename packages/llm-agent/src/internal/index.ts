@@ -5,7 +5,7 @@ export { EventsCompactor } from '../compaction/events-compactor.ts';
 export { endsWithPending } from '../contents/contents-builder.ts';
 export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
-export { withoutDeepArgs } from '../reply.ts';
+export { readResponse } from '../reply.ts';
 export { EmittedEvents } from '../emitted-events.ts';
 export { asksPerson, toToolAnswer } from '../tool-answer.ts';
 export { RunningCalls } from '../tool-calls.ts';

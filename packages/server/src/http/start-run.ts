@@ -5,7 +5,7 @@ import {
   SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
-import { isRecord, mergeRunConfigs } from '@eventloom/core/internal';
+import { hasResponses, isRecord, mergeRunConfigs } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError } from '../errors.ts';
@@ -74,8 +74,7 @@ export async function startRun(
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
-  let hasAnswers = false;
-  for (const { functionResponse } of newMessage?.parts ?? []) if (functionResponse) hasAnswers = true;
+  const hasAnswers = hasResponses(newMessage);
   const log = server.runs.start(runner, params, { mayResume: hasAnswers || invocationId !== undefined, quota });
   if (waitMs !== undefined) await storedWithin(server, log, waitMs);
   else if (hasAnswers || requestId !== undefined) await log.whenStored();
