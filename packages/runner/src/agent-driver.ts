@@ -1,16 +1,5 @@
-import {
-  ConfigurationError,
-  type Event,
-  type InvocationContext,
-  type MaybePromise,
-  ObjectType,
-} from '@eventloom/core';
-import {
-  observeGenerator,
-  reportUnlessStopped,
-  startOperation,
-  TRANSFER_TAG,
-} from '@eventloom/core/internal';
+import { ConfigurationError, type Event, type InvocationContext, type MaybePromise, ObjectType } from '@eventloom/core';
+import { observeGenerator, reportUnlessStopped, startOperation, TRANSFER_TAG } from '@eventloom/core/internal';
 
 type AgentEvents = AsyncGenerator<Event, void, void>;
 type EventResult = IteratorResult<Event, void>;

@@ -17,7 +17,13 @@ import {
   StaleWriterError,
   SessionNotFoundError,
 } from '@eventloom/core';
-import { type AbortGuard, createErrorEvent, errorOutcome, reportTo, RUN_CONFIG_DEFAULTS } from '@eventloom/core/internal';
+import {
+  type AbortGuard,
+  createErrorEvent,
+  errorOutcome,
+  reportTo,
+  RUN_CONFIG_DEFAULTS,
+} from '@eventloom/core/internal';
 import { type HeldLease, isAway, LeaseKeeper, repeatWhileAway } from './lease-keeper.ts';
 import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
