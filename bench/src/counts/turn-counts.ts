@@ -20,12 +20,15 @@ export interface TurnCounts {
   readonly transactions: number;
 }
 
-/** The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. */
+/**
+ * The most that each turn may cost. Text turn by hand, for comparison (`src/floor.ts`): 5,800 bytes and 16 promises. Four of the promises
+ * belong to the two async functions that lock the session, in place of callbacks.
+ */
 export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   text: {
     bytes: 28_000,
     keptBytes: 1500,
-    promises: 34,
+    promises: 38,
     freezes: 10,
     clockReads: 8,
     storeCalls: 5,
@@ -35,7 +38,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   tenCalls: {
     bytes: 178_000,
     keptBytes: 3000,
-    promises: 314,
+    promises: 318,
     freezes: 150,
     clockReads: 68,
     storeCalls: 45,
@@ -45,7 +48,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   parallelCalls: {
     bytes: 71_000,
     keptBytes: 2000,
-    promises: 62,
+    promises: 66,
     freezes: 66,
     clockReads: 14,
     storeCalls: 23,
@@ -57,7 +60,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
   sqlite: {
     bytes: 28_000,
     keptBytes: 2000,
-    promises: 30,
+    promises: 34,
     freezes: 10,
     clockReads: 7,
     storeCalls: 3,
