@@ -33,7 +33,7 @@ const BOUNDS = {
   },
 } as const satisfies Record<keyof Usage, unknown>;
 
-/** What the requests of a server have under way, by user and in total, and how much that may be: so no user takes what the others need. */
+/** Counts of the work that the requests of a server have under way, by user and in total, and their limits: no user takes what the others need. */
 export class UserQuotas {
   readonly limits: QuotaLimits;
   /** The largest body that can be read at all. */
