@@ -130,13 +130,16 @@ function withoutStatus(
 function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly<Record<string, unknown>>): string {
   if (name === 'AbortError' || name === 'TimeoutError') return 'DEADLINE_EXCEEDED';
   if (name === 'AI_APICallError') return isRetryable === true ? 'UNAVAILABLE' : 'DATA_LOSS';
-  if (MALFORMED.has(name)) return 'DATA_LOSS';
+  if (MALFORMED.has(name) || UNREADABLE.test(text)) return 'DATA_LOSS';
   if (name.startsWith('AI_')) return 'REQUEST_NOT_SENT';
   return LOST.test(text) ? 'UNAVAILABLE' : 'MODEL_ERROR';
 }
 
 /** Matches the messages in which runtimes report a lost connection without a code. */
 const LOST = /fetch failed|terminated|network|connection|socket/i;
+
+/** Matches the messages of these errors where a provider passes on only the message. */
+const UNREADABLE = /JSON parsing failed|Type validation failed/;
 
 /** Names of the AI SDK's errors for a reply that cannot be read. */
 const MALFORMED: ReadonlySet<string> = new Set([

@@ -134,6 +134,8 @@ function withPlainThoughts(content: Content): Content {
 }
 
 function withoutThought(part: Part): Part {
+  // The model's own thoughts, which its provider wants back as they are.
+  if (part.partMetadata?.['madeBy'] !== undefined) return part;
   const { thought: _, ...rest } = part;
   return rest;
 }

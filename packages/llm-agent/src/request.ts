@@ -1,6 +1,7 @@
 import {
   appendInstructions,
   appendTools,
+  ConfigurationError,
   type CacheMetadata,
   createEventActions,
   type Event,
@@ -12,7 +13,7 @@ import {
   ReadonlyContext,
   createLlmRequest,
 } from '@eventloom/core';
-import { isCacheMetadata, isEmptyActions, isVisibleOn } from '@eventloom/core/internal';
+import { isCacheMetadata, isEmptyActions, isRecord, isVisibleOn } from '@eventloom/core/internal';
 import { inputFilesOf, withFileNames } from './code-execution/code-contents.ts';
 import { sessionContents } from './contents/contents-builder.ts';
 import { injectSessionState } from './instruction-template.ts';
@@ -33,7 +34,10 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
   const { agent, model } = turn;
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
   config.systemInstruction = whole.instruction;
-  if (whole.declarations.length > 0) config.tools = [{ functionDeclarations: whole.declarations.slice() }];
+  if (whole.declarations.length > 0) {
+    config.tools = [{ functionDeclarations: whole.declarations.slice() }];
+    checkTools(config.tools, turn);
+  }
   return {
     model: model.model,
     contents: sessionContents(turn.context, model, agent.codeExecutor, agent.includeContents),
@@ -110,8 +114,12 @@ const addContents: RequestProcessor = (request, { agent, context, model }) => {
 };
 
 /** Adds the instruction of the agent's planner. */
-const addPlanning: RequestProcessor = (request, { agent, context }) => {
+const addPlanning: RequestProcessor = (request, { agent, context, model }) => {
   if (!agent.planner) return;
+  if (agent.planner.setsThinkingConfig && !model.capabilities(request.model).thinking)
+    throw new ConfigurationError(
+      `agent "${agent.name}": its planner sets thinkingConfig, and the model "${model.model}" does not think; write planner: new PlanReActPlanner()`,
+    );
   const instruction = agent.planner.buildPlanningInstruction(new ReadonlyContext(context), request);
   if (instruction !== undefined) appendInstructions(request, [instruction]);
 };
@@ -165,6 +173,35 @@ const addOutputSchema: RequestProcessor = (request, { agent, model }) => {
     `When you have the final answer, hand it in by calling ${tool.name} with it. Do not write it as text.`,
   ]);
 };
+
+/** Checks that the model takes the tools of the request. Runs after everything that adds tools. */
+const checkRequestTools: RequestProcessor = (request, turn) => {
+  if (request.config.tools?.length) checkTools(request.config.tools, turn);
+};
+
+/** @throws ConfigurationError for tools of a model without them, and for a built-in tool of Google's service with another service's model */
+function checkTools(tools: readonly unknown[], { agent, model }: AgentTurn): void {
+  const capabilities = model.capabilities();
+  if (capabilities.tools && capabilities.builtInTools) return;
+  for (const tool of tools) {
+    if (!isRecord(tool)) continue;
+    const { functionDeclarations } = tool;
+    const names = Array.isArray(functionDeclarations) ? functionDeclarations.map(nameOf) : Object.keys(tool);
+    if (!capabilities.tools)
+      throw new ConfigurationError(
+        `agent "${agent.name}": the model "${model.model}" cannot call tools, and the agent has ${names.join(', ')}; give it another model, or remove the tools`,
+      );
+    // A tool of the model's own vendor, in the form of the AI SDK.
+    if (!functionDeclarations && tool['type'] !== 'provider')
+      throw new ConfigurationError(
+        `agent "${agent.name}": Google's service runs the tool ${names.join(', ')}, and the model "${model.model}" is of another service; write model: 'gemini-flash-latest', or remove the tool`,
+      );
+  }
+}
+
+function nameOf(declaration: unknown): string {
+  return isRecord(declaration) && typeof declaration['name'] === 'string' ? declaration['name'] : '';
+}
 
 /** The newest cache metadata among the first `count` events of the session, from replies of the agent. */
 interface CacheInfo {
@@ -220,5 +257,6 @@ const PROCESSORS: readonly RequestProcessor[] = [
   addTools,
   addCodeExecution,
   addOutputSchema,
+  checkRequestTools,
   addContextCache,
 ];

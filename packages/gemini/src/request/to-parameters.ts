@@ -25,7 +25,7 @@ export function toParameters(request: LlmRequest, target: RequestTarget): Genera
   // Core's types are structural twins of the client's with plain strings for its enums; the type test pins them.
   return {
     model,
-    contents: toWireContents(request.contents, vertexai),
+    contents: toWireContents(request.contents, vertexai, model),
     config: {
       ...config,
       ...(tools?.length && { tools: toWireTools(tools) }),

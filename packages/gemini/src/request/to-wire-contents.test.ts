@@ -49,6 +49,41 @@ test('fields that the service does not know are removed', () => {
   ]);
 });
 
+test("what only another vendor's model reads is left out, and its calls have the signature that Gemini 3 accepts", () => {
+  const madeBy = { provider: 'anthropic.messages', providerMetadata: { anthropic: { signature: 's' } } };
+  const partMetadata = { madeBy };
+  const call: Part = { functionCall: { name: 'f' } };
+  const contents: Content[] = [
+    { role: 'model', parts: [{ text: 'alone', thought: true, partMetadata }] },
+    {
+      role: 'model',
+      parts: [
+        { text: 'I think', thought: true, partMetadata },
+        { toolCall: { id: 'w' }, partMetadata },
+        { text: 'Hm', partMetadata: { madeBy, local: 1 } },
+        { ...call, partMetadata },
+        { ...call, thoughtSignature: 'own' },
+      ],
+    },
+    user({ functionResponse: { name: 'f', response: {} } }),
+  ];
+  const wire = (signature?: string) => [
+    {
+      role: 'model',
+      parts: [
+        { text: 'Hm', partMetadata: { local: 1 } },
+        { ...call, ...(signature && { thoughtSignature: signature }) },
+        { ...call, thoughtSignature: 'own' },
+      ],
+    },
+    contents[2],
+  ];
+  const any = 'skip_thought_signature_validator';
+  expect(toWireContents(contents, false, 'gemini-2.5-flash')).toEqual(wire());
+  expect(toWireContents(contents, false, 'gemini-3-pro-preview')).toEqual(wire(any));
+  expect(toWireContents(contents, false, 'models/gemini-flash-latest')).toEqual(wire(any));
+});
+
 test('no content is added after a function response', () => {
   const call: Content = { role: 'model', parts: [{ functionCall: { name: 'f' } }] };
   const contents = [user({ text: 'a' }), call, user({ functionResponse: { name: 'f', response: {} } })];

@@ -1,17 +1,52 @@
 import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@eventloom/core';
-import { CONTINUE, normaliseBase64 } from '@eventloom/core/internal';
+import { CONTINUE, madeByOf, normaliseBase64 } from '@eventloom/core/internal';
 
 /**
  * Converts contents to what the service accepts. A content that needs no change is the same object; none is modified.
  *
  * A request has to end with a user turn or function responses. One that does not (an agent in a loop reads its own last reply, an
  * agent with all of its task in the instruction reads nothing) gets a user turn that asks the model to continue.
+ *
+ * Thoughts and service calls of other vendors' models are left out, and so is the data that only those vendors read.
+ * @param model the name of the model that reads the contents. Default: one without signatures
  */
-export function toWireContents(contents: readonly Content[], vertexai: boolean): Content[] {
-  const wire = contents.map((content) => toWireContent(content, vertexai));
+export function toWireContents(contents: readonly Content[], vertexai: boolean, model = 'gemini-2'): Content[] {
+  const signature = /(?:^|\/)gemini-[12]\b/.test(model) ? undefined : ANY_SIGNATURE;
+  const wire: Content[] = [];
+  for (const content of contents) {
+    const own = withoutForeignData(content, signature);
+    if (own) wire.push(toWireContent(own, vertexai));
+  }
   const last = wire.at(-1);
   if (!last || last.role === 'model') wire.push({ role: 'user', parts: [{ text: CONTINUE }] });
   return wire;
+}
+
+/**
+ * The signature that Google documents for calls that its models did not make. Gemini 3 and later refuse a call without one
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
+const ANY_SIGNATURE = 'skip_thought_signature_validator';
+
+/**
+ * Returns a content without what only another vendor's model reads; undefined if nothing is left of it.
+ * @param signature the signature for the calls of other models
+ */
+function withoutForeignData(content: Content, signature: string | undefined): Content | undefined {
+  const { parts } = content;
+  if (!parts?.some(madeByOf)) return content;
+  const kept: Part[] = [];
+  for (const part of parts) {
+    if (!madeByOf(part)) {
+      kept.push(part);
+      continue;
+    }
+    if (part.thought === true || part.toolCall || part.toolResponse) continue;
+    const { partMetadata: { madeBy: _, ...metadata } = {}, ...rest } = part;
+    if (Object.keys(metadata).length > 0) Object.assign(rest, { partMetadata: metadata });
+    kept.push(part.functionCall && signature !== undefined ? { ...rest, thoughtSignature: signature } : rest);
+  }
+  return kept.length > 0 ? { ...content, parts: kept } : undefined;
 }
 
 /** One content as the service takes it: itself where it needs no change. */

@@ -1,0 +1,122 @@
+// Starts servers.
+import { ModelError, RunAbortedError } from '@eventloom/core';
+import { fixedPlatform } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { FakeService } from './fixtures/fake-service.ts';
+import { requestOf, responsesOf } from './fixtures/mock-model.ts';
+import { WIRES } from './fixtures/wires.ts';
+
+const ONCE = { retry: { attempts: 1 } };
+
+describe.each(WIRES)('$name', (wire) => {
+  const stream = wire.stream({ text: ['Hel', 'lo'] });
+  const first = stream.slice(0, stream.indexOf('Hel') + 60);
+
+  test.each([false, true])(
+    'an abort closes the socket before the service responds (streamed: %s)',
+    async (streamed) => {
+      await using service = await FakeService.start([{ end: 'hang' }]);
+      const controller = new AbortController();
+      const model = wire.model({ url: service.url });
+      const asked = model.generateContentAsync(requestOf('Hi'), streamed, controller.signal).next();
+      const { closedByClient } = await service.request(0);
+      controller.abort(new TypeError('enough'));
+      await expect(asked).rejects.toMatchObject({ code: 'RUN_ABORTED', cause: { message: 'enough' } });
+      expect(await closedByClient).toBe(true);
+    },
+  );
+
+  test('an abort in the middle of a stream closes the socket', async () => {
+    await using service = await FakeService.start([{ body: `${first}`, end: 'hang' }]);
+    const controller = new AbortController();
+    const model = wire.model({ url: service.url });
+    const chunks = model.generateContentAsync(requestOf('Hi'), true, controller.signal);
+    const waiting = chunks.next();
+    const { closedByClient } = await service.request(0);
+    controller.abort();
+    await expect(waiting.then(() => chunks.next())).rejects.toBeInstanceOf(RunAbortedError);
+    expect(await closedByClient).toBe(true);
+  });
+
+  test('a consumer that stops reading closes the socket', async () => {
+    const beginning = stream.slice(0, stream.indexOf('\n\n', stream.indexOf('Hel')) + 2);
+    await using service = await FakeService.start([{ body: beginning, end: 'hang' }]);
+    for await (const chunk of wire.model({ url: service.url }).generateContentAsync(requestOf('Hi'), true)) {
+      expect(chunk.content?.parts).toEqual([{ text: 'Hel' }]);
+      break;
+    }
+    expect(await (await service.request(0)).closedByClient).toBe(true);
+  });
+
+  test('a call is made again after the delay that the service asks for', async () => {
+    await using service = await FakeService.start([
+      { status: 429, headers: { 'retry-after': '7' }, body: wire.error('rate_limit_exceeded', 'Slow down.') },
+      { body: stream },
+    ]);
+    const platform = fixedPlatform();
+    const options = { platform, retry: { jitter: 0 } };
+    const asked = responsesOf(wire.model({ url: service.url }, options), requestOf('Hi'), true);
+    await platform.nextTimer();
+    platform.advance(6999);
+    expect(service.requests).toHaveLength(1);
+    platform.advance(1);
+    expect((await asked).at(-1)?.content?.parts?.[0]).toMatchObject({ text: 'Hello' });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test.each([
+    [429, 'rate_limit_exceeded', 'RESOURCE_EXHAUSTED', true],
+    [429, 'insufficient_quota', 'RESOURCE_EXHAUSTED', false],
+    [500, 'api_error', 'INTERNAL', true],
+    [503, 'overloaded', 'UNAVAILABLE', true],
+    [529, 'overloaded_error', 'UNAVAILABLE', true],
+    [400, 'context_length_exceeded', 'INVALID_ARGUMENT', false],
+    [401, 'invalid_api_key', 'UNAUTHENTICATED', false],
+    [404, 'model_not_found', 'NOT_FOUND', false],
+  ])('the status %i with the code %s is %s', async (status, code, errorCode, retryable) => {
+    await using service = await FakeService.start([{ status, body: wire.error(code, 'So it is.') }]);
+    const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error).toMatchObject({
+      errorCode,
+      status,
+      retryable,
+      message: expect.stringContaining(`So it is (${code})`),
+    });
+  });
+
+  test('a key in the message of the service is taken out', async () => {
+    const body = wire.error('invalid_api_key', 'Incorrect API key: sk-0123456789abcdef.');
+    await using service = await FakeService.start([{ status: 401, body }]);
+    const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringContaining('[secret]') });
+    expect(error).not.toHaveProperty('cause');
+  });
+
+  test('a failure that a stream reports is an error with its code', async () => {
+    await using service = await FakeService.start([{ body: wire.errorEvent('The server is overloaded.') }]);
+    const asked = responsesOf(wire.model({ url: service.url }, ONCE), requestOf('Hi'), true);
+    await expect(asked).rejects.toMatchObject({
+      code: 'MODEL',
+      retryable: true,
+      message: expect.stringContaining('overloaded'),
+    });
+  });
+
+  test.each([
+    ['text that is no JSON', 'data: {"id": nonsense}\n\n'],
+    ['JSON of another kind', 'data: [1, 2]\n\n'],
+  ])('a stream with %s is an error that is not retried', async (_, body) => {
+    await using service = await FakeService.start([{ body }]);
+    const asked = responsesOf(wire.model({ url: service.url }, ONCE), requestOf('Hi'), true);
+    await expect(asked).rejects.toMatchObject({ code: 'MODEL', retryable: false });
+  });
+
+  test('a service that cannot be reached, and one that closes the connection, are unavailable', async () => {
+    const service = await FakeService.start([{ end: 'cut' }]);
+    const model = wire.model({ url: service.url }, ONCE);
+    await expect(responsesOf(model)).rejects.toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true });
+    await service[Symbol.asyncDispose]();
+    await expect(responsesOf(model)).rejects.toMatchObject({ errorCode: 'UNAVAILABLE', retryable: true });
+  });
+});

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
+import { BaseLlm } from './base-llm.ts';
+import type { BaseLlmConnection } from './base-llm-connection.ts';
+import { acceptsMedia, type ModelCapabilities } from './capabilities.ts';
+import { FallbackModel } from './fallback-model.ts';
+import { createLlmRequest, type LlmRequest } from './llm-request.ts';
+import type { LlmResponse } from './llm-response.ts';
+
+const busy = new ModelError('busy', { errorCode: 'UNAVAILABLE', status: 503, retryable: true });
+const quota = new ModelError('quota', { errorCode: 'RESOURCE_EXHAUSTED', status: 429 });
+const invalid = new ModelError('invalid', { errorCode: 'INVALID_ARGUMENT', status: 400 });
+
+/** A model that yields these responses, and then throws an error if there is one. */
+class Playing extends BaseLlm {
+  readonly requests: LlmRequest[] = [];
+  readonly #responses: readonly LlmResponse[];
+  readonly #error: Error | undefined;
+  readonly #capabilities: Partial<ModelCapabilities>;
+
+  constructor(
+    model: string,
+    responses: readonly LlmResponse[],
+    error?: Error,
+    capabilities: Partial<ModelCapabilities> = {},
+  ) {
+    super({ model });
+    this.#responses = responses;
+    this.#error = error;
+    this.#capabilities = capabilities;
+  }
+
+  override capabilities(): ModelCapabilities {
+    return { ...super.capabilities(), ...this.#capabilities };
+  }
+
+  override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+    this.requests.push(request);
+    yield* this.#responses;
+    if (this.#error) throw this.#error;
+  }
+}
+
+const reply = (text: string): LlmResponse => ({ content: { role: 'model', parts: [{ text }] } });
+const chunk = (text: string): LlmResponse => ({ ...reply(text), partial: true });
+
+async function play(models: readonly BaseLlm[], request = createLlmRequest(), signal?: AbortSignal) {
+  const responses: LlmResponse[] = [];
+  for await (const response of new FallbackModel({ models }).generateContentAsync(request, true, signal))
+    responses.push(response);
+  return responses;
+}
+
+test('the first model is called, and its reply is passed on unchanged', async () => {
+  const second = new Playing('b', [reply('b')]);
+  const whole = reply('a');
+  const [response] = await play([new Playing('a', [whole]), second]);
+  expect(response).toBe(whole);
+  expect(second.requests).toEqual([]);
+});
+
+test.each([busy, quota])('after $message the next model is called, and its reply says so', async (error) => {
+  const models = [new Playing('a', [], error), new Playing('b', [], busy), new Playing('c', [chunk('c'), reply('c')])];
+  const failed = [
+    { model: 'a', errorCode: error.errorCode },
+    { model: 'b', errorCode: 'UNAVAILABLE' },
+  ];
+  expect(await play(models)).toEqual([
+    chunk('c'),
+    { ...reply('c'), customMetadata: { fallback: { model: 'c', failed } } },
+  ]);
+});
+
+test.each([invalid, new TypeError('a bug')])('after "$message" no other model is called', async (error) => {
+  const second = new Playing('b', [reply('b')]);
+  await expect(play([new Playing('a', [], error), second])).rejects.toBe(error);
+  expect(second.requests).toEqual([]);
+});
+
+test('after the first chunk no other model is called', async () => {
+  const second = new Playing('b', [reply('b')]);
+  await expect(play([new Playing('a', [chunk('a')], busy), second])).rejects.toBe(busy);
+  expect(second.requests).toEqual([]);
+});
+
+test('after an abort no other model is called', async () => {
+  const second = new Playing('b', [reply('b')]);
+  await expect(play([new Playing('a', [], busy), second], undefined, AbortSignal.abort())).rejects.toBe(busy);
+  expect(second.requests).toEqual([]);
+});
+
+test('the error of the last model is thrown if all fail', async () => {
+  await expect(play([new Playing('a', [], busy), new Playing('b', [], quota)])).rejects.toBe(quota);
+});
+
+test('each model gets the request under its own name, without the cache of the first, and with media where it reads it', async () => {
+  const png = { inlineData: { mimeType: 'image/png', data: 'aGk=' } };
+  const functionResponse = { name: 'f', response: {} };
+  const contents = [{ role: 'user', parts: [{ functionResponse: { ...functionResponse, parts: [png] } }] }];
+  const first = new Playing('a', [], busy, { responseMedia: { inlineData: ['image/*'], fileData: [] } });
+  const second = new Playing('b', [reply('b')]);
+  await play([first, second], { ...createLlmRequest(), model: 'x', contents, cacheConfig: {} });
+  expect(first.requests[0]).toMatchObject({ model: 'a', contents, cacheConfig: {} });
+  expect(second.requests[0]).toMatchObject({
+    model: 'b',
+    contents: [{ role: 'user', parts: [{ functionResponse }, png] }],
+  });
+  expect(second.requests[0]).not.toHaveProperty('cacheConfig');
+});
+
+test('the capabilities are those that all models have', () => {
+  const responseMedia = { inlineData: ['image/*'], fileData: [] };
+  const first = new Playing('a', [], undefined, { media: ['image/*', 'application/pdf'], responseMedia });
+  const second = new Playing('b', [], undefined, { tools: false, media: ['image/png', 'audio/*'], live: true });
+  expect(new FallbackModel({ models: [first, second] }).capabilities()).toEqual({
+    tools: false,
+    outputSchemaWithTools: false,
+    media: ['image/png'],
+    responseMedia,
+    thinking: true,
+    builtInTools: true,
+    live: true,
+  });
+});
+
+test.each([
+  [['image/*'], 'image/png', true],
+  [['image/*'], 'imagery/png', false],
+  [['image/png'], 'image/webp', false],
+  [['*'], 'video/mp4', true],
+  [[], 'image/png', false],
+])('the media %j cover %s: %s', (patterns, mimeType, expected) => {
+  expect(acceptsMedia(patterns, mimeType)).toBe(expected);
+});
+
+class Live extends Playing {
+  readonly #connect: () => Promise<BaseLlmConnection>;
+
+  constructor(connect: () => Promise<BaseLlmConnection>) {
+    super('live', [], undefined, { live: true });
+    this.#connect = connect;
+  }
+
+  override connect(): Promise<BaseLlmConnection> {
+    return this.#connect();
+  }
+}
+
+test('a live connection is opened by the first model that can, and after a failure that may pass by the next', async () => {
+  const connection = {} as BaseLlmConnection;
+  const lost = new LiveConnectionError('lost', { isRetryable: true });
+  const refused = new LiveConnectionError('refused', { isRetryable: false });
+  const ok = new Live(() => Promise.resolve(connection));
+  const connect = (...models: BaseLlm[]) => new FallbackModel({ models }).connect(createLlmRequest());
+  expect(await connect(new Playing('a', []), new Live(() => Promise.reject(lost)), ok)).toBe(connection);
+  await expect(connect(new Live(() => Promise.reject(refused)), ok)).rejects.toBe(refused);
+  await expect(connect(new Playing('a', []))).rejects.toThrow(ConfigurationError);
+});
+
+test.each([[{ models: [] }], [{ models: 'gemini-flash-latest' }], [{ models: ['gemini-flash-latest'] }], [{}]])(
+  'the options %j are refused',
+  (options) => {
+    expect(() => new FallbackModel(options as never)).toThrow(ConfigurationError);
+  },
+);
