@@ -36,7 +36,7 @@ class Playing extends BaseLlm {
 
   override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
     this.requests.push(request);
-    yield* this.#responses;
+    for (const response of this.#responses) yield response;
     if (this.#error) throw this.#error;
   }
 }
