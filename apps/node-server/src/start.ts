@@ -8,6 +8,7 @@ import { isLoopbackHost, type NodeServer, serve, shutDownOnSignal } from '@event
 import { studio } from '@eventloom/studio';
 import { studioFiles } from '@eventloom/studio/node';
 import { openApplication } from './application.ts';
+import { DEMO_PROMPTS } from './demo/demo-agent.ts';
 import type { CommandLine } from './command-line/parse-command-line.ts';
 import { UsageError } from './errors.ts';
 import { returnMemory } from './return-memory.ts';
@@ -43,7 +44,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     left = await leftRuns(application.runners, settings.unfinishedRuns);
     server = createServer({
       live: liveEndpoint(),
-      protocols: [studio({ files: studioFiles() })],
+      protocols: [studio({ files: studioFiles(), prompts: { demo: DEMO_PROMPTS } })],
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,

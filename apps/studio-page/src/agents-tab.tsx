@@ -2,45 +2,45 @@ import { useEffect, useMemo, useState } from 'react';
 import type { Event } from '@eventloom/core';
 import dagre from '@dagrejs/dagre';
 import type { Place } from './app.tsx';
-import { type AgentNode, type GraphDescription, readAgent, readGraphs } from './studio-client.ts';
+import { type AgentNode, type GraphDescription, readGraphs } from './studio-client.ts';
 
 interface AgentsTabProps {
   readonly place: Place;
+  /** The root agent; undefined while it is read. */
+  readonly root: AgentNode | undefined;
+  readonly error: string | undefined;
   readonly events: readonly Event[];
   readonly activeAgent: string | undefined;
   readonly isRunning: boolean;
 }
 
 /** The agents of the app as a tree, and its graphs. Marks those that spoke in the newest run, and the one that speaks now. */
-export function AgentsTab({ place, events, activeAgent, isRunning }: AgentsTabProps) {
+export function AgentsTab({ place, root, error, events, activeAgent, isRunning }: AgentsTabProps) {
   const { appName, userId } = place;
-  const [agent, setAgent] = useState<AgentNode>();
   const [graphs, setGraphs] = useState<readonly GraphDescription[]>([]);
-  const [error, setError] = useState<string>();
+  const [graphError, setGraphError] = useState<string>();
   useEffect(() => {
-    Promise.all([readAgent(appName, userId), readGraphs(appName, userId)])
-      .then(([root, found]) => {
-        setAgent(root);
-        setGraphs(found);
-      })
-      .catch((thrown: unknown) => setError(String(thrown)));
+    readGraphs(appName, userId)
+      .then(setGraphs)
+      .catch((thrown: unknown) => setGraphError(String(thrown)));
   }, [appName, userId]);
   const invocationId = events.at(-1)?.invocationId;
   const seen = useMemo(() => {
     const run = events.filter((event) => event.invocationId === invocationId);
     return new Set(run.flatMap(({ author, nodeEvent }) => (nodeEvent ? [author, nodeEvent.nodeId] : [author])));
   }, [events, invocationId]);
-  if (error !== undefined)
+  const failure = error ?? graphError;
+  if (failure !== undefined)
     return (
       <p className="error" role="alert">
-        {error}
+        {failure}
       </p>
     );
-  if (!agent) return <p className="empty">Loading…</p>;
+  if (!root) return <p className="empty">Loading…</p>;
   return (
     <div className="agents">
       <ul className="tree">
-        <AgentView agent={agent} activeAgent={isRunning ? activeAgent : undefined} seen={seen} />
+        <AgentView agent={root} activeAgent={isRunning ? activeAgent : undefined} seen={seen} />
       </ul>
       {graphs.map((each) => (
         <GraphView key={each.graph.name} description={each} seen={seen} />

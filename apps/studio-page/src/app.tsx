@@ -9,7 +9,7 @@ import { Chat } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
-import { client } from './studio-client.ts';
+import { type AppAgent, client, readAgent } from './studio-client.ts';
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
 
@@ -93,6 +93,14 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
   const [view, setView] = useState<View>('chat');
+  const [root, setRoot] = useState<AppAgent>();
+  const [rootError, setRootError] = useState<string>();
+  const { appName, userId } = place;
+  useEffect(() => {
+    readAgent(appName, userId)
+      .then(setRoot)
+      .catch((thrown: unknown) => setRootError(String(thrown)));
+  }, [appName, userId]);
   const isPast = position !== undefined && position < events.length;
   const shownEvents = useMemo(() => (isPast ? events.slice(0, position) : events), [events, isPast, position]);
   const conversation = useMemo(
@@ -102,11 +110,10 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
 
   const fork = useCallback(async () => {
     const sessionId = newSessionId();
-    const { appName, userId } = place;
     const kept = shownEvents.filter(({ actions }) => actions.compaction === undefined);
     const session: Session = await client.createSession({ appName, userId }, { sessionId, events: kept });
     goTo({ ...place, sessionId: session.id });
-  }, [goTo, place, shownEvents]);
+  }, [goTo, place, appName, userId, shownEvents]);
 
   return (
     <div className="workbench" data-view={view}>
@@ -123,6 +130,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           agent={agent}
           conversation={conversation}
           isPast={isPast}
+          prompts={root?.prompts ?? []}
           onFork={fork}
           onSelectEvent={(id) => {
             setSelectedId(id);
@@ -152,6 +160,8 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           <TabPanel id="agents" className="tab-panel">
             <AgentsTab
               place={place}
+              root={root}
+              error={rootError}
               events={shownEvents}
               activeAgent={conversation.activeAgent}
               isRunning={status !== 'idle' && !isPast}

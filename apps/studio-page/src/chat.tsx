@@ -15,20 +15,20 @@ interface ChatProps {
   readonly conversation: Conversation;
   /** True: an earlier moment is shown, and nothing can be sent. */
   readonly isPast: boolean;
+  /** Messages to begin with. */
+  readonly prompts: readonly string[];
   readonly onFork: () => Promise<void>;
   readonly onSelectEvent: (id: string) => void;
 }
 
-/** The prompts of an empty session. */
-const PROMPTS = [
-  'What can you do?',
-  'What is the weather in Rome, and what is 17% of 340?',
-  'Write a short note and save it.',
-];
+/** Messages that are drawn; earlier ones are drawn when the reader asks for them. */
+const SHOWN = 200;
 
-export function Chat({ agent, conversation, isPast, onSelectEvent }: ChatProps) {
+export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: ChatProps) {
   const { messages, requests, activeAgent } = conversation;
   const { status, error, send, stop, answer, rewind } = agent;
+  const [shown, setShown] = useState(SHOWN);
+  const first = Math.max(0, messages.length - shown);
   const isRunning = status === 'running' || status === 'reconnecting';
   const end = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
@@ -62,7 +62,7 @@ export function Chat({ agent, conversation, isPast, onSelectEvent }: ChatProps) 
             <h2>Talk to the agent</h2>
             <p>Every step it takes is an event: watch them in the inspector, and drag the time slider to go back.</p>
             <ul>
-              {PROMPTS.map((text) => (
+              {(prompts.length > 0 ? prompts : ['What can you do?']).map((text) => (
                 <li key={text}>
                   <Button className="prompt" onPress={() => void send(text)}>
                     {text}
@@ -72,11 +72,16 @@ export function Chat({ agent, conversation, isPast, onSelectEvent }: ChatProps) 
             </ul>
           </section>
         )}
-        {messages.map((message, index) => (
+        {first > 0 && (
+          <Button className="quiet earlier" onPress={() => setShown(shown + SHOWN)}>
+            Show earlier messages ({first.toLocaleString()})
+          </Button>
+        )}
+        {messages.slice(first).map((message, index, all) => (
           <MessageView
             key={message.id}
             message={message}
-            isHandOver={index > 0 && messages[index - 1]?.author !== message.author}
+            isHandOver={index > 0 && all[index - 1]?.author !== message.author}
             canEdit={!isPast && !isRunning && message.author === 'user'}
             onEdit={editAndResend}
             onSelect={onSelectEvent}
@@ -220,17 +225,17 @@ function CallView({ call }: { readonly call: CallPart }) {
           {endedAt === undefined ? '' : `, ${formatDuration(endedAt - startedAt)}`}
         </span>
       </summary>
-      <h4>Arguments</h4>
+      <p className="label">Arguments</p>
       <JsonView value={args} />
       {progress.length > 0 && (
         <>
-          <h4>Progress</h4>
+          <p className="label">Progress</p>
           <JsonView value={progress} />
         </>
       )}
       {response !== undefined && (
         <>
-          <h4>Response</h4>
+          <p className="label">Response</p>
           <JsonView value={response} />
         </>
       )}

@@ -21,7 +21,7 @@ export function RequestForm({ request, onAnswer }: RequestFormProps) {
   const { kind, message, args, payload, author } = request;
   return (
     <section className="request" aria-label={TITLES[kind]}>
-      <h3>{TITLES[kind]}</h3>
+      <h2>{TITLES[kind]}</h2>
       {message !== undefined && <p>{message}</p>}
       {args !== undefined && <JsonView value={args} />}
       {payload !== undefined && <JsonView value={payload} />}

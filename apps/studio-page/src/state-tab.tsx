@@ -24,7 +24,7 @@ export function StateTab({ events, selectedId, state }: StateTabProps) {
         );
         return (
           <section key={id}>
-            <h3>{title}</h3>
+            <h2>{title}</h2>
             {keys.length === 0 ? (
               <p className="empty">empty</p>
             ) : (
@@ -41,7 +41,7 @@ export function StateTab({ events, selectedId, state }: StateTabProps) {
         );
       })}
       <section>
-        <h3>Changes</h3>
+        <h2>Changes</h2>
         {changes.length === 0 && <p className="empty">none</p>}
         <ol className="changes">
           {changes.toReversed().map(({ event, index, key, before, after }) => (

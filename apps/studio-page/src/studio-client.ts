@@ -5,6 +5,11 @@ export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '');
 
 export const client = new EventloomClient({ baseUrl: serverUrl });
 
+/** The root agent of an app, with messages to begin with. */
+export interface AppAgent extends AgentNode {
+  readonly prompts: readonly string[];
+}
+
 /** An agent of an app, as `/studio-api/…/agent` describes it. */
 export interface AgentNode {
   readonly name: string;
@@ -36,7 +41,7 @@ function userPath(appName: string, userId: string): string {
 }
 
 /** Reads the agents of an app. */
-export function readAgent(appName: string, userId: string): Promise<AgentNode> {
+export function readAgent(appName: string, userId: string): Promise<AppAgent> {
   return readJson(`/studio-api${userPath(appName, userId)}/agent`);
 }
 

@@ -30,7 +30,9 @@ describe('a chat', () => {
 
   test('reads the session and follows the run that is under way', async () => {
     const gate = new Gate();
-    const { session } = startServer([{ chunks: ['Blue', gate, ' sky.'] }]);
+    const look = new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ color: 'blue' }) });
+    const script: readonly ScriptedStep[] = [{ calls: [{ name: 'look' }] }, { chunks: ['Blue', gate, ' sky.'] }];
+    const { session } = startServer(script, { tools: [look] });
     const first = new AgentChat(session);
     const sending = first.send('Hi');
     await gate.reached;
@@ -47,7 +49,9 @@ describe('a chat', () => {
     gate.open();
     await Promise.all([sending, loading]);
     expect(second.snapshot).toMatchObject({ status: 'idle', error: undefined });
-    expect(shown(second.snapshot)).toEqual(['user: Hi', 'helper: Blue sky.']);
+    expect(shown(second.snapshot)).toEqual(['user: Hi', 'helper: call', 'helper: Blue sky.']);
+    expect(new Set(second.snapshot.events.map(({ id }) => id)).size).toBe(4);
+    expect(second.snapshot.events).toHaveLength(4);
   });
 
   test('is empty for a session that does not exist', async () => {

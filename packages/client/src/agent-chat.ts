@@ -183,9 +183,10 @@ export class AgentChat {
 
   #add(event: Event): void {
     const { conversation, events } = this.#snapshot;
+    const isKnown = event.partial === true || conversation.progress.seen.has(event.id);
     this.#set({
       conversation: reduceEvents(conversation, [event]),
-      events: event.partial === true ? events : [...events, event],
+      events: isKnown ? events : [...events, event],
     });
   }
 

@@ -68,6 +68,11 @@ describe('text', () => {
     expect(shown(failed)).toEqual(['helper: Blu|error (interrupted)']);
   });
 
+  test('of a whole reply stays as it is when its chunks come again', () => {
+    const whole = text('helper', 'Blue sky.', { responseId: 'r1' });
+    expect(shown(reduce(whole, chunk('Blue', 'r1')))).toEqual(['helper: Blue sky.']);
+  });
+
   test('of an event that comes twice is shown once', () => {
     const twice = text('helper', 'Hello');
     expect(shown(reduce(twice, twice))).toEqual(['helper: Hello']);

@@ -102,7 +102,7 @@ export interface PersonRequest {
 export interface ConversationProgress {
   /** The replies whose chunks are coming, by the execution they belong to: id of the message, and the reply it shows. */
   readonly open: ReadonlyMap<string, { readonly messageId: string; readonly responseId: string | undefined }>;
-  /** Ids of the events of the newest run: an event that comes again changes nothing. */
+  /** Ids of the events and replies of the newest run: an event that comes again changes nothing. */
   readonly seen: ReadonlySet<string>;
   readonly invocationId: string | undefined;
 }
@@ -188,8 +188,11 @@ class ConversationReducer {
     }
     if (this.#seen.has(event.id)) return;
     const isShown = event.object === undefined || !HIDDEN.test(event.object);
-    if (event.partial === true) return isShown ? this.#addChunk(event) : undefined;
+    // A run that is followed from its begin sends the chunks of whole replies again.
+    const isWhole = event.responseId !== undefined && this.#seen.has(event.responseId);
+    if (event.partial === true) return isShown && !isWhole ? this.#addChunk(event) : undefined;
     this.#seen.add(event.id);
+    if (event.responseId !== undefined) this.#seen.add(event.responseId);
     this.#changeState(event);
     const { rewindBeforeInvocationId: rewound, compaction, transferToAgent } = event.actions;
     if (rewound !== undefined) this.#rewind(rewound);

@@ -21,7 +21,7 @@ function serve(authenticate?: () => { userId: string }) {
   const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
   const server = createServer({
     runners: [runner],
-    protocols: [studio({ files })],
+    protocols: [studio({ files, prompts: { app: ['Look!'] } })],
     ...(authenticate ? { authenticate } : {}),
   });
   return (path: string): Promise<Response> => Promise.resolve(server.fetch(new Request(`http://localhost${path}`)));
@@ -102,6 +102,7 @@ describe('the agent of an app', () => {
         },
       ],
       calledAgents: [],
+      prompts: ['Look!'],
     });
   });
 

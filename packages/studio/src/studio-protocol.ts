@@ -12,6 +12,8 @@ type StudioFile = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
 export interface StudioOptions {
   /** Reads the files of the page: `studioFiles()` of `@eventloom/studio/node` on Node, `assetFiles` on Workers. */
   readonly files: StudioFiles;
+  /** Messages that an empty session offers, by app. Default: none but a question what the agent can do. */
+  readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -51,7 +53,7 @@ const AGENT_SCHEMA = {
  * @throws ConfigurationError without `files`
  */
 export function studio(options: StudioOptions): Protocol {
-  const { files } = options ?? {};
+  const { files, prompts = {} } = options ?? {};
   if (typeof files !== 'function')
     throw new ConfigurationError(
       'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(() => env.ASSETS) })',
@@ -87,7 +89,8 @@ export function studio(options: StudioOptions): Protocol {
         answer: { schema: AGENT_SCHEMA },
         handle: (request: ProtocolRequest) => {
           request.requireSameUser(request.param('userId'));
-          return Response.json(describeAgent(request.agent(request.param('appName'))));
+          const appName = request.param('appName');
+          return Response.json({ ...describeAgent(request.agent(appName)), prompts: prompts[appName] ?? [] });
         },
       },
     ],

@@ -9,14 +9,46 @@ import { WEATHER } from './weather-table.ts';
 export function createDemoAgent(model: BaseLlm | string): LlmAgent {
   return new LlmAgent({
     name: 'demo',
-    description: 'Knows the weather, does arithmetic, keeps notes and saves files.',
+    description: 'Knows the weather, does arithmetic, keeps notes and saves files. Hands refunds over.',
     model,
     instruction:
       'You help with the weather, with arithmetic, with notes and with files. Use your tools for all of it, several at the same time ' +
-      'where one does not need the answer of another, and never work something out by yourself. Answer in a few plain sentences.',
+      'where one does not need the answer of another, and never work something out by yourself. Answer in a few plain sentences. Leave refunds of orders to the agent for refunds.',
     tools: [weatherTool, calculateTool, saveNoteTool, listNotesTool, saveFileTool],
+    subAgents: [createRefundsAgent(model)],
   });
 }
+
+/** Messages that show what the demo agent can do, also without a key: tools, a hand-over with an approval, a saved file. */
+export const DEMO_PROMPTS = [
+  'What is the weather in Rome, and what is 17% of 340?',
+  'I want my money back for order 42.',
+  'Write a file list.txt with "bread, milk"',
+] as const;
+
+function createRefundsAgent(model: BaseLlm | string): LlmAgent {
+  return new LlmAgent({
+    name: 'refunds',
+    description: 'Refunds orders, after a person has approved it.',
+    model,
+    instruction:
+      'You refund orders with your tool, and say what was refunded. A person approves each refund before it is made.',
+    tools: [refundTool],
+  });
+}
+
+/** Refunds an order. A person has to approve each call. */
+const refundTool = new FunctionTool({
+  name: 'refund_order',
+  description: 'Refunds an order.',
+  parameters: z.object({ order: z.string().min(1).max(20) }),
+  requireConfirmation: true,
+  execute({ order }, context) {
+    const refunded: unknown = context.state.get('refunded');
+    context.state.set('refunded', [...(Array.isArray(refunded) ? refunded : []), order]);
+    return { order, euros: 30 };
+  },
+});
 
 /** Does arithmetic. */
 const calculateTool = new FunctionTool({

@@ -3,13 +3,14 @@ import {
   BaseLlm,
   type Content,
   contentText,
+  type FunctionCall,
   type FunctionResponse,
   type LlmRequest,
   type LlmResponse,
   type Part,
   RunAbortedError,
 } from '@eventloom/core';
-import { planCalls } from './plan-calls.ts';
+import { planCalls, REFUND } from './plan-calls.ts';
 
 /** Options of the offline model. */
 interface OfflineDemoModelOptions {
@@ -20,7 +21,7 @@ interface OfflineDemoModelOptions {
 const ABOUT = 'I am the offline demo model, because no GEMINI_API_KEY is set.';
 const HELP =
   `${ABOUT} I understand no language and look for words. Ask me for the weather in a city, for some arithmetic, to note ` +
-  'something, to list your notes or to save a file, several of them at once if you like: ' +
+  'something, to list your notes, to save a file or to refund an order, several of them at once if you like: ' +
   '"What is the weather in Rome, and what is 17% of 340?"';
 
 /** Up to three words at a time. */
@@ -46,7 +47,7 @@ export class OfflineDemoModel extends BaseLlm {
   ): AsyncGenerator<LlmResponse, void, void> {
     const responses = openResponses(contents);
     if (responses.length === 0) {
-      const calls = planCalls(lastQuestion(contents)).filter(({ name = '' }) => Object.hasOwn(toolsDict, name));
+      const calls = callsFor(planCalls(lastQuestion(contents)), toolsDict);
       if (calls.length > 0) {
         yield whole(calls.map((functionCall) => ({ functionCall })));
         return;
@@ -80,7 +81,21 @@ function openResponses(contents: readonly Content[]): FunctionResponse[] {
 }
 
 function lastQuestion(contents: readonly Content[]): string {
-  return contentText(contents.findLast(({ role }) => role === 'user'));
+  return contentText(contents.findLast(({ role, parts }) => role === 'user' && !isContext(parts?.[0]?.text)));
+}
+
+/** True for the first text of a message that reports what another agent did. */
+function isContext(text: string | undefined): boolean {
+  return text?.startsWith('For context:') === true;
+}
+
+/** Returns the calls that this agent can make. What only another agent can do is handed over to it. */
+function callsFor(planned: readonly FunctionCall[], tools: LlmRequest['toolsDict']): FunctionCall[] {
+  const isOffered = ({ name = '' }: FunctionCall): boolean => Object.hasOwn(tools, name);
+  const calls = planned.filter(isOffered);
+  const handOver: FunctionCall = { name: 'transfer_to_agent', args: { agent_name: 'refunds' } };
+  const isForOther = calls.length === 0 && planned.some(({ name }) => name === REFUND);
+  return isForOther && isOffered(handOver) ? [handOver] : calls;
 }
 
 function answerText(responses: readonly FunctionResponse[]): string {
@@ -103,6 +118,7 @@ const SENTENCES: Readonly<Record<string, (fields: Fields) => string>> = {
     Array.isArray(notes) && notes.length > 0
       ? `Your notes: ${notes.map(String).join('; ')}.`
       : 'You have no notes yet.',
+  [REFUND]: ({ order, euros }) => `I refunded order ${say(order)}: ${say(euros)} euros.`,
   save_file: ({ filename, version }) => `I saved ${say(filename)} as an artifact, version ${say(version)}.`,
 };
 

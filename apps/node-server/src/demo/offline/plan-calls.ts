@@ -17,9 +17,14 @@ const LIST_NOTES = /\b(?:what|which|list|show|read|tell)\b[^.?!]*\bnotes?\b|\bmy
 const FILE =
   /\b(?:save|write|create|make|store)\b[^.?!]*?\b(?:file|document|artifact|[\w-]{1,80}\.(?:txt|md|csv|json))\b/i;
 const FILE_NAME = /[\w-]{1,80}\.(?:txt|md|csv|json)\b/i;
+const REFUND_WORDS = /\b(?:refund|money back)\b/i;
+const ORDER = /\border\s{1,3}(?:number\s{1,3})?#?(?<order>\d{1,20})\b/i;
 const QUOTED = /["“](?<text>[^"”]+)["”]/;
 const CONTAINED =
   /\b(?:with|containing|saying|that says)\s+(?:the (?:text|words?)\s+)?(?<text>[^\n?!;]+?)(?=[.?!;](?:\s|$)|\n|$)/i;
+
+/** The tool that refunds an order. */
+export const REFUND = 'refund_order';
 
 /**
  * The tools that a text seems to ask for. It looks for words and understands none of them; what it finds nothing in is an empty
@@ -30,6 +35,8 @@ export function planCalls(text: string): FunctionCall[] {
   const isFile = FILE.test(source);
   const fileText = isFile ? (QUOTED.exec(source) ?? CONTAINED.exec(source)) : null;
   const rest = fileText ? source.replace(fileText[0], ' ') : source;
+  const order = REFUND_WORDS.test(source) ? ORDER.exec(source)?.groups?.['order'] : undefined;
+  if (order !== undefined) return [{ name: REFUND, args: { order } }];
   const notes = planNotes(rest);
   const withoutNotes = notes.length > 0 ? rest.replaceAll(NOTE, ' ') : rest;
   return [
