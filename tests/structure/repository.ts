@@ -36,7 +36,17 @@ const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 /** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
 export function readWorkspaces(root = repositoryRoot): Workspace[] {
   const folders = globSync(
-    ['packages/*', 'apps/*', 'examples', 'examples/*', 'tests', 'tests/adk', 'tests/browser', 'tests/runtimes/*', 'bench'],
+    [
+      'packages/*',
+      'apps/*',
+      'examples',
+      'examples/*',
+      'tests',
+      'tests/adk',
+      'tests/browser',
+      'tests/runtimes/*',
+      'bench',
+    ],
     {
       cwd: root,
     },
