@@ -135,7 +135,7 @@ export async function* run(
         last = undefined;
         await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
       }
-      const ending = locked.session.end(committer.session, COMPLETED, last);
+      const ending = locked.session.end(session, COMPLETED, last);
       if (ending) await ending;
       outcome = COMPLETED;
     } catch (thrown) {

@@ -151,7 +151,7 @@ export function endLease(
   hold.leaseUntilMs = 0;
   const { invocationId = '' } = lease;
   const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
-  if (outcome && run) runs?.set(invocationId, { ...run, end: toEnd(outcome, lastSeq) });
+  if (outcome && run) runs?.set(invocationId, { ...run, end: { ...outcome, lastSeq } });
   for (const id of forget) runs?.delete(id);
   const { openRun } = hold;
   if (!openRun || openRun.invocationId !== lease.invocationId) return true;

@@ -33,8 +33,10 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
   /** Time to wait before SessionBusyError, in milliseconds. */
   readonly waitMs: number;
   readonly abortSignal: AbortSignal | undefined;
-  /** Asks the storage for the lease, with the place in the line of several processes. */
-  claim(ticket: LeaseTicket | undefined): MaybePromise<ClaimRefusal | T>;
+  readonly ttlMs: number;
+  readonly takeOver: boolean;
+  /** Asks the storage for the lease. */
+  ask(claim: LeaseClaim): MaybePromise<ClaimRefusal | T>;
 }
 
 /**
@@ -88,15 +90,17 @@ export class SessionLeases {
     }
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
-    const claim = (ticket?: LeaseTicket) =>
-      ask({ appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver, ticket });
     const wait = async (pending?: Promise<ClaimRefusal | T>): Promise<T> =>
-      granted(request, await this.#wait({ appName, userId, sessionId, waitMs, abortSignal, claim }, pending));
+      granted(
+        request,
+        await this.#wait({ appName, userId, sessionId, waitMs, abortSignal, ttlMs, takeOver, ask }, pending),
+      );
     if (!takeOver && this.isAwaited(request)) {
       if (onBusy !== 'queue') throw busyError(request);
       return wait();
     }
-    const answer = claim();
+    const nowMs = this.#platform.now();
+    const answer = ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket: undefined });
     if (answer instanceof Promise)
       return onBusy === 'queue' ? wait(answer) : answer.then((given) => granted(request, given));
     return answer.status === 'busy' && onBusy === 'queue' ? wait() : granted(request, answer);
@@ -134,7 +138,7 @@ export class SessionLeases {
     pending: Promise<ClaimRefusal | T> | undefined,
   ): Promise<ClaimRefusal | T> {
     const sinceMs = this.#platform.now();
-    const { waitMs, abortSignal } = request;
+    const { appName, userId, sessionId, ttlMs, takeOver, waitMs, abortSignal } = request;
     const deadline = sinceMs + waitMs;
     const ticket = this.#driver.shared ? { id: this.#platform.newUuid(), sinceMs, ttlMs: TICKET_TTL_MS } : undefined;
     let isTicketLeft = false;
@@ -146,7 +150,8 @@ export class SessionLeases {
         let untilMs = deadline;
         if (first || headOf(line) === waiter) {
           isTicketLeft ||= !first && ticket !== undefined;
-          const outcome = await (first ?? request.claim(ticket));
+          const claim = { appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver, ticket };
+          const outcome = await (first ?? request.ask(claim));
           if (outcome.status !== 'busy') {
             // A claim that is refused for another reason may have left the ticket of an earlier claim.
             if (outcome.status === 'taken' || outcome.status === 'missing') isTicketLeft = false;

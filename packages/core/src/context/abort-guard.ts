@@ -14,7 +14,7 @@ export class AbortGuard {
   abort(reason: unknown): void {
     if (this.signal.aborted) return;
     this.#controller.abort(reason);
-    const error = this.#error();
+    const error = this.error();
     for (const reject of this.#waiting ?? []) reject(error);
     this.#waiting = undefined;
     for (const fork of this.#forks ?? []) fork.abort(reason);
@@ -37,7 +37,7 @@ export class AbortGuard {
   /** Settles as `work` does, or rejects with RunAbortedError as soon as the run is aborted. Does not stop the work; ignores its later result. */
   until<T>(work: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.signal.aborted) reject(this.#error());
+      if (this.signal.aborted) reject(this.error());
       else (this.#waiting ??= new Set()).add(reject);
       work.then(
         (value) => {
@@ -54,10 +54,11 @@ export class AbortGuard {
 
   /** @throws RunAbortedError when the run was aborted */
   check(): void {
-    if (this.signal.aborted) throw this.#error();
+    if (this.signal.aborted) throw this.error();
   }
 
-  #error(): RunAbortedError {
+  /** Creates the error of a guard that was aborted. */
+  error(): RunAbortedError {
     return new RunAbortedError('the run was aborted', { cause: this.signal.reason });
   }
 }

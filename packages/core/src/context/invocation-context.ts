@@ -439,7 +439,7 @@ export class InvocationContext {
 
   /** @throws RunAbortedError when the run was aborted */
   throwIfAborted(): void {
-    this.#abort.check();
+    if (this.abortSignal.aborted) throw this.#abort.error();
   }
 
   /**

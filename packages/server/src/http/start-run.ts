@@ -79,7 +79,7 @@ export async function startRun(
   if (waitMs !== undefined) await storedWithin(server, log, waitMs);
   else if (hasAnswers || requestId !== undefined) await log.whenStored();
   const { failure } = log;
-  if (!RequestKnownError.isInstance(failure) || ifKnown === 'reject') return { log, known: undefined };
+  if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
   // A run that its process left is resumed first if the client asks for that.
   if (ifKnown === 'resume') await server.runs.unfinished.takeUp(runner, log.key, failure.invocationId);
   return { log, known: failure };
