@@ -30,9 +30,10 @@ interface Limit {
 const OWN_SOURCE = /\/(packages\/[^/]+\/src\/.+\.ts)$/;
 const WARM_TURNS = 5;
 
+// One function above what was reached before: what a model cannot do is refused before its request.
 const TURNS: readonly { readonly name: string; readonly model: BaseLlm; readonly limit: Limit }[] = [
-  { name: 'text turn', model: new InstantModel(), limit: { files: 60, functions: 219 } },
-  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 74, functions: 299 } },
+  { name: 'text turn', model: new InstantModel(), limit: { files: 61, functions: 221 } },
+  { name: 'turn with one tool call', model: new ToolCallingModel(1), limit: { files: 75, functions: 301 } },
 ];
 
 /** The name of V8's entry for the fields of a class. */
