@@ -179,7 +179,7 @@ function readFrame({ data }: EventSourceMessage): ClientRunItem {
   if (error) return { error };
   const event = parseRecord(data);
   if (isEvent(event)) return { event };
-  throw new ServerError('the server sent a frame that is no event; is baseUrl the address of an Eventloom server?');
+  throw new ServerError('the server sent no event; is baseUrl the address of an Eventloom server?');
 }
 
 function isEvent(value: unknown): value is Event {
