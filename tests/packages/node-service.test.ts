@@ -35,7 +35,14 @@ describe('an empty project on Node that installs every package from its tarball'
 
   beforeAll(async () => {
     const tarballs = packages.map((manifest) => [manifest.name, `file:${tarballPath(manifest)}`]);
-    const dependencies = { ...Object.fromEntries(tarballs), zod: '4.6.7' };
+    // Optional peers, and the declarations that declarations of @ai-sdk/provider name.
+    const peers = {
+      '@ai-sdk/provider': '4.0.38',
+      '@types/json-schema': '7.0.15',
+      '@types/react': '19.3.0',
+      react: '19.3.1',
+    };
+    const dependencies = { ...Object.fromEntries(tarballs), ...peers, zod: '4.6.7' };
     writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies }));
     const service = readFileSync(join(consumer, 'node-service.ts'), 'utf8');
     writeFileSync(entry, service);
@@ -57,8 +64,8 @@ describe('an empty project on Node that installs every package from its tarball'
     expect([...owners].filter((name) => !name?.includes('eventloom'))).toEqual(['@cfworker/json-schema']);
     // Each file takes about half a millisecond at every start, and 100 kB of code take about three.
     expect(files.length).toBeLessThanOrEqual(36);
-    // The conversion of zod schemas takes 9 kB of it.
-    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(1_120_000);
+    // The conversion of zod schemas takes 9 kB of it, models that replace failed ones and their capabilities 14 kB.
+    expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(1_140_000);
   });
 
   describe('type-checks every entry with the declarations of the libraries, `skipLibCheck: false`,', () => {

@@ -104,7 +104,8 @@ export class GraphRecord {
   }
 
   /** Reads the users' answers. A node's question with an expired answer is dropped, and the node asks again. */
-  readAnswers({ session, invocation }: Pick<InvocationContext, 'session' | 'invocation'>): void {
+  readAnswers(context: InvocationContext): void {
+    const { session, invocation } = context;
     if (this.#questions.size === 0) return;
     const calls = Calls.of(session, invocation.derived);
     const answered = (question: AskedQuestion): AskedQuestion[] => {

@@ -82,8 +82,9 @@ export class LiveCall implements AsyncIterable<Event> {
   }
 
   /** Sends speech: 16-bit samples, one channel, 16,000 a second. Does nothing before the call is open and after it ended. */
-  sendAudio(samples: Int16Array<ArrayBuffer>): void {
-    if (this.#isOpen) this.#socket.send(samples);
+  sendAudio(samples: Int16Array): void {
+    // TypeScript before 5.7 knows no other type of samples. Shared memory, which sockets refuse, throws.
+    if (this.#isOpen) this.#socket.send(samples as Int16Array<ArrayBuffer>);
   }
 
   /** Sends a picture or other media. @param data base64 */

@@ -101,7 +101,8 @@ export class RunLog implements RelayedLog, LogMirror {
   }
 
   /** Notes that the run has its session and its message is stored: its id, and where in the run this log begins. */
-  begin({ invocationId, attempt, firstSeq, beginSeq }: RecordedRun): void {
+  begin(run: RecordedRun): void {
+    const { invocationId, attempt, firstSeq, beginSeq } = run;
     this.invocationId = invocationId;
     this.attempt = attempt;
     this.firstSeq = firstSeq;
