@@ -16,7 +16,7 @@ const folder = resolve(target);
 const { name, version, license, dependencies } = readManifest(app);
 
 if (existsSync(folder) && readdirSync(folder).length > 0 && readManifest(folder).name !== name) {
-  console.error(`${folder}: is not empty, and is no earlier build; name another folder`);
+  console.error(`${folder}: is neither empty nor an earlier build; choose another folder`);
   process.exit(1);
 }
 rmSync(folder, { recursive: true, force: true });

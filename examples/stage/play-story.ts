@@ -18,7 +18,7 @@ export async function playStory<OnStage>(
 ): Promise<void> {
   const { takes = [] } = story;
   const isKnown = args.length === 0 || takes.some((words) => isLike(args, words));
-  if (!isKnown) throw new UsageError(`${args.map(quote).join(' ')}: behind the name can stand ${list(takes)}`);
+  if (!isKnown) throw new UsageError(`${args.map(quote).join(' ')}: expected after the name: ${list(takes)}`);
   await story.tell(stage, args);
 }
 

@@ -13,20 +13,20 @@ export interface Wav {
 export function readWav(path: string): Wav {
   const file = readFile(path);
   if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE')
-    throw new UsageError(`${path} is no WAV file`);
+    throw new UsageError(`${path} is not a WAV file`);
   let sampleRate = 0;
   for (let at = 12; at + 8 <= file.length;) {
     const [id, size] = [file.toString('latin1', at, at + 4), file.readUInt32LE(at + 4)];
     const body = file.subarray(at + 8, at + 8 + size);
     if (id === 'fmt ') {
       const isSpeech = body.readUInt16LE(0) === 1 && body.readUInt16LE(2) === 1 && body.readUInt16LE(14) === 16;
-      if (!isSpeech) throw new UsageError(`${path}: only PCM with one channel and 16 bits a sample is taken`);
+      if (!isSpeech) throw new UsageError(`${path}: expected PCM with one channel and 16 bits per sample`);
       sampleRate = body.readUInt32LE(4);
     }
     if (id === 'data') return { sampleRate, samples: body };
     at += 8 + size + (size % 2);
   }
-  throw new UsageError(`${path} holds no samples`);
+  throw new UsageError(`${path} has no samples`);
 }
 
 function readFile(path: string): Buffer {

@@ -206,7 +206,7 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
     const { code } = end;
     if (FALSE_ALARMS.has(code)) faults.push(`it was told ${code}: ${end.message}`);
     else if (code === 'RUN_GOES_ON') {
-      if (run.length === 0) faults.push('it was told that the run goes on, which is not stored');
+      if (run.length === 0) faults.push('it was told that the run continues, which is not stored');
     } else if (isRefusal(end) && asked === 'call') {
       // The client of a call has to call again; what was said is stored.
     } else if (isRefusal(end)) {

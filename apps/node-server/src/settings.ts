@@ -119,7 +119,7 @@ function readPort(text: string): number {
 
 function readOrigin(text: string): string {
   if (text === '*' || (URL.canParse(text) && new URL(text).origin === text)) return text;
-  throw new UsageError(`--origin ${text}: is no origin; write it like https://app.example, without a path`);
+  throw new UsageError(`--origin ${text}: is not an origin; write it like https://app.example, without a path`);
 }
 
 function readTokens(line: CommandLine, environment: Environment): JwtAuthenticateOptions | undefined {
@@ -128,16 +128,16 @@ function readTokens(line: CommandLine, environment: Environment): JwtAuthenticat
   if (jwksUrl === undefined && secret === undefined) {
     if (issuer === undefined && audience === undefined) return undefined;
     throw new UsageError(
-      `--jwt-issuer, --jwt-audience: say how tokens are signed too: with --jwks-url or the variable ${SECRET_VARIABLE}`,
+      `--jwt-issuer, --jwt-audience: the key of the tokens is missing; add --jwks-url or set the variable ${SECRET_VARIABLE}`,
     );
   }
   const source = jwksUrl === undefined ? `the variable ${SECRET_VARIABLE}` : `--jwks-url ${jwksUrl}`;
   if (jwksUrl !== undefined && secret !== undefined)
-    throw new UsageError(`${source}: the variable ${SECRET_VARIABLE} is set too; leave one of them out`);
+    throw new UsageError(`${source}: the variable ${SECRET_VARIABLE} is also set; remove one of them`);
   if (issuer === undefined || audience === undefined)
-    throw new UsageError(`${source}: needs --jwt-issuer and --jwt-audience, which tokens are checked for`);
+    throw new UsageError(`${source}: needs --jwt-issuer and --jwt-audienceto check tokens with`);
   if (allowUnauthenticated)
-    throw new UsageError(`${source}: users are asked for tokens; leave --allow-unauthenticated out`);
+    throw new UsageError(`${source}: cannot be combined with --allow-unauthenticated; remove one of them`);
   return { jwksUrl, secret, issuer, audience };
 }
 
@@ -160,7 +160,7 @@ function readSessions(text: string | undefined, dataFolder: string, workingFolde
 
 function readDatabaseUrl(text: string): string {
   if (URL.canParse(text)) return text;
-  throw new UsageError('--sessions postgres://…: is no URL; write special characters of a password as %xx');
+  throw new UsageError('--sessions postgres://…: is not a URL; write special characters of a password as %xx');
 }
 
 /** Hides what stands between `//` and the last `@`: text that is meant as a URL may hold a password, however it is mistyped. */
@@ -218,7 +218,7 @@ function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | u
 function readDemoModel({ model, agents }: CommandLine, gemini: GeminiSettings | undefined): string {
   if (model === undefined) return DEMO_MODEL;
   if (agents !== undefined)
-    throw new UsageError(`--model ${model}: is for the demo agent; those of --agents name theirs`);
+    throw new UsageError(`--model ${model}: applies only to the demo agent; agents of --agents name their own models`);
   if (gemini) return model;
   throw new UsageError(`--model ${model}: no key is set; set GEMINI_API_KEY and start again`);
 }

@@ -66,7 +66,7 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   // behind is unknown, and runs that do not finish are resumed at the next start.
   process.on('uncaughtException', (error: unknown) => {
     exitCode = 1;
-    terminal.warn(`shutting down after an error that nothing caught: ${failureText(error)}`);
+    terminal.warn(`shutting down after an uncaught error: ${failureText(error)}`);
     listening.shutDown().then(done.resolve, done.reject);
   });
   for (const signal of END_SIGNALS) process.off(signal, endEarly);

@@ -15,7 +15,7 @@ export class GeminiPeer {
   static async start(): Promise<GeminiPeer> {
     const peer = new ChildPeer<GeminiOrder, GeminiReport>(join(import.meta.dirname, 'gemini-process.ts'));
     const report = await peer.report();
-    if (!('url' in report)) throw new Error('the fake Gemini did not say where it is');
+    if (!('url' in report)) throw new Error('the fake Gemini did not report its address');
     return new GeminiPeer(peer, report.url);
   }
 

@@ -47,7 +47,7 @@ export class SsePeer {
     });
     const peer = new ChildPeer<SseOrder, SseReport>(outfile, nodeOptions);
     const report = await peer.report();
-    if (!('url' in report)) throw new Error('a server of the benchmark did not say where it is');
+    if (!('url' in report)) throw new Error('a server of the benchmark did not report its address');
     return new SsePeer(peer, report.url);
   }
 

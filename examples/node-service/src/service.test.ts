@@ -107,7 +107,7 @@ test('a guest has fewer model calls, and no request can change that', async () =
   const url = `http://127.0.0.1:${server.port}`;
   const asked = { ...body('Hi'), userId: 'guest-1' };
   await expect(eventsOf(followRun(url, bearer('guest-1'), { ...asked, maxLlmCalls: 9 } as never))).rejects.toThrow(
-    'maxLlmCalls: is decided by the server',
+    'maxLlmCalls: is set on the server',
   );
   await expect(eventsOf(followRun(url, bearer('guest-1'), asked))).rejects.toThrow('LLM_CALL_LIMIT');
   expect(model.calls).toBe(5);

@@ -120,7 +120,7 @@ function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
   const answered = authResponseUri && URL.canParse(authResponseUri) ? new URL(authResponseUri).searchParams : undefined;
   if (authResponseUri && state && answered?.get('state') !== state)
     throw new CredentialExchangeError(
-      'OAuth2CredentialExchanger: the state of authResponseUri is not the one that was sent',
+      'OAuth2CredentialExchanger: the state in authResponseUri differs from the state that was sent',
     );
   const code = authCode ?? answered?.get('code');
   if (!code)
@@ -133,7 +133,9 @@ function codeOf({ authCode, authResponseUri, state }: OAuth2): string {
 async function fetchTokens(url: string, body: URLSearchParams): Promise<OAuth2> {
   const response = await fetch(url, { method: 'POST', body, headers: { accept: 'application/json' } }).catch(
     (cause: unknown) => {
-      throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint was not reached', { cause });
+      throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint could not be reached', {
+        cause,
+      });
     },
   );
   if (!response.ok)
@@ -143,7 +145,7 @@ async function fetchTokens(url: string, body: URLSearchParams): Promise<OAuth2> 
   const given = recordOf(await response.json());
   const accessToken = textOf(given['access_token']);
   if (!accessToken)
-    throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint gave no access_token');
+    throw new CredentialExchangeError('OAuth2CredentialExchanger: the token endpoint returned no access_token');
   const expiresIn = Number(given['expires_in']);
   return {
     accessToken,

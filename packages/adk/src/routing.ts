@@ -27,11 +27,13 @@ export async function* runWithRouting<T, V>(routing: Routing<T, V>): AsyncGenera
   const keys = Object.keys(items).join(', ');
   const failedKeys = new Set<string>();
   let key = await routing.choose();
-  if (!key) throw new ConfigurationError(`${owner}: the router chose nothing; return one of ${keys}`);
+  if (!key) throw new ConfigurationError(`${owner}: the router returned no key; return one of ${keys}`);
   for (;;) {
     const item: T | undefined = Object.hasOwn(items, key) ? items[key] : undefined;
     if (item === undefined)
-      throw new ConfigurationError(`${owner}: the router chose ${JSON.stringify(key)}; return one of ${keys}`);
+      throw new ConfigurationError(
+        `${owner}: the router returned the unknown key ${JSON.stringify(key)}; return one of ${keys}`,
+      );
     let hasBegun = false;
     const reports: V[] = [];
     try {

@@ -47,6 +47,6 @@ export function getArtifactServiceFromUri(uri: string): BaseArtifactService {
   if (uri.startsWith('file://')) return openFileArtifacts(uri);
   const scheme = uri.slice(0, Math.max(0, uri.indexOf('://')));
   throw new ConfigurationError(
-    `getArtifactServiceFromUri: the scheme ${JSON.stringify(scheme)} is not offered; write memory:// or file://…, or make the service yourself`,
+    `getArtifactServiceFromUri: the scheme ${JSON.stringify(scheme)} is not supported; write memory:// or file://…, or create the service yourself`,
   );
 }

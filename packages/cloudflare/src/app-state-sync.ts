@@ -140,7 +140,7 @@ export class AppStateSync {
     const answer: unknown = await response.json();
     if (isAppStateAnswer(answer)) return answer;
     throw new AppStateUnreachableError(
-      `the object of app ${appName} answered something else; is it of another version?`,
+      `the object of app ${appName} sent an unexpected answer; is it of another version?`,
     );
   }
 }

@@ -51,7 +51,7 @@ export class CredentialCipher {
     } catch {
       // The cause is not passed on: it does not help, and may quote decrypted text.
     }
-    throw new SealedCredentialError('the stored credential cannot be opened; save another one or delete it');
+    throw new SealedCredentialError('the stored credential cannot be decrypted; save another one or delete it');
   }
 
   #import(): Promise<readonly NamedKey[]> {

@@ -57,7 +57,7 @@ export class Attempt {
 
   /** @throws RunAbortedError if the attempt has ended */
   check(): void {
-    if (this.isEnded) throw new RunAbortedError(`node "${this.run.node.name}": this attempt is over`);
+    if (this.isEnded) throw new RunAbortedError(`node "${this.run.node.name}": this attempt has ended`);
   }
 
   /** Returns the answer to a question, or asks it. @throws NodeInterrupt if there is no answer yet @throws ConfigurationError for misuse */
@@ -72,7 +72,7 @@ export class Attempt {
     if (question?.answer !== undefined) return question.answer['result'];
     if (!this.run.context.isResumable) {
       throw new ConfigurationError(
-        `${owner}: only a run that can be resumed can ask people; run it with \`resumable: true\``,
+        `${owner}: only a resumable run can request input; start it with \`resumable: true\``,
       );
     }
     this.isWaiting = true;

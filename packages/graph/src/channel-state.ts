@@ -66,12 +66,12 @@ export class ChannelState {
     const refuse = (fault: string): Error => new NodeError(nodeName, fault);
     for (const [name, update] of updates) {
       const channel = this.#plan.channels.get(name);
-      if (!channel) throw new NodeError(nodeName, `writes "${name}", and there is no such channel any more`);
+      if (!channel) throw new NodeError(nodeName, `writes "${name}", which no longer exists`);
       const writer = this.#record.writers.get(name);
       if (!channel.reducer && writer !== undefined && writer !== outermostRun(run)) {
         throw new NodeError(
           nodeName,
-          `writes the channel "${name}", which another run of the step wrote already; give it a reducer`,
+          `writes the channel "${name}", which another node run of the step has already written; give the channel a reducer`,
         );
       }
       const value = channel.reducer ? channel.reducer(this.#value(name, channel, changes), frozen(update)) : update;
@@ -108,7 +108,7 @@ export class ChannelState {
     const check = async (given: unknown): Promise<unknown> => {
       const checked = await schema.check(given);
       if ('value' in checked) return checked.value;
-      throw refuse(`the channel "${name}" does not take its value: ${checked.issues.join('; ')}`);
+      throw refuse(`the channel "${name}" does not accept its value: ${checked.issues.join('; ')}`);
     };
     const made = await check(value);
     // Return the original value if parsing did not change it, because it shares items with the previous value.
@@ -117,7 +117,7 @@ export class ChannelState {
     const again = reducer ? 'a reducer' : stateKey === undefined ? undefined : 'a stateKey';
     if (again !== undefined && !isSameJson(await check(made), made))
       throw refuse(
-        `the channel "${name}" has a schema that changes what it made itself, and ${again}; transform what is written, not what is held`,
+        `the channel "${name}" has a schema that changes its own output, and ${again}; transform values when they are written`,
       );
     return made;
   }

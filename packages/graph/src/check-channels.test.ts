@@ -22,5 +22,5 @@ test('compile rejects an unknown channel in writes and a stateKey that is not st
   expect(writing({ reducer: replace, stateKey: 'temp:x' })).toThrow(/"draft" has a stateKey/);
   const twice = { a: channel(z.string(), { stateKey: 'x' }), b: channel(z.string(), { stateKey: 'x' }) };
   const graph = new StateGraph({ name: 'g', channels: twice }).addNode('n', same).addEdge(START, 'n').addEdge('n', END);
-  expect(() => graph.compile()).toThrow(/"a" and "b" have one stateKey/);
+  expect(() => graph.compile()).toThrow(/"a" and "b" have the same stateKey/);
 });

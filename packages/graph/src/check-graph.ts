@@ -21,23 +21,23 @@ function checkEdges(plan: GraphPlan, fail: Fail): void {
   const { nodes, ways } = plan;
   for (const [source, way] of ways) {
     const node = nodes.get(source);
-    if (source !== START && !node) fail(`an edge leads from "${source}", and there is no such node`);
+    if (source !== START && !node) fail(`an edge starts at "${source}", which is not a node`);
     if (node && !canSetRoute(node) && way.routes && !way.router && !way.routes.has(DEFAULT_ROUTE))
       fail(
-        `node "${source}" has routes and no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
+        `node "${source}" has routes but no function that sets one; add a DEFAULT_ROUTE, or use addConditionalEdges`,
       );
     for (const target of targetsOf(way)) {
       if (target !== END && !nodes.has(target))
-        fail(`an edge leads from "${source}" to "${target}", and there is no such node`);
+        fail(`an edge leads from "${source}" to "${target}", which is not a node`);
     }
   }
-  if (!ways.has(START)) fail('no edge leads from START');
+  if (!ways.has(START)) fail('no edge starts at START');
   const reached = reachableFrom(targetsIn(plan), START);
   const hasEnd = reachableFrom((name) => plan.sources.get(name) ?? [], END);
   for (const [name, { isJoin }] of nodes) {
     if (!reached.has(name)) fail(`node "${name}" cannot be reached from START`);
-    if (!ways.has(name)) fail(`node "${name}" has no edge that leads on; add one, to END perhaps`);
-    if (!hasEnd.has(name)) fail(`node "${name}" has no way to END`);
+    if (!ways.has(name)) fail(`node "${name}" has no outgoing edge; add one, for example to END`);
+    if (!hasEnd.has(name)) fail(`node "${name}" has no path to END`);
     if (isJoin && (plan.sources.get(name)?.length ?? 0) < 2)
       fail(`join "${name}" has fewer than two nodes to wait for`);
   }
@@ -73,7 +73,7 @@ function checkCycles({ nodes, ways, sources }: GraphPlan, fail: Fail): void {
   for (; name !== undefined && !path.has(name); name = endlessOf(name)) path.add(name);
   if (name === undefined) return;
   const cycle = [...path].slice([...path].indexOf(name));
-  fail(`node "${name}" is on a cycle that no route leads out of: ${[...cycle, name].join(' → ')}`);
+  fail(`node "${name}" is on a cycle without a route out of it: ${[...cycle, name].join(' → ')}`);
 }
 
 function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
@@ -82,7 +82,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     for (const written of new Set(writes)) {
       const channel = channels.get(written);
       if (!channel) {
-        fail(`node "${name}" writes "${written}", and there is no such channel`);
+        fail(`node "${name}" writes "${written}", which is not a channel`);
         continue;
       }
       const other = writers.get(written);
@@ -102,10 +102,10 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
       fail(`the default of channel "${name}" ${describeFault(copied.fault)}; channels hold JSON`);
     if (stateKey === undefined) continue;
     const fault = faultOfKey(stateKey);
-    if (fault !== undefined) fail(`channel "${name}" has no stateKey that can be kept: ${fault}`);
+    if (fault !== undefined) fail(`channel "${name}" has an invalid stateKey: ${fault}`);
     if (stateKey.startsWith(TEMP_PREFIX)) fail(`channel "${name}" has a stateKey that is not stored`);
     const other = keys.get(stateKey);
-    if (other !== undefined) fail(`channels "${other}" and "${name}" have one stateKey`);
+    if (other !== undefined) fail(`channels "${other}" and "${name}" have the same stateKey`);
     keys.set(stateKey, name);
   }
   for (const { name, work } of nodes.values()) {
@@ -113,7 +113,7 @@ function checkChannels({ channels, nodes }: GraphPlan, fail: Fail): void {
     const channel = keys.get(work.outputKey);
     if (channel !== undefined)
       fail(
-        `the agent of node "${name}" writes its outputKey "${work.outputKey}", which is the channel "${channel}"; write that in a function behind it`,
+        `the agent of node "${name}" writes its outputKey "${work.outputKey}", which is the channel "${channel}"; write the channel in a function node after it`,
       );
   }
 }

@@ -32,7 +32,7 @@ export function checkCopied(artifacts: ReadonlyMap<string, number>, service: Bas
   const [filename] = artifacts.keys();
   if (filename !== undefined && !service)
     throw new ConfigurationError(
-      `fork: the session saved ${JSON.stringify(filename)} before this step; give the artifactService that has it`,
+      `fork: the session saved ${JSON.stringify(filename)} before this step; pass the artifactService that stores it`,
     );
 }
 

@@ -103,15 +103,15 @@ function lastEventOf(
   if (!history)
     return fail(`has no run ${wanted === undefined ? '' : `${JSON.stringify(wanted)} `}of the graph "${plan.name}"`);
   if (!events.some((event) => event.invocationId === invocationId && beginsResumableRun(event)))
-    return fail('was not started with `resumable: true`, so no fork can continue from its steps');
+    return fail('was not started with `resumable: true`, so it cannot be forked');
   const { executionId } = history;
   const own = events.filter((event) => event.executionId === executionId && checkpointOf(event));
   const [begin] = own;
   if (step === 0 && begin) return begin;
   const found = history.steps.find((each) => each.step === step);
-  if (!found || found.open.length > 0) return fail(`has no step ${step} that is done`);
+  if (!found || found.open.length > 0) return fail(`has no step ${step} that has completed`);
   const ids = new Set(found.nodes.map(({ eventId }) => eventId));
-  return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that is done`);
+  return own.findLast(({ id }) => ids.has(id)) ?? fail(`has no step ${step} that has completed`);
 }
 
 /** Yields the records of a session that has only the kept events. Calls that enclose the last event are recorded as started, not finished. */
@@ -192,13 +192,13 @@ async function checkedUpdate(
     if (!channel) throw new InvalidRequestError(`fork: the graph "${name}" has no channel "${key}"`);
     if (channel.stateKey !== undefined && isShared(channel.stateKey))
       throw new InvalidRequestError(
-        `fork: the channel "${key}" is seen by other sessions too, so a fork does not change it`,
+        `fork: the channel "${key}" is shared with other sessions, so a fork cannot change it`,
       );
     const checked = await channel.schema.check(value);
     const copied = 'value' in checked ? copyJson(checked.value, { toJson: true }) : undefined;
     if (!copied || 'fault' in copied)
       throw new InvalidRequestError(
-        `fork: the channel "${key}" does not take its value: ${'issues' in checked ? checked.issues.join('; ') : 'it is no JSON'}`,
+        `fork: the channel "${key}" does not accept its value: ${'issues' in checked ? checked.issues.join('; ') : 'it is not JSON'}`,
       );
     if (channel.stateKey === undefined) changes.state[key] = copied.value;
     else changes.stateDelta[channel.stateKey] = copied.value;

@@ -116,7 +116,7 @@ export class GraphAgent extends BaseAgent {
   async #readInput({ userContent }: InvocationContext): Promise<JsonValue | undefined> {
     if (hasResponses(userContent)) {
       throw new InvalidRequestError(
-        `graph "${this.name}": the run that asked this question has ended and cannot use the answer; send a message to start a new run`,
+        `graph "${this.name}": the run that requested this input has ended and cannot use the answer; send a message to start a new run`,
       );
     }
     const text = contentText(userContent);
@@ -124,7 +124,9 @@ export class GraphAgent extends BaseAgent {
     if (!schema) return text;
     const checked = await schema.check(jsonOrText(text));
     if ('value' in checked) return toOutput(this.name, checked.value);
-    throw new InvalidRequestError(`graph "${this.name}": its input does not fit: ${checked.issues.join('; ')}`);
+    throw new InvalidRequestError(
+      `graph "${this.name}": its input does not match inputSchema: ${checked.issues.join('; ')}`,
+    );
   }
 
   /** @internal */

@@ -104,7 +104,7 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   const owner = `node ${JSON.stringify(name)}`;
   if (typeof name !== 'string' || !NAME.test(name) || name === 'user' || name.startsWith('__')) {
     throw new ConfigurationError(
-      `${owner}: a name is letters, digits, _, $ and -, does not start with a digit or __, and is not "user"`,
+      `${owner}: expected a name of letters, digits, _, $ and -, not beginning with a digit or __, other than "user"`,
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
@@ -119,7 +119,7 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
   if (!Array.isArray(writes) || writes.some((name) => typeof name !== 'string'))
     throw new ConfigurationError(`${owner}: writes: expected a list of channel names, got ${describeKind(writes)}`);
   if (writes.length > 0 && typeof work !== 'function')
-    throw new ConfigurationError(`${owner}: only functions write channels; add a function node after it`);
+    throw new ConfigurationError(`${owner}: only function nodes can write channels; add a function node after it`);
   return {
     name,
     work,

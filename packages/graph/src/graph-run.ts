@@ -77,7 +77,7 @@ export class GraphRun {
       const { step } = progress;
       if (step > this.#plan.maxSteps) {
         throw new StepLimitError(
-          `graph "${this.#plan.name}": has more to do after ${this.#plan.maxSteps} steps, "${progress.tasks[0]?.node}" first; raise maxSteps if it needs more`,
+          `graph "${this.#plan.name}": has not ended after ${this.#plan.maxSteps} steps, "${progress.tasks[0]?.node}" first; raise maxSteps if it needs more`,
         );
       }
       await this.#channels.checkHeld();
@@ -146,7 +146,9 @@ export class GraphRun {
     const places = tasks.map(({ index, node: name, input }) => {
       const node = this.#plan.nodes.get(name);
       if (!node)
-        throw new ConfigurationError(`graph "${this.#plan.name}": cannot be resumed at "${name}", it has no such node`);
+        throw new ConfigurationError(
+          `graph "${this.#plan.name}": cannot be resumed at "${name}", which is not one of its nodes`,
+        );
       return { run: new NodeRun(step, node, runId(step.step, index), new CommitTurn(commitQueue, step.guard)), input };
     });
     const failures: unknown[] = [];

@@ -50,6 +50,7 @@ export async function validateValue(
 ): Promise<JsonValue | undefined> {
   if (!schema) return value;
   const checked = await schema.check(value);
-  if ('issues' in checked) throw new NodeError(nodeName, `its ${what} does not fit: ${checked.issues.join('; ')}`);
+  if ('issues' in checked)
+    throw new NodeError(nodeName, `its ${what} does not match the schema: ${checked.issues.join('; ')}`);
   return toOutput(nodeName, checked.value);
 }

@@ -158,7 +158,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
     if (!schema) return given;
     const checked = await new ValueSchema(schema as SchemaLike, `node "${this.nodeName}": requestInput`).check(given);
     if ('value' in checked) return checked.value;
-    throw new NodeError(this.nodeName, `the answer does not fit: ${checked.issues.join('; ')}`);
+    throw new NodeError(this.nodeName, `the answer does not match the schema: ${checked.issues.join('; ')}`);
   }
 
   /**

@@ -92,7 +92,7 @@ export class NodeLedger {
   checkGiven(given: unknown): void {
     if (given === this.#given) return;
     throw new ConfigurationError(
-      `node "${this.#nodeName}": was run already with this key and another input; call runNode with the same input, or with another \`key\``,
+      `node "${this.#nodeName}": has already run with this key and another input; call runNode with the same input, or with another \`key\``,
     );
   }
 }

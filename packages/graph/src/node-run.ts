@@ -216,7 +216,7 @@ export class NodeRun {
     const unsaid = node.writes.find((name) => !this.writes.has(name));
     if (unsaid !== undefined)
       throw new ConfigurationError(
-        `node "${this.node.name}": runs "${node.name}", which writes "${unsaid}"; add it to the \`writes\` of both`,
+        `node "${this.node.name}": runs "${node.name}", which writes "${unsaid}"; add the channel to the \`writes\` of both`,
       );
     const graph = { ...this.#graph, guard };
     const id = innerRunId(this.id, node.name, key);

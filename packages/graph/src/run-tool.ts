@@ -56,7 +56,7 @@ export async function runTool(
   const context = run.beginAttempt();
   let isEnded = false;
   const check = (): void => {
-    if (isEnded) throw new RunAbortedError(`node "${run.node.name}": this attempt is over`);
+    if (isEnded) throw new RunAbortedError(`node "${run.node.name}": this attempt has ended`);
   };
   const params = {
     invocationContext: context,
@@ -80,7 +80,7 @@ export async function runTool(
   const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {
     if (!context.isResumable)
-      throw new NodeError(run.node.name, 'its tool waits for an answer; run it with `resumable: true`');
+      throw new NodeError(run.node.name, 'its tool waits for an answer; start the run with `resumable: true`');
     return toolContext.isPaused ? { isWaiting: true } : { isWaiting: true, questions: asked };
   }
   const output = toOutput(run.node.name, result);

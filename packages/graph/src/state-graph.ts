@@ -139,7 +139,7 @@ export class StateGraph<
     const way = this.#wayOf(from);
     for (const target of this.#targets(from, to)) {
       this.#checkEnds(from, target);
-      if (way.targets.includes(target)) this.#fail(`there is an edge from "${from}" to "${target}" already`);
+      if (way.targets.includes(target)) this.#fail(`an edge from "${from}" to "${target}" exists already`);
       way.targets.push(target);
     }
     return this;
@@ -243,8 +243,8 @@ export class StateGraph<
   }
 
   #checkEnds(from: string, to: string): void {
-    if (from === END) this.#fail(`an edge cannot start at END, as the one to "${to}" does`);
-    if (to === START) this.#fail(`an edge cannot lead to START, as the one from "${from}" does`);
+    if (from === END) this.#fail(`an edge cannot start at END, but the one to "${to}" does`);
+    if (to === START) this.#fail(`an edge cannot lead to START, but the one from "${from}" does`);
   }
 
   #fail(fault: string): never {

@@ -61,7 +61,7 @@ export class CloseTimeout {
   #abandon(what: string): ConfigurationError {
     const { context, timeoutMs, onTimeout } = this.#params;
     const error = new ConfigurationError(
-      `agent "${context.agent.name}": ${what} did not settle within ${timeoutMs / 1000} seconds of the end of the call, and is left to itself`,
+      `agent "${context.agent.name}": ${what} did not settle within ${timeoutMs / 1000} seconds after the end of the call, and is no longer awaited`,
     );
     onTimeout();
     context.platform.background(Promise.reject(error));

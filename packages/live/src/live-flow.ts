@@ -93,7 +93,7 @@ class LiveFlow {
     const waiting = context.forkAbort();
     const ending = new LiveEnding(() => {
       void session.close();
-      if (ending.isEnded) waiting.abort(new RunAbortedError('the live run is over'));
+      if (ending.isEnded) waiting.abort(new RunAbortedError('the live run has ended'));
     });
     this.#connecting = waiting;
     this.#ending = ending;
@@ -208,7 +208,7 @@ class LiveFlow {
     await this.#calls.stop();
   }
 
-  /** Emits that there is no connection, after the client hung up, and stores written requests that were not sent. */
+  /** Emits that the live connection is not open, after the client hung up, and stores written requests that were not sent. */
   async #emitLoss(error: LiveConnectionError): Promise<void> {
     const { code, message, errorCode = code } = error;
     await this.#input.storeRest();

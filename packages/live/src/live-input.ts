@@ -51,7 +51,7 @@ export class LiveInput {
   }
 
   /**
-   * Watches whether the client hangs up while there is no connection. Its requests wait.
+   * Watches whether the client hangs up while the live connection is not open. Its requests wait.
    * @param isLost a connection was lost: speech alone then does not keep the run from ending, because there is no client to hear an answer.
    * Written requests are sent all the same.
    */

@@ -65,7 +65,9 @@ export class TurnRecording {
   async #save(pieces: readonly Uint8Array[], format: Format): Promise<Event> {
     const { artifactService, session, platform } = this.#context;
     if (!artifactService)
-      throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
+      throw new ConfigurationError(
+        'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+      );
     const { bytes, mimeType, extension } = toFile(pieces, format);
     const filename = `live_${this.#side}_audio_${platform.newUuid()}.${extension}`;
     const key = { ...sessionKeyOf(session), filename };

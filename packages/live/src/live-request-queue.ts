@@ -171,13 +171,13 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
   }
 
   #send(request: LiveRequest, size: number): void {
-    if (this.isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; a new call needs a new queue');
+    if (this.isClosed) throw new InvalidMessageError('LiveRequestQueue: is closed; create a new queue for a new call');
     const chars = size + OVERHEAD_CHARS;
     if (this.#chars + chars > this.maxChars) {
       throw new LiveQueueFullError(
         chars > this.maxChars
-          ? `what is sent has ${chars} characters, and the live queue takes ${this.maxChars}: send it in smaller pieces`
-          : `the live queue holds ${this.#chars} characters of ${this.maxChars}, and ${chars} more do not fit: ${chars > this.maxChars / 2 ? 'send it in smaller pieces, of half of that at most, and ' : ''}wait for ready()`,
+          ? `the request has ${chars} characters, and the live queue accepts at most ${this.maxChars}; send it in smaller pieces`
+          : `the live queue holds ${this.#chars} of at most ${this.maxChars} characters, and ${chars} more do not fit; ${chars > this.maxChars / 2 ? 'send smaller pieces, each at most half of the maximum, and ' : ''}wait for ready()`,
       );
     }
     this.#waiting.push({ request, chars });

@@ -93,7 +93,7 @@ export class LiveToolCalls {
       const { call, guard } = running;
       if (guard.signal.aborted || !ids.includes(call.id ?? '')) continue;
       running.ended = CANCELLED_CALL;
-      guard.abort(new DOMException('the model took the call back', 'AbortError'));
+      guard.abort(new DOMException('the model cancelled the call', 'AbortError'));
     }
   }
 
@@ -118,7 +118,7 @@ export class LiveToolCalls {
       const { call, guard } = running;
       if (guard.signal.aborted || !isMeant(call)) continue;
       running.ended = INTERRUPTED_CALL;
-      guard.abort(new DOMException('the agent speaks with the model no longer', 'AbortError'));
+      guard.abort(new DOMException("the agent's conversation with the model has ended", 'AbortError'));
     }
   }
 

@@ -40,7 +40,7 @@ export function live(): LiveSupport {
       checkParams(params, host);
       const queue = params.liveRequestQueue;
       if (usedQueues.has(queue))
-        throw new ConfigurationError('runLive: the liveRequestQueue serves another run; make a new one');
+        throw new ConfigurationError('runLive: the liveRequestQueue is in use by another run; create a new one');
       usedQueues.add(queue);
       return new QueueLiveRun(queue);
     },
@@ -56,12 +56,14 @@ function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRu
   checkKnown('runLive', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
-      `runLive: this runner is of app "${appName}", not of ${JSON.stringify(params.appName)}`,
+      `runLive: the runner has the appName "${appName}", not of ${JSON.stringify(params.appName)}`,
     );
   const { runConfig = {} } = params;
   checkLiveRunConfig(runConfig);
   if (runConfig.resumable === true)
-    throw new ConfigurationError('runLive: a live run cannot be resumed; leave runConfig.resumable out');
+    throw new ConfigurationError('runLive: a live run cannot be resumed; remove runConfig.resumable');
   if (runConfig.saveLiveBlob && !artifactService)
-    throw new ConfigurationError('runConfig.saveLiveBlob: the runner has no artifactService to save audio with');
+    throw new ConfigurationError(
+      'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+    );
 }

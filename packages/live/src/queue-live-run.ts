@@ -62,7 +62,7 @@ export class QueueLiveRun implements LiveRun {
 
   runAgent(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
     if (!isLlmAgent(agent))
-      throw new ConfigurationError(`agent "${agent.name}": has no model to speak with, and no runLiveImpl`);
+      throw new ConfigurationError(`agent "${agent.name}": has neither a model nor a runLiveImpl`);
     return runLiveFlow(agent, context, this);
   }
 
@@ -165,10 +165,12 @@ function checkLiveAgent(agent: BaseAgent, root: BaseAgent, checked: Set<BaseAgen
   checked.add(agent);
   if (!agent.canRunLive)
     throw new ConfigurationError(
-      `runLive: agent "${agent.name}" may get the call and has no live runs: take it out of the tree`,
+      `runLive: agent "${agent.name}" can take over the call, but does not support live runs; remove it from the tree`,
     );
   if (isLlmAgent(agent) && agent.outputSchema !== undefined)
-    throw new ConfigurationError(`runLive: agent "${agent.name}" has an outputSchema, and what is said live has none`);
+    throw new ConfigurationError(
+      `runLive: agent "${agent.name}" has an outputSchema, which live runs do not support; remove it`,
+    );
   // Agents of other kinds run those below them as they see fit.
   const next = agent.transferRules
     ? transferTargets(agent, root)

@@ -149,7 +149,7 @@ export class ServiceSession {
 
   async #deliver(request: LiveRequest): Promise<void> {
     const connection = this.#connection;
-    if (!connection) throw new LiveConnectionError('there is no connection', { isRetryable: true });
+    if (!connection) throw new LiveConnectionError('the live connection is not open', { isRetryable: true });
     this.#unconsumed.add(request);
     try {
       await deliver(connection, request);

@@ -220,7 +220,7 @@ function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgen
       `${owner}: planner: expected a planner, got ${describeKind(planner)}; write planner: new PlanReActPlanner()`,
     );
   if (planner.setsThinkingConfig && generateContentConfig?.thinkingConfig !== undefined)
-    throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; leave it out`);
+    throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; remove it`);
 }
 
 /** Keys of `generateContentConfig` that the agent sets itself, and the agent's option to use instead. */

@@ -19,7 +19,7 @@ test.each([
   [{ a: { b: new Map() } }, 'the result at a.b is a Map, not a plain object'],
   [() => 1, 'the result is a function'],
   [10n, 'the result is a bigint'],
-  [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot say'],
+  [{ n: Number.NaN }, 'the result at n is NaN, which JSON cannot represent'],
 ])('toToolAnswer returns an error with the path for a value that is not JSON: %o', (result, fault) => {
   expect(toToolAnswer('f', result).response).toEqual({
     error: `tool f returned a value that is not JSON: ${fault}`,

@@ -116,7 +116,7 @@ function clientTools(context: InvocationContext, own: ReadonlySet<string>): Base
     const { name = '' } = declaration;
     if (own.has(name))
       throw new ConfigurationError(
-        `runConfig.clientTools: the agent "${context.agent.name}" has a tool named "${name}" of its own; give the client's function another name`,
+        `runConfig.clientTools: the agent "${context.agent.name}" has a tool named "${name}"; give the client's function another name`,
       );
     return new ClientTool(name, declaration);
   });

@@ -13,6 +13,6 @@ export function currentSubAgent({ agentState, agent }: InvocationContext, subAge
   const index = subAgents.findIndex((child) => child.name === name);
   if (index >= 0) return index;
   throw new ConfigurationError(
-    `agent "${agent.name}": cannot be resumed at ${JSON.stringify(name)}, it has no such sub-agent`,
+    `agent "${agent.name}": cannot be resumed at ${JSON.stringify(name)}, which is not one of its sub-agents`,
   );
 }

@@ -104,7 +104,7 @@ test.each<[string, Change, RegExp]>([
   [
     'no stamps',
     strip,
-    /has no integrity stamp; for sessions from before the plugin was there, write allowUnstampedCalls: true/,
+    /has no integrity stamp; for sessions that are older than the plugin, write allowUnstampedCalls: true/,
   ],
   [
     'a stamp of another form',
@@ -153,7 +153,7 @@ test('allowUnstampedCalls lets calls without a stamp run, and none with a wrong 
 
 test('calls of events that were copied from another session are not run', async () => {
   const { answered, paid } = await transfer((event) => ToolCallIntegrityPlugin.prepareRestoredEvent(event));
-  await expect(answered).rejects.toThrow('was copied from another session and is not run');
+  await expect(answered).rejects.toThrow('was copied from another session and does not run');
   expect(paid).toEqual([]);
 });
 
@@ -170,7 +170,7 @@ test('arguments that another plugin changed are not run', async () => {
     model: [{ calls: [{ id: 'c1', name: 'pay', args: { euros: 5 } }] }],
     agent: { tools: [pay] },
   });
-  await expect(run()).rejects.toThrow('call "c1" of pay: its name or arguments are not those of the stored call');
+  await expect(run()).rejects.toThrow('call "c1" of pay: its name or arguments differ from those of the stored call');
   expect(paid).toEqual([]);
 });
 
@@ -196,7 +196,7 @@ test.each([undefined, '', 'short', [], [SECRET, 'short'], 5])(
     const make = () => new ToolCallIntegrityPlugin({ secretKey } as ToolCallIntegrityPluginOptions);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(
-      'ToolCallIntegrityPlugin: secretKey: expected a key of at least 16 bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and keep it',
+      'ToolCallIntegrityPlugin: secretKey: expected a key of at least 16 bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and store it',
     );
   },
 );

@@ -114,7 +114,7 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
     const copies = session.events.filter((event) => callsOf(event).has(id));
     const own = copies.filter((event) => !isRestored(event));
     if (own.length === 0 && copies.length > 0)
-      throw new ToolCallIntegrityError(`${subject}: was copied from another session and is not run`);
+      throw new ToolCallIntegrityError(`${subject}: was copied from another session and does not run`);
     if (own.length === 0) this.#refuseUnstamped(subject);
     let matches = own.length === 0;
     for (const event of own) {
@@ -126,7 +126,7 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
       matches ||= call.name === tool.name && isSameJson(call.args ?? {}, toolArgs);
     }
     if (!matches)
-      throw new ToolCallIntegrityError(`${subject}: its name or arguments are not those of the stored call`);
+      throw new ToolCallIntegrityError(`${subject}: its name or arguments differ from those of the stored call`);
   }
 
   async #verifyEvent(session: Session, event: Event): Promise<void> {
@@ -142,13 +142,13 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
     const orphan = Object.keys(stamps).find((id) => !calls.has(id));
     // A call that was renamed or removed leaves its stamp behind.
     if (orphan !== undefined)
-      throw new ToolCallIntegrityError(`event ${event.id}: has a stamp for a call "${orphan}" that is not there`);
+      throw new ToolCallIntegrityError(`event ${event.id}: has a stamp for a call "${orphan}" that does not exist`);
   }
 
   #refuseUnstamped(subject: string): void {
     if (!this.#allowUnstampedCalls)
       throw new ToolCallIntegrityError(
-        `${subject}: has no integrity stamp; for sessions from before the plugin was there, write allowUnstampedCalls: true`,
+        `${subject}: has no integrity stamp; for sessions that are older than the plugin, write allowUnstampedCalls: true`,
       );
   }
 
@@ -235,7 +235,7 @@ function toKeys(secretKey: ToolCallIntegrityPluginOptions['secretKey']): Uint8Ar
   });
   if (keys.length > 0 && keys.length === given.length && keys.every((key) => key.length >= MIN_BYTES)) return keys;
   throw new ConfigurationError(
-    `ToolCallIntegrityPlugin: secretKey: expected a key of at least ${MIN_BYTES} bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and keep it`,
+    `ToolCallIntegrityPlugin: secretKey: expected a key of at least ${MIN_BYTES} bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and store it`,
   );
 }
 

@@ -140,7 +140,7 @@ export class AgentDriver implements AgentEvents {
     const target = from.invocation.rootAgent.findAgent(name);
     if (!target) {
       throw new ConfigurationError(
-        `agent "${from.agent.name}": asked to transfer to "${name}", but no agent of its tree has that name`,
+        `agent "${from.agent.name}": requested a transfer to "${name}", but no agent of the tree has that name`,
       );
     }
     this.#context = from.forAgent(target);

@@ -29,9 +29,7 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
   }
   const [id] = ids;
   if (ids.size > 1)
-    throw new InvalidMessageError(
-      'newMessage: answers calls of several runs; send each a message of its own, one after the other',
-    );
+    throw new InvalidMessageError('newMessage: answers calls of several runs; send one message per run');
   return id;
 }
 
@@ -52,7 +50,9 @@ export async function findAnsweredRun(
   tries = 1,
 ): Promise<string | undefined> {
   if (tries > MAX_TRIES)
-    throw new SessionBusyError('newMessage: the run that it answers changed several times; send it again');
+    throw new SessionBusyError(
+      'newMessage: the run that the message answers changed several times meanwhile; send the message again',
+    );
   const events = await readNewest(service, key, (read) => areKnown(read, callIds));
   return answeredRun(new Calls(events), callIds);
 }

@@ -94,10 +94,11 @@ function checkCall(
     return fail(`there is no call with the id ${JSON.stringify(id)} that ${maker} made`);
   }
   if (!call.isLongRunning && call.responses.length === 0)
-    fail(`the call ${JSON.stringify(id)} is not long-running: its tool answers it, and no message can`);
-  if (call.responses.length > 0 && !call.isLongRunning) fail(`the call ${JSON.stringify(id)} has its answer already`);
+    fail(`the call ${JSON.stringify(id)} is not long-running, so only its tool can answer it`);
+  if (call.responses.length > 0 && !call.isLongRunning)
+    fail(`the call ${JSON.stringify(id)} has already been answered`);
   if (name !== undefined && name !== call.call.name)
-    fail(`the call ${JSON.stringify(id)} is of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`);
+    fail(`the call ${JSON.stringify(id)} calls ${JSON.stringify(call.call.name)}, not ${JSON.stringify(name)}`);
 }
 
 /** A credential that came with a message. */
@@ -131,11 +132,12 @@ export class RequestAnswers {
   async read(response: FunctionResponse, request: RecordedCall): Promise<FunctionResponse> {
     const { id, call } = request;
     if (!isPersonRequest(call)) return response;
-    if (this.#given.has(id)) failAnswer(id, 'is answered twice');
-    if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'was answered already');
-    if (request.about && isSettled(request)) failAnswer(id, 'was answered already, and its tool call is completed');
+    if (this.#given.has(id)) failAnswer(id, 'is answered twice in the message');
+    if (askedCallId(call) === undefined && this.#isContinued(request)) failAnswer(id, 'has already been answered');
+    if (request.about && isSettled(request))
+      failAnswer(id, 'has already been answered, and its tool call has completed');
     // The run was interrupted after it stored an answer, which it will use once it is resumed.
-    if (this.#params.isUnfinished && request.responses.length > 0) failAnswer(id, 'was answered already');
+    if (this.#params.isUnfinished && request.responses.length > 0) failAnswer(id, 'has already been answered');
     this.#given.set(id, undefined);
     const answer = await this.#read(response.response ?? {}, request);
     return { id, name: call.name ?? '', response: answer };
@@ -218,7 +220,7 @@ async function readInput({ responseSchema }: InputRequest, response: JsonRecord,
   // The answer itself may be an object with nothing but a `result`.
   for (const other of [response, typeof value === 'string' ? parseJson(value) : undefined])
     if (other !== undefined && (await issuesOf(schema, other)).length === 0) return { result: other };
-  return failAnswer(id, `has an answer that is not as it was asked for: ${issues.join('; ')}`);
+  return failAnswer(id, `has an answer that does not match the requested schema: ${issues.join('; ')}`);
 }
 
 async function issuesOf(schema: ValueSchema, value: unknown): Promise<readonly string[]> {

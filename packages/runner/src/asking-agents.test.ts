@@ -31,7 +31,7 @@ describe('a custom agent that calls requestInput', () => {
     expect(questions(second)).toMatchObject([{ args: { key: 'colour', message: 'Which colour in 5?' } }]);
     const third = await run(new Clerk(), answer(second, 'red'));
     expect(textsOf(third)).toEqual(['"red" in 5']);
-    await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('was answered already');
+    await expect(run(new Clerk(), answer(first, 6))).rejects.toThrow('has already been answered');
   });
 
   test('pauses its workflow, which completes with the answers', async () => {

@@ -154,7 +154,7 @@ test("a client tool with the name of an agent's tool fails the run", async () =>
   const running = run(agentOf(new ScriptedModel([]), { tools: [own] }), { ...HI, runConfig: CLIENT_TOOLS });
   await expect(running).rejects.toMatchObject({
     code: 'CONFIGURATION',
-    message: `runConfig.clientTools: the agent "bot" has a tool named "open_page" of its own; give the client's function another name`,
+    message: `runConfig.clientTools: the agent "bot" has a tool named "open_page"; give the client's function another name`,
   });
 });
 

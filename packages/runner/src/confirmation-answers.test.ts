@@ -88,7 +88,7 @@ test('a tool interrupted after the confirmation is not run again, and the model 
   await expect(runner.run({ userId: 'u', sessionId: 's', newMessage, abortSignal: abort.signal })).rejects.toThrow();
   expect(runs).toBe(1);
   expect(responses(await stored()).at(-1)).toMatchObject(['c1', { error: 'interrupted' }]);
-  await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('was answered already');
+  await expect(send(answer(id, { confirmed: true }))).rejects.toThrow('has already been answered');
 });
 
 test('an answer whose run ended before the tool started can be given again', async () => {

@@ -124,7 +124,7 @@ test("one refusal ends the call's other requests", async () => {
   const confirm = {
     functionResponse: { id: question?.id ?? '', name: 'adk_request_confirmation', response: { confirmed: true } },
   };
-  await expect(send(confirm)).rejects.toThrow('was answered already');
+  await expect(send(confirm)).rejects.toThrow('has already been answered');
   expect(got).toEqual([]);
 });
 

@@ -98,7 +98,7 @@ test('a client may answer a long-running call again, and no other call', async (
     'newMessage: the call "c1" has its answer already',
   );
   await expect(match(answering('c1'), [calling('c1')])).rejects.toThrow(
-    'newMessage: the call "c1" is not long-running: its tool answers it, and no message can',
+    'newMessage: the call "c1" is not long-running, so only its tool can answer it',
   );
 });
 

@@ -53,7 +53,7 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall,
   const { author, branch } = first.event;
   if (calls.some(({ event }) => event.author !== author || event.branch !== branch)) {
     throw new InvalidMessageError(
-      'newMessage: answers calls of several agents in a run that cannot be resumed; send each a message of its own, one after the other',
+      'newMessage: answers calls of several agents in a run that is not resumable; send one message per agent',
     );
   }
   return { agent: root.findAgent(author) ?? root, branch };

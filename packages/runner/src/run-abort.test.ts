@@ -16,7 +16,7 @@ test('a run aborted before its start does nothing', async () => {
   controller.abort(reason);
   const { events, error } = await aborted(runner, hi);
   expect(events).toEqual([]);
-  expect(error).toMatchObject({ message: 'the run was aborted before it began', cause: reason });
+  expect(error).toMatchObject({ message: 'the run was aborted before it started', cause: reason });
   expect(await texts()).toEqual([]);
   await expectFree(runner);
 });

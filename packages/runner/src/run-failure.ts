@@ -48,7 +48,7 @@ export function toRefusal(thrown: unknown, abortReason: EventloomError | undefin
   const error = toRunError(thrown, abortReason);
   if (!StaleWriterError.isInstance(error)) return error;
   return new SessionBusyError(
-    'another run took the session before the message was stored: nothing is stored of it, send it again',
+    'another run took the session before the message was stored; nothing was stored, so send the message again',
     { cause: error },
   );
 }

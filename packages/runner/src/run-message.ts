@@ -31,7 +31,7 @@ export function checkNewMessage(message: Content): Content {
   if (!isRecord(message)) fail(`expected an object, got ${shown(message)}; ${EXAMPLE}`);
   if (!Array.isArray(message.parts) || message.parts.length === 0) fail(`has no parts; ${EXAMPLE}`);
   const { role = 'user', parts } = message;
-  if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; what starts a run has the role "user"`);
+  if (role !== 'user') fail(`has the role ${JSON.stringify(role)}; write role: "user"`);
   let responses = 0;
   let isEmpty = true;
   for (const [index, part] of parts.entries()) {
@@ -43,8 +43,8 @@ export function checkNewMessage(message: Content): Content {
     if (part.text?.trim() !== '') isEmpty = false;
   }
   if (responses > 0 && responses < parts.length)
-    fail('mixes function responses with other parts; send them in messages of their own');
-  if (isEmpty) fail('is empty; its text has blanks only');
+    fail('mixes function responses with other parts; send them in separate messages');
+  if (isEmpty) fail('is empty: its text has only blanks');
   try {
     return sealContent(message.role === undefined ? { ...message, role } : message);
   } catch (error) {
@@ -162,7 +162,7 @@ function checkReplacement({ resumed, loaded }: LockedRun, message: Content): voi
     : callIds.length === 0 || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === undefined;
   if (isSameRun) return;
   throw new InvalidMessageError(
-    'newMessage: the message that onUserMessageCallback returns must answer the same run, or none',
+    'newMessage: the message that onUserMessageCallback returned answers another run; return one that answers the same run or none',
   );
 }
 

@@ -132,7 +132,7 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
   checkKnown('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(
-      `runAsync: appName is ${JSON.stringify(params.appName)}, and the runner has the appName "${appName}"; leave it out, or give that one`,
+      `runAsync: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,
     );
   }
   for (const name in TYPES) {
@@ -154,10 +154,10 @@ export function checkRunParams(params: RunAsyncParams, appName: string): void {
     );
   if (newMessage === undefined && invocationId === undefined)
     throw new InvalidMessageError(
-      "newMessage: is missing; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }. Only a run that is resumed by its invocationId can do without",
+      "newMessage: is missing; write newMessage: { role: 'user', parts: [{ text: 'hello' }] }. Only a run that is resumed by its invocationId needs none",
     );
   if (newMessage === undefined && stateDelta !== undefined)
-    throw new InvalidRequestError('stateDelta: is written together with newMessage, which is missing');
+    throw new InvalidRequestError('stateDelta: needs a newMessage, which is missing');
   if (params.runConfig?.streamingMode === 'bidi')
     throw new ConfigurationError("runAsync: streamingMode 'bidi' is for runLive");
 }
@@ -177,7 +177,7 @@ export function toGivenConfig({
   let runConfig = given.clientTools ? { ...given, clientTools: structuredClone(given.clientTools) } : given;
   if (requestId !== undefined) runConfig = { ...runConfig, requestId };
   if (runConfig.requestId?.trim() === '')
-    throw new InvalidRequestError('requestId: is blank; leave it out, or give the request an id of its own');
+    throw new InvalidRequestError('requestId: is blank; remove it, or write an id for the request');
   if (customMetadata === undefined && runConfig.customMetadata === undefined) return runConfig;
   const copied = copyJson({ ...runConfig.customMetadata, ...customMetadata });
   if ('fault' in copied) throw new ConfigurationError(`customMetadata.${copied.fault.path}: ${copied.fault.reason}`);
@@ -250,12 +250,12 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
 
 function startOf(invocationId: string | undefined, message: Content | undefined, callIds: readonly string[]): RunStart {
   if (invocationId === undefined) {
-    if (!message) throw new InvalidMessageError('newMessage: is missing; only a run that is resumed can do without');
+    if (!message) throw new InvalidMessageError('newMessage: is missing; only a run that is resumed needs none');
     return { kind: callIds.length > 0 ? 'answers' : 'message', message };
   }
   if (message && callIds.length === 0)
     throw new InvalidMessageError(
-      'newMessage: has no answers to calls, and invocationId names a run to resume, which takes nothing else; leave invocationId out to start a new run',
+      'newMessage: has no answers to calls, but a run that invocationId names accepts only answers; remove invocationId to start a new run',
     );
   return { kind: 'resume', message, invocationId };
 }

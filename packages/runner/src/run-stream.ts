@@ -106,7 +106,7 @@ export class RunControl implements RunStream {
   /** Follows the caller's signal from now on. @throws RunAbortedError when it has fired already */
   watchSignal(): void {
     const { signal } = this;
-    if (signal?.aborted) throw new RunAbortedError('the run was aborted before it began', { cause: signal.reason });
+    if (signal?.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
     signal?.addEventListener('abort', this.#onSignal, { once: true });
   }
 
@@ -152,7 +152,7 @@ export class RunControl implements RunStream {
   }
 
   #stopWork(): void {
-    this.abortGuard.abort(new RunAbortedError('the run ended before the agent was done'));
+    this.abortGuard.abort(new RunAbortedError('the run ended before its agent had finished'));
   }
 
   /**

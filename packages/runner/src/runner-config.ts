@@ -147,7 +147,7 @@ export function checkRunnerConfig(config: RunnerConfig): void {
   checkKnown('Runner', OPTIONS, config, HINTS, EXAMPLE);
   if (typeof config.appName !== 'string' || config.appName === '')
     throw new ConfigurationError(
-      "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under it",
+      "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under this name",
     );
   if (typeof config.agent?.runAsync !== 'function')
     throw new ConfigurationError(
@@ -200,10 +200,10 @@ function checkDefaults(defaults: RunConfigDefaults, { artifactService }: RunnerC
   for (const option of ['resumable', 'getSessionConfig'] as const)
     if (defaults[option] !== undefined)
       throw new ConfigurationError(
-        `Runner: runConfig.${option}: is an option of the runner itself; write it beside runConfig`,
+        `Runner: runConfig.${option}: is an option of the runner; write it next to runConfig`,
       );
   if (defaults.streamingMode === 'bidi')
-    throw new ConfigurationError("Runner: runConfig.streamingMode 'bidi' is for runLive, which needs no default");
+    throw new ConfigurationError("Runner: runConfig.streamingMode 'bidi' is only for runLive, which needs no default");
   for (const option of ['saveInputBlobsAsArtifacts', 'saveLiveBlob'] as const)
     if (defaults[option] === true && !artifactService)
       throw new ConfigurationError(`Runner: runConfig.${option} needs an artifactService`);

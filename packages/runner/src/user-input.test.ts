@@ -27,7 +27,7 @@ describe.each([false, true])('a tool that calls requestInput (resumable run: %s)
     const rest = await run(agentOf('bot', ['It comes.']), answer(asked, 'large'));
     expect(responses(rest)).toEqual([{ ordered: 'large' }]);
     expect(textsOf(rest)).toEqual(['It comes.']);
-    await expect(run(agentOf('bot', []), answer(asked, 'small'))).rejects.toThrow('was answered already');
+    await expect(run(agentOf('bot', []), answer(asked, 'small'))).rejects.toThrow('has already been answered');
   });
 
   test('may request several inputs at once and runs after the last answer, in any order', async () => {
@@ -146,7 +146,7 @@ describe('an answer', () => {
     const [question] = questions(await run(agentOf('bot', [ORDER], execute)));
     const part = answerPart(question?.id, { result: { approved: true } });
     await expect(run(agentOf('bot', [], execute), { newMessage: { parts: [part, part] } })).rejects.toThrow(
-      'is answered twice',
+      'is answered twice in the message',
     );
   });
 });

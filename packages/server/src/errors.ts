@@ -77,7 +77,7 @@ export class RunEventNotFoundError extends EventloomError {
   static override readonly code = 'RUN_EVENT_NOT_FOUND';
 }
 
-/** The chunks behind the requested number are not kept any more, and no stored event repeats them yet. */
+/** The chunks after the requested number are no longer kept, and no stored event replaces them yet. */
 export class RunEventsGoneError extends EventloomError {
   static override readonly code = 'RUN_EVENTS_GONE';
 }

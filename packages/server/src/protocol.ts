@@ -126,7 +126,7 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
   for (const protocol of protocols as readonly Partial<Protocol>[]) {
     const { name, routes, commonRoutes = [] } = protocol ?? {};
     if (typeof name !== 'string' || name === '' || !Array.isArray(routes) || !Array.isArray(commonRoutes))
-      throw new ConfigurationError('createServer: protocols: a protocol has a name and a list of routes');
+      throw new ConfigurationError('createServer: protocols: expected a name and a list of routes in each protocol');
     if (names.has(name))
       throw new ConfigurationError(`createServer: protocols: two protocols have the name ${JSON.stringify(name)}`);
     names.add(name);
@@ -135,7 +135,7 @@ export function checkProtocols(protocols: unknown, taken: Iterable<RouteSpec>): 
       const { path } = route;
       if (typeof route.owner === 'function' || (path.includes('{userId}') && path.includes('{appName}'))) continue;
       throw new ConfigurationError(
-        `createServer: protocols: ${name}: ${path}: does not name a user; put {appName} and {userId} into the path, give the route owner(request), or list it in commonRoutes`,
+        `createServer: protocols: ${name}: ${path}: does not name a user; write {appName} and {userId} in the path, add owner(request) to the route, or list it in commonRoutes`,
       );
     }
   }

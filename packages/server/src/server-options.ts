@@ -158,7 +158,7 @@ export function checkServerOptions(options: ServerOptions): void {
 function checkOrigin(origin: string): void {
   if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
   throw new ConfigurationError(
-    `createServer: origins: ${JSON.stringify(origin)} is no origin; write it like https://app.example, without a path`,
+    `createServer: origins: ${JSON.stringify(origin)} is not an origin; write it like https://app.example, without a path`,
   );
 }
 

@@ -19,7 +19,7 @@ export function notFoundError(key: SessionKey): SessionNotFoundError {
 
 /** The session that was read before does not exist any more, or was deleted and created again. */
 export function deletedError(key: SessionKey): SessionNotFoundError {
-  return new SessionNotFoundError(`${describe(key)} was deleted since it was read; read it again with getSession`);
+  return new SessionNotFoundError(`${describe(key)} was deleted after it was read; read it again with getSession`);
 }
 
 /** A session with this key already exists. */
@@ -39,13 +39,15 @@ export function staleError(lease: SessionLease): StaleWriterError {
 /** Another writer holds the session, and held it for the whole of `waitedMs`. */
 export function busyError(key: SessionKey, waitedMs?: number): SessionBusyError {
   const waited = waitedMs === undefined ? '' : ` and did not end within ${waitedMs} ms`;
-  return new SessionBusyError(`${describe(key)} is busy: another run holds it${waited}; wait for the end of that run`);
+  return new SessionBusyError(
+    `${describe(key)} is busy: another run has locked it${waited}; wait for the end of that run`,
+  );
 }
 
 /** Another writer holds the session, and as many writers wait for it as are allowed. */
 export function fullLineError(key: SessionKey, waiting: number): SessionBusyError {
   return new SessionBusyError(
-    `${describe(key)} is busy: another run holds it, and ${waiting} callers wait for it already; wait for the end of that run`,
+    `${describe(key)} is busy: another run has locked it, and ${waiting} callers already wait for it; try again when they are done`,
   );
 }
 
@@ -61,7 +63,7 @@ export function unfinishedError(run: OpenRun): UnfinishedRunError {
 /** The request id is that of another run. */
 export function knownError(key: SessionKey, requestId: string, invocationId: string): RequestKnownError {
   return new RequestKnownError(
-    `requestId ${JSON.stringify(requestId)}: the run ${JSON.stringify(invocationId)} of ${describe(key)} was begun with it`,
+    `requestId ${JSON.stringify(requestId)}: the run ${JSON.stringify(invocationId)} of ${describe(key)} was already started with it`,
     { invocationId },
   );
 }
@@ -69,7 +71,7 @@ export function knownError(key: SessionKey, requestId: string, invocationId: str
 /** The session does not have the run. */
 export function runNotFoundError(key: SessionKey, invocationId: string): RunNotFoundError {
   return new RunNotFoundError(
-    `${describe(key)} has no run ${JSON.stringify(invocationId)}; the events of the session name its runs, and without an invocationId a message starts a new one`,
+    `${describe(key)} has no run ${JSON.stringify(invocationId)}; list the events of the session for the ids of its runs, or send the message without an invocationId to start a new run`,
   );
 }
 

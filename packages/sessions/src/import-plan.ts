@@ -141,7 +141,7 @@ class ImportReader {
       throw new InvalidRequestError(`toolCall: expected an object, got ${describeKind(toolCall)}`);
     const entry = checkToolCall(toolCall, 'toolCall.');
     const id = `${entry.invocationId}\0${entry.callId}`;
-    if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: is the second record of its call');
+    if (this.#callIds.has(id)) throw new InvalidRequestError('toolCall: repeats an earlier record of the same call');
     this.#callIds.add(id);
     this.#toolCalls.push(entry);
   }

@@ -75,7 +75,9 @@ function writePlace(order: string, { seq, incarnation }: ListedPlace): string {
 function readPlace(cursor: string, order: string): ListedPlace {
   const [direction, seq, incarnation] = decodeCursor(cursor) ?? [];
   if (direction === order && isPlace(seq) && typeof incarnation === 'string') return { seq, incarnation };
-  throw new InvalidRequestError(`cursor: is not one that a page of order ${order} gave; start again without one`);
+  throw new InvalidRequestError(
+    `cursor: was not returned by a listing with order ${order}; start again without a cursor`,
+  );
 }
 
 function isPlace(seq: unknown): seq is number {
@@ -138,7 +140,7 @@ export function toPageSize(limit: number = MAX_PAGE): number {
 
 /** The error for a cursor that no listing wrote. */
 function badCursorError(): InvalidRequestError {
-  return new InvalidRequestError('cursor: is not one that this listing gave; start again without one');
+  return new InvalidRequestError('cursor: was not returned by this listing; start again without a cursor');
 }
 
 /** A list of JSON values as opaque text that is safe in a URL. */

@@ -34,7 +34,7 @@ export async function streamResult(generator: Chunks, toolContext: ToolContext):
     throw error;
   }
   await generator.return(undefined);
-  throw new RunAbortedError('the tool call has ended: its chunks are not read any more');
+  throw new RunAbortedError('the tool call has ended, so its chunks are no longer read');
 }
 
 /** Copies a chunk, because the tool may change the object after it yielded it. */

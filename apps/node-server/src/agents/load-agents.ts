@@ -35,7 +35,7 @@ export async function loadAgents(folder: string): Promise<LoadedAgents> {
     const isAgent = ENTRIES.some((name) => existsSync(join(folder, name)));
     throw new UsageError(
       isAgent
-        ? `--agents ${folder}: is the folder of one agent; name the folder that it is in`
+        ? `--agents ${folder}: expected a folder of agents, got the folder of one agent; write the folder that contains it`
         : `--agents ${folder}: has no sub-folder with an ${ENTRIES[0]}${yamlHint(folder)}`,
     );
   }

@@ -13,7 +13,8 @@ const INTERRUPTED = 130;
 
 /** Runs one turn and prints its events as they come. Settles with the exit code. */
 export async function ask(line: CommandLine, settings: Settings, terminal: Terminal): Promise<number> {
-  if (line.question.trim() === '') throw new UsageError('ask: has no question; write it behind the command, in quotes');
+  if (line.question.trim() === '')
+    throw new UsageError('ask: the question is missing; write it after the command, in quotes');
   checkIds(line);
   const application = await openApplication(settings, terminal.warn);
   const aborting = new AbortController();

@@ -46,7 +46,7 @@ describe('the command line', () => {
     [['-x'], 'there is no option -x; --help names those there are'],
     [['aks', 'hi'], 'there is no command "aks"; did you mean ask?'],
     [['serve'], 'there is no command "serve"; there are start and ask'],
-    [['start', 'now'], 'start takes options only, and was given "now"'],
+    [['start', 'now'], 'start: expected options only, got "now"'],
     [['--session', 's'], '--session is an option of ask, not of start'],
     [['ask', 'hi', '--port', '1'], '--port is an option of start, not of ask'],
     [['--data', ''], '--data: is empty'],

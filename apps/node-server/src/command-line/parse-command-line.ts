@@ -131,7 +131,7 @@ function splitCommand(positionals: readonly string[]): { command: CommandName; r
     throw new UsageError(`there is no command ${JSON.stringify(withoutMark(first))}; ${hint}`);
   }
   if (rest.length > 0)
-    throw new UsageError(`start takes options only, and was given ${JSON.stringify(rest.map(withoutMark).join(' '))}`);
+    throw new UsageError(`start: expected options only, got ${JSON.stringify(rest.map(withoutMark).join(' '))}`);
   return { command: 'start', rest };
 }
 

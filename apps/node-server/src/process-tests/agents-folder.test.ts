@@ -104,7 +104,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     ]);
     const { code, stderr } = await server.ended;
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^eventloom: shutting down after an error that nothing caught: Error: nobody caught this\n/);
+    expect(stderr).toMatch(/^eventloom: shutting down after an uncaught error: Error: nobody caught this\n/);
   });
 
   test('is not served if an agent throws an uncaught error while it is loaded', async () => {

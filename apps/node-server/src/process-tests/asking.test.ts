@@ -69,7 +69,7 @@ describe('ask', { timeout: 30_000 }, () => {
     expect(await runProgram(['ask'], { folder: folder.path })).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'eventloom: ask: has no question; write it behind the command, in quotes\n',
+      stderr: 'eventloom: ask: the question is missing; write it after the command, in quotes\n',
     });
   });
 

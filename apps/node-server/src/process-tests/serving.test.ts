@@ -163,7 +163,7 @@ describe('options', { timeout: 30_000 }, () => {
     expect(await runProgram(args, { folder: folder.path })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `eventloom: --artifacts file:${join(folder.path, 'file')}: is no folder; name one, or a path where one can be made\n`,
+      stderr: `eventloom: --artifacts file:${join(folder.path, 'file')}: is not a folder; write the path of a folder, or of one that can be created\n`,
     });
   });
 

@@ -44,7 +44,9 @@ export function openArtifacts(place: ArtifactsPlace): BaseArtifactService {
   if (place.kind === 'memory') return new InMemoryArtifactService();
   const { folder } = place;
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
-    throw new UsageError(`--artifacts file:${folder}: is no folder; name one, or a path where one can be made`);
+    throw new UsageError(
+      `--artifacts file:${folder}: is not a folder; write the path of a folder, or of one that can be created`,
+    );
   }
   return new FileArtifactService({ rootDir: folder });
 }
@@ -87,7 +89,9 @@ export function readKeyFile(file: string): Uint8Array {
     if (!statSync(file, { throwIfNoEntry: false })) makeKeyFile(file);
     // Windows has no such bits.
     if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
-      throw new ConfigurationError(`others may read it; \`chmod 600\` it, and change the key if somebody could have`);
+      throw new ConfigurationError(
+        `other users can read it; run \`chmod 600\` on it, and create a new key if somebody may have read this one`,
+      );
     return parseEncryptionKey(readFileSync(file, 'utf8'));
   } catch (cause) {
     throw new ConfigurationError(`cannot use ${file} as the key of credentials: ${toError(cause).message}`, { cause });

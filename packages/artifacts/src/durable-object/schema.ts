@@ -43,7 +43,7 @@ export function migrateArtifacts(storage: DurableObjectStorage): void {
   if (version === MIGRATIONS.length) return;
   if (version > MIGRATIONS.length) {
     throw new ConfigurationError(
-      `the artifact tables have version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/artifacts`,
+      `the artifact tables have version ${version}, and this program supports versions up to ${MIGRATIONS.length}; update @eventloom/artifacts`,
     );
   }
   storage.transactionSync(() => {

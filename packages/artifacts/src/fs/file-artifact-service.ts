@@ -34,7 +34,7 @@ export class FileArtifactService extends DriverArtifactService {
     const { rootDir, durability, platform } = options;
     if (!rootDir)
       throw new ConfigurationError(
-        "FileArtifactService: rootDir is missing; name a folder, as in { rootDir: 'artifacts' }",
+        "FileArtifactService: rootDir is missing; write the path of a folder, as in { rootDir: 'artifacts' }",
       );
     super(new FileArtifactDriver(resolve(rootDir), durability === 'power'), { platform });
   }

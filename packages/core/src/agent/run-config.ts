@@ -161,7 +161,9 @@ export function checkRunConfigDefaults(config: RunConfigDefaults): void {
   if (!isPlainObject(config))
     throw new ConfigurationError(`runConfig: expected a plain object, got ${describeKind(config)}`);
   if ((config as RunConfig).requestId !== undefined)
-    throw new ConfigurationError('runConfig.requestId: names one request; write it in the parameters of runAsync');
+    throw new ConfigurationError(
+      'runConfig.requestId: belongs to a single request; write it in the parameters of runAsync',
+    );
   checkRunConfig(config);
   checkLiveRunConfig(config);
 }

@@ -101,7 +101,7 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
       return value;
     case 'number':
       // JSON has no -0: a sum with 0 makes it 0.
-      return Number.isFinite(value) ? value + 0 : walk.fail(`is ${value}, which JSON cannot say`);
+      return Number.isFinite(value) ? value + 0 : walk.fail(`is ${value}, which JSON cannot represent`);
     case 'object':
       if (value === null) return null;
       if (walk.freezes && !walk.checkBytes && isSealedAs(field, value)) return value;

@@ -290,7 +290,7 @@ export class InvocationContext {
   runSubInvocation(request: SubInvocation): AsyncGenerator<Event, void, void> {
     const { runSubInvocation } = this.invocation;
     if (!runSubInvocation)
-      throw new ConfigurationError('runSubInvocation: only a runner can run an agent within a run');
+      throw new ConfigurationError('runSubInvocation: an agent can be run within a run only by a runner');
     return runSubInvocation(this, request);
   }
 

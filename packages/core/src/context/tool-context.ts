@@ -126,7 +126,7 @@ export class ToolContext extends CallbackContext {
    */
   async emitEvent(event: Event): Promise<void> {
     const taken = await (this.#listener?.event(event) ?? true);
-    if (!taken) throw new RunAbortedError('the tool call has ended: its events are not read any more');
+    if (!taken) throw new RunAbortedError('the tool call has ended, so its events are no longer read');
   }
 
   /** True once `pause` was called: the call has no response yet. @internal */

@@ -31,7 +31,7 @@ export function checkStoredKeys(field: string, keys: readonly string[]): void {
   for (const key of keys) {
     if (stateScopeOf(key) === 'temp') {
       throw new InvalidRequestError(
-        `${field}: ${JSON.stringify(key)} is a temp: key, which is never stored; remove it`,
+        `${field}: ${JSON.stringify(key)} is a temp: key, and temp: keys are never stored; remove it`,
       );
     }
     inField(field, () => checkStateKey(key));

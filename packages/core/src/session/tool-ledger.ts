@@ -61,7 +61,7 @@ export function checkToolCall(entry: ToolLedgerEntry, path = ''): ToolLedgerEntr
   };
   if (response !== undefined) checked.response = toRecord(`${path}response`, response);
   if (parts !== undefined) {
-    if (response === undefined) throw new InvalidRequestError(`${path}parts: belong to a response, which is missing`);
+    if (response === undefined) throw new InvalidRequestError(`${path}parts: need a response, which is missing`);
     checked.parts = toParts(`${path}parts`, parts);
   }
   if (actions !== undefined) checked.actions = toActions(`${path}actions`, actions);

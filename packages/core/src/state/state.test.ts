@@ -120,7 +120,7 @@ describe('writing', () => {
   test.each([
     ['undefined', undefined, 'the value is undefined'],
     ['a date', new Date(0), 'the value is a Date, not a plain object'],
-    ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot say'],
+    ['NaN deep inside', { list: [1, Number.NaN] }, 'the value at list.1 is NaN, which JSON cannot represent'],
   ])('refuses %s when it is set, and changes nothing', (_name, value, reason) => {
     const { state, view, actions } = stateOf({ a: 1 });
     expect(() => state.set('a', value)).toThrow(new StateValueError(`state key "a": ${reason}; state holds JSON`));

@@ -62,6 +62,6 @@ function checkDeclaration(path: string, given: unknown): string {
       throw new ConfigurationError(`${path}.${field}: expected an object, got ${describeKind(given[field])}`);
   }
   if (given['parameters'] !== undefined && given['parametersJsonSchema'] !== undefined)
-    throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; give one of them`);
+    throw new ConfigurationError(`${path}: has parameters and parametersJsonSchema; write one of them`);
   return name;
 }

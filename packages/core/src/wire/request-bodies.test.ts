@@ -68,8 +68,8 @@ describe('the body of a run', () => {
   });
 
   test.each([
-    ['maxLLMCalls', 'maxLlmCalls: is decided by the server'],
-    ['onOpnRun', 'onOpenRun: is decided by the server'],
+    ['maxLLMCalls', 'maxLlmCalls: is set on the server'],
+    ['onOpnRun', 'onOpenRun: is set on the server'],
     ['webHook', 'did you mean "webhook"?'],
   ])('refuses %s, which resembles another option of a run', (name, text) => {
     expect(() => readRunRequest({ ...RUN, [name]: 1 })).toThrow(text);
@@ -91,7 +91,7 @@ describe('the body of a run', () => {
           const read = (): unknown => readRunRequest({ ...RUN, [name]: value });
           expect(read).toThrow(InvalidRequestError);
           expect(read).toThrow(
-            new RegExp(`^${name}: is decided by the server.* new Runner\\(.* hook runConfig of createServer`),
+            new RegExp(`^${name}: is set on the server.* new Runner\\(.* hook runConfig of createServer`),
           );
         }
         expect(readRunRequest({ ...RUN, [name]: null })).toEqual(RUN);

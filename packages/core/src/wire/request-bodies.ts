@@ -62,7 +62,7 @@ export function checkNoRunConfig(
     const instead = Object.hasOwn(SAID_OTHERWISE, option) ? `; a client writes ${SAID_OTHERWISE[option]}` : '';
     const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
     throw new InvalidRequestError(
-      `${name}: is decided by the server, not by a request: for all runs of an app by new Runner({ runConfig: ${set} }), ` +
+      `${name}: is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
         `for one request by the hook runConfig of createServer${instead}`,
     );
   }

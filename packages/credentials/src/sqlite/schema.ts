@@ -33,7 +33,7 @@ export function migrateCredentials(database: DatabaseSync): void {
     const version = versionOf(database);
     if (version > MIGRATIONS.length) {
       throw new ConfigurationError(
-        `the table of credentials has version ${version}, this program knows versions up to ${MIGRATIONS.length}; update @eventloom/credentials`,
+        `the table of credentials has version ${version}, and this program supports versions up to ${MIGRATIONS.length}; update @eventloom/credentials`,
       );
     }
     for (const step of MIGRATIONS.slice(version)) database.exec(step);

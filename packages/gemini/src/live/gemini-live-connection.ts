@@ -125,7 +125,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
   }
 
   async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
-    if (this.#isRead) throw new LiveConnectionError('a live connection is read once', { isRetryable: false });
+    if (this.#isRead) throw new LiveConnectionError('a live connection can be read only once', { isRetryable: false });
     this.#isRead = true;
     const { inbox } = this.#params;
     for (let response = await inbox.take(); response; response = await inbox.take()) yield response;
@@ -148,7 +148,7 @@ export class GeminiLiveConnection implements BaseLlmConnection {
   /** Says a turn as it would be spoken: piece by piece. */
   async #sayParts(content: Content): Promise<void> {
     if (!isSayable(content))
-      throw new InvalidMessageError('gemini: this model takes only text, audio and images in a live connection');
+      throw new InvalidMessageError('gemini: this model accepts only text, audio and images in a live connection');
     const { parts = [] } = content;
     await Promise.all(
       parts.map(({ text = '', inlineData }) =>

@@ -49,14 +49,14 @@ export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {
       `frame: expected one of the fields blob, content, activity_start, activity_end, close and ping, got ${found}`,
     );
   }
-  if (second !== undefined) throw new InvalidRequestError(`frame: says ${key} and ${second}; send them one by one`);
+  if (second !== undefined) throw new InvalidRequestError(`frame: has both ${key} and ${second}; send two frames`);
   return reader(frame[key]);
 }
 
 /** A binary frame: 16-bit PCM with 16,000 samples a second, one channel. @throws InvalidRequestError */
 export function parseBinaryFrame(bytes: Uint8Array): ClientFrame {
   if (bytes.length === 0 || bytes.length % 2 !== 0) {
-    throw new InvalidRequestError(`frame: has ${bytes.length} bytes, which are no samples of 16 bits`);
+    throw new InvalidRequestError(`frame: has ${bytes.length} bytes, an odd number that cannot be samples of 16 bits`);
   }
   return { blob: { mimeType: PCM, data: encodeBase64(bytes) } };
 }

@@ -164,7 +164,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   /** Sends an answer without waiting for room: a client that asks and does not read would fill the memory. */
   #answer(text: string): void {
     if (this.#writer.hasRoom) this.#writer.writeText(text);
-    else this.#disconnect(new SlowReaderError('the client asks and does not take what it is answered'));
+    else this.#disconnect(new SlowReaderError('the client sends requests but does not read the answers'));
   }
 
   /** Disconnects a client that broke a rule or does not read. */
@@ -187,7 +187,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#writer.closed();
     this.#input.queue.close();
     this.#callOff ??= this.#params.platform.schedule(GRACE_MS, () =>
-      this.#controller.abort(new RunAbortedError('the client of the call is gone')),
+      this.#controller.abort(new RunAbortedError('the client of the call has disconnected')),
     );
   }
 

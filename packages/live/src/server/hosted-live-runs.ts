@@ -96,18 +96,18 @@ export class HostedLiveRuns implements LiveHost {
     const { userId } = params.key;
     if (this.#isDraining) throw shuttingDown();
     if (this.#runs.size >= maxLiveRuns) {
-      throw new ServerBusyError(`the server has ${this.#runs.size} calls, as many as it takes; try again`);
+      throw new ServerBusyError(`the server has ${this.#runs.size} calls, which is its maximum; try again later`);
     }
     const ofUser = this.#ofUser.get(userId) ?? 0;
     if (ofUser >= maxLiveRunsPerUser) {
       throw new UserLimitError(
-        `the user has ${ofUser} calls, as many as one may have (limits.maxLiveRunsPerUser); end one, or try again`,
+        `the user has ${ofUser} calls, which is limits.maxLiveRunsPerUser; end one, or try again later`,
       );
     }
     // Frames that disconnected clients did not take wait in memory as well.
     if (!params.socket.tellsTaken && this.#unconfirmed.isTooMuch) {
       throw new ServerBusyError(
-        'too much waits for clients that do not take it, or do not say so; try again, with ping=text',
+        'too many bytes wait for clients that do not read or acknowledge them; try again, with ping=text',
       );
     }
     const bounds = boundsOf(limits);
@@ -163,7 +163,7 @@ export class HostedLiveRuns implements LiveHost {
 }
 
 function shuttingDown(): ShuttingDownError {
-  return new ShuttingDownError('the server is shutting down; what was said is in the session: call again');
+  return new ShuttingDownError('the server is shutting down, and the conversation is in the session; call again');
 }
 
 /** Tells the client of an open socket why there is no run, and closes the socket. */
@@ -188,6 +188,6 @@ function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, r
 /** @throws InvalidRequestError for an option that the runner cannot serve */
 function checkAgainst({ artifactService }: Pick<Runner, 'artifactService'>, { runConfig }: LiveQuery): void {
   if (runConfig.saveLiveBlob && !artifactService) {
-    throw new InvalidRequestError('save_live_blob: the app has no place to save audio in; leave it out');
+    throw new InvalidRequestError('save_live_blob: the app has no artifact service to save audio in; remove it');
   }
 }

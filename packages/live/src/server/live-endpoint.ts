@@ -26,9 +26,12 @@ export function liveEndpoint(): LiveEndpoint {
         answer: { webSocket: 'Event' },
         errors: [426],
         handle: () =>
-          errorResponse(new UpgradeRequiredError('this address is for WebSockets: ask for an upgrade'), {
-            upgrade: 'websocket',
-          }),
+          errorResponse(
+            new UpgradeRequiredError('this address accepts only WebSocket requests; send an Upgrade header'),
+            {
+              upgrade: 'websocket',
+            },
+          ),
       },
     ],
     createHost: (server) => new HostedLiveRuns(server),

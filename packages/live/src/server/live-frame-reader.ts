@@ -46,7 +46,9 @@ export class LiveFrameReader {
   take(frame: string | Uint8Array): void {
     const limits = this.#limits;
     if (frame.length > limits.maxLiveFrameBytes) {
-      throw new BodyTooLargeError(`frame: is larger than the ${limits.maxLiveFrameBytes} bytes that this server takes`);
+      throw new BodyTooLargeError(
+        `frame: is larger than the ${limits.maxLiveFrameBytes} bytes that this server accepts`,
+      );
     }
     try {
       this.#enqueue(typeof frame === 'string' ? parseTextFrame(frame, limits) : parseBinaryFrame(frame));

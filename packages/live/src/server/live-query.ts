@@ -61,7 +61,7 @@ export function parseLiveQuery(query: URLSearchParams): LiveQuery {
   checkId('user_id', key.userId);
   checkId('session_id', key.sessionId);
   if (flag(query, 'explicit_vad_signal')) {
-    throw new InvalidRequestError('explicit_vad_signal: is not supported by this version; leave it out');
+    throw new InvalidRequestError('explicit_vad_signal: is not supported by this version; remove it');
   }
   const modality = choice(query, 'modalities', Object.values(Modality));
   const proactiveAudio = flag(query, 'proactive_audio');
@@ -89,7 +89,7 @@ function valuesOf(query: URLSearchParams, name: ParameterName): string[] {
 
 function valueOf(query: URLSearchParams, name: ParameterName): string | undefined {
   const [value, second] = valuesOf(query, name);
-  if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once; it takes one value`);
+  if (second !== undefined) throw new InvalidRequestError(`${name}: is given more than once; write one value`);
   return value;
 }
 

@@ -73,7 +73,7 @@ export function migrateMemories(database: DatabaseSync): void {
       const version = versionOf(database, key);
       if (version <= VERSIONS[key]) continue;
       throw new ConfigurationError(
-        `${key} has version ${version}, this program knows versions up to ${VERSIONS[key]}; update @eventloom/memory`,
+        `${key} has version ${version}, and this program supports versions up to ${VERSIONS[key]}; update @eventloom/memory`,
       );
     }
     // Read again under the lock: another process may have migrated in the meantime.

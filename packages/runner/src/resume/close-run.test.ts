@@ -235,7 +235,7 @@ test.each([false, true])(
     expect(answer && getFunctionResponses(answer)).toEqual([{ ...result, parts: [{ inlineData: RECEIPT }] }]);
     // The media may follow in parts of their own.
     expect((await askAgain()).at(-1)).toMatchObject(result);
-    await expect(runner.run({ ...REF, newMessage })).rejects.toThrow('was answered already');
+    await expect(runner.run({ ...REF, newMessage })).rejects.toThrow('has already been answered');
     expect(paid()).toBe(1);
   },
 );

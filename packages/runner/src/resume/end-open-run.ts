@@ -63,7 +63,7 @@ async function finish(
 ): Promise<string | undefined> {
   // The run is not the caller's, who may stop waiting for it but not abort it.
   const controller = new AbortController();
-  const leave = (): void => controller.abort(new ShuttingDownError('the request that continued the run was given up'));
+  const leave = (): void => controller.abort(new ShuttingDownError('the request that continued the run was abandoned'));
   abortSignal?.addEventListener('abort', leave, { once: true });
   try {
     const { signal } = controller;
@@ -71,7 +71,7 @@ async function finish(
     for await (const _event of stream);
   } catch (error) {
     if (abortSignal?.aborted)
-      throw new RunAbortedError('aborted while the open run of the session was continued', {
+      throw new RunAbortedError('aborted while it resumed the open run of the session', {
         cause: abortSignal.reason,
       });
     for (const type of NOT_RESUMABLE)

@@ -61,7 +61,7 @@ export async function* followRun(
       if (session.events.length === 0) break;
     }
     if (!record.open) return;
-    if (signal?.aborted) throw new RunAbortedError('aborted while the run was followed', { cause: signal.reason });
+    if (signal?.aborted) throw new RunAbortedError('aborted while it followed the run', { cause: signal.reason });
     const run = { ...key, invocationId, ...record.open };
     const config = { onOpenRun: 'finish', busyWaitMs } as const;
     if (run.heldUntilMs > runner.platform.now()) await untilFree(sessionService, key, LOOK_EVERY_MS, signal);

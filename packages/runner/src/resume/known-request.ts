@@ -186,22 +186,25 @@ function refuseKnown({ start, config }: RunRequest, requestId: string, known: Kn
   if (!start.message && hasMessage) {
     // The run's own request id may be given to resume it.
     if (start.kind === 'resume' && start.invocationId === invocationId) return;
-    throw reusedError(requestId, `was sent before, with a message, and began or continued the run ${invocationId}`);
+    throw reusedError(requestId, `was already sent with a message, and started or continued the run ${invocationId}`);
   }
   if (start.message && !(hasMessage && isSameMessage(start.message, events, config.saveInputBlobsAsArtifacts === true)))
     throw reusedError(
       requestId,
-      `was sent before, with another message, and began or continued the run ${invocationId}`,
+      `was already sent with another message, and started or continued the run ${invocationId}`,
     );
-  throw new RequestKnownError(`requestId: ${JSON.stringify(requestId)} is known as that of the run ${invocationId}`, {
-    invocationId,
-    position,
-  });
+  throw new RequestKnownError(
+    `requestId: ${JSON.stringify(requestId)} is already the id of a request that started or continued the run ${invocationId}`,
+    {
+      invocationId,
+      position,
+    },
+  );
 }
 
 function reusedError(requestId: string, fault: string): RequestReusedError {
   return new RequestReusedError(
-    `requestId: ${JSON.stringify(requestId)} ${fault}; give each message an id of its own, and send the same message again with the same id`,
+    `requestId: ${JSON.stringify(requestId)} ${fault}; use a new id for each message, and repeat an id only with the same message`,
   );
 }
 

@@ -48,7 +48,7 @@ export function resumeInvocation(
     throw new InvalidRequestError(`invocationId: the run ${JSON.stringify(invocationId)} ${fault}`);
   };
   if (!first?.content) return fail('is not a run of this session');
-  if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; begin a new one');
+  if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; start a new run');
   if (!calls.isRunOpen(invocationId)) return fail('has ended');
   // The events of a workflow's nodes have the names of the nodes.
   const began = own.find(

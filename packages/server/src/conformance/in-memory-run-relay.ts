@@ -39,7 +39,8 @@ export class InMemoryRunRelay implements RunRelay {
   }
 
   attach(host: RelayHost): void {
-    if (this.#host) throw new ConfigurationError('InMemoryRunRelay: belongs to another server; make one for each');
+    if (this.#host)
+      throw new ConfigurationError('InMemoryRunRelay: is attached to another server; create one relay per server');
     this.#host = host;
   }
 
@@ -104,7 +105,9 @@ export class InMemoryRunRelay implements RunRelay {
 
   #attached(): RelayHost {
     if (this.#host) return this.#host;
-    throw new ConfigurationError('InMemoryRunRelay: is given to createServer first, as its relay');
+    throw new ConfigurationError(
+      'InMemoryRunRelay: is not attached to a server; pass it to createServer as relay first',
+    );
   }
 }
 

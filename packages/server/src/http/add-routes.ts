@@ -48,7 +48,7 @@ function introduce({ authenticate, server }: RoutesOptions<FrontContext>): Respo
 }
 
 function nothingAt(method: string, path: string): RouteNotFoundError {
-  return new RouteNotFoundError(`there is nothing at ${method} ${path}; GET /openapi.json lists what there is`);
+  return new RouteNotFoundError(`there is no route ${method} ${path}; GET /openapi.json lists the routes`);
 }
 
 function addGuards<Server extends FrontContext>(
@@ -93,7 +93,7 @@ function addPath<Server extends FrontContext>(
     if (req.path.endsWith('/')) return context.notFound();
     const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
     if (!route) {
-      return errorResponse(new MethodNotAllowedError(`${req.path} takes ${allow}, not ${req.method}`), { allow });
+      return errorResponse(new MethodNotAllowedError(`${req.path} accepts ${allow}, not ${req.method}`), { allow });
     }
     const user = route.isPublic ? undefined : await identify?.(req.raw);
     const request = new ServerRequest(server, context, user);

@@ -13,7 +13,7 @@ export async function identify(
   if (!authenticate) return undefined;
   const user: unknown = await authenticate(request);
   if (user === undefined || user === null) {
-    throw new UnauthenticatedError('the request does not say who it comes from, or is not believed');
+    throw new UnauthenticatedError('the request has no valid credentials');
   }
   if (isUser(user)) return user;
   throw new ConfigurationError(
@@ -30,6 +30,6 @@ export function isUser(value: unknown): value is AuthenticatedUser {
 /** @throws ForbiddenError if an authenticated request names another user */
 export function requireSameUser(user: AuthenticatedUser | undefined, userId: string): void {
   if (user && user.userId !== userId) {
-    throw new ForbiddenError(`the request comes from user ${JSON.stringify(user.userId)} and names another one`);
+    throw new ForbiddenError(`the request is from user ${JSON.stringify(user.userId)} but names another user`);
   }
 }

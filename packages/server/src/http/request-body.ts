@@ -41,12 +41,12 @@ export async function readBytes(
   } catch (cause) {
     if (EventloomError.isInstance(cause)) throw cause;
     // The transport fails if the client leaves or sends an invalid HTTP body.
-    throw new InvalidRequestError('body: broke off before its end', { cause });
+    throw new InvalidRequestError('body: ended before its announced length', { cause });
   }
 }
 
 function tooLarge(maxBytes: number): BodyTooLargeError {
-  return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server takes`);
+  return new BodyTooLargeError(`body: is larger than the ${maxBytes} bytes that this server accepts`);
 }
 
 /** The deepest nesting of JSON. Deeper values would overflow the stack of a recursive reader. */
@@ -115,7 +115,7 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
  */
 export function checkId(field: string, id: string): void {
   if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank`);
-  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: holds a control character`);
+  if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: contains a control character`);
   if (DOT_SEGMENT.test(id)) throw new InvalidRequestError(`${field}: has a segment "." or ".."`);
   checkName(field, id);
 }

@@ -39,12 +39,12 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
   const origin = request.headers.get('origin');
   if (origin !== null && !isAllowedOrigin(origin, url.host, origins)) {
     throw new ForbiddenError(
-      `this server does not answer pages of the origin ${origin}; name it in origins (--origin) to allow it`,
+      `this server refuses requests from pages of the origin ${origin}; add it to origins (--origin) to allow it`,
     );
   }
   if (origin === null && request.headers.get('sec-fetch-site') === 'cross-site' && !origins.includes('*')) {
     throw new ForbiddenError(
-      'this server does not answer pages of other sites: the request has Sec-Fetch-Site: cross-site and no Origin',
+      'this server refuses requests from pages of other sites; the request has Sec-Fetch-Site: cross-site and no Origin',
     );
   }
   checkRequestTarget(request.url);
@@ -52,7 +52,7 @@ export function guardRequest(request: Request, { isLoopbackOnly, origins }: Requ
     // Bundlers leave out a call whose result is unused: they take it for one without effect.
     if (decodeURIComponent(url.pathname) !== '') return;
   } catch (cause) {
-    throw new InvalidRequestError('path: holds a percent sign that encodes no text', { cause });
+    throw new InvalidRequestError('path: contains a percent sign that does not encode text', { cause });
   }
 }
 
@@ -79,6 +79,6 @@ export function checkRequestTarget(target: string): void {
     .replace(/^[a-z][a-z\d+.-]*:\/\/[^/\\?#]*/i, '')
     .split(/[?#]/, 1);
   if (DOT_SEGMENT.test(path)) {
-    throw new InvalidRequestError('path: has a segment "." or "..", which is not resolved; write the address without');
+    throw new InvalidRequestError('path: has a segment "." or "..", which the server does not resolve; remove it');
   }
 }

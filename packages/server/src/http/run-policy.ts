@@ -38,7 +38,7 @@ export async function decideRunConfig(
   }
   if (decided.streamingMode !== undefined)
     throw new ConfigurationError(
-      'the runConfig hook of the server: runConfig.streamingMode: is decided by the route, and by streaming in the body',
+      'the runConfig hook of the server: runConfig.streamingMode: is set by the route and by streaming in the body',
     );
   return decided;
 }

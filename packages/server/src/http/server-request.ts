@@ -186,7 +186,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
       if (stateScopeOf(key) !== 'app') continue;
       throw new ForbiddenError(
         `${field}: the key ${quotedName(key)} is shared by all users of the app, and user ` +
-          `${JSON.stringify(this.user.userId)} may not write those; the authenticate hook allows it with mayWriteAppState: true`,
+          `${JSON.stringify(this.user.userId)} may not write it; the authenticate hook can allow this with mayWriteAppState: true`,
       );
     }
   }

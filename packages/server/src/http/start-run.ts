@@ -28,7 +28,7 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
   checkCounts(json, request.server.limits);
   if (isRecord(json) && Object.hasOwn(json, 'webhook'))
     throw new InvalidRequestError(
-      'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs, which answers before the run ends; send the request there',
+      'webhook: belongs to POST /apps/{appName}/users/{userId}/sessions/{sessionId}/runs; send the request there',
     );
   const body = readRunRequest(json);
   if (body.newMessage === undefined && body.invocationId === undefined)
@@ -36,7 +36,7 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
       'newMessage: is missing; write "newMessage": { "parts": [{ "text": "Hello" }] }, or the invocationId of a run to resume',
     );
   if (body.ifKnown !== undefined && body.requestId === undefined)
-    throw new InvalidRequestError('ifKnown: needs a requestId, by which the server knows a request that is sent again');
+    throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request');
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
   if (request.user) requireSameUser(request.user, body.userId);
@@ -109,7 +109,7 @@ async function storedWithin({ platform }: ServerRequest['server'], log: RunLog, 
   if (log.isStored || log.isEnded) return;
   log.abort(
     new SessionBusyError(
-      `the session has a run that did not end within ${waitMs / 1000} s, so this one was not begun and nothing was stored: ` +
+      `another run of the session did not end within ${waitMs / 1000} s, so this run was not started and nothing was stored; ` +
         'send the request again, or end the other run first',
     ),
   );
@@ -124,7 +124,7 @@ export function checkAppName({ runners }: Pick<FrontContext, 'runners'>, appName
 }
 
 function appNotFound(appName: string): AppNotFoundError {
-  return new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps names those there are`);
+  return new AppNotFoundError(`there is no app ${JSON.stringify(appName)}; GET /list-apps lists the apps`);
 }
 
 /** Returns the runner of an app. @throws AppNotFoundError */

@@ -9,9 +9,9 @@ const MAX_PONG_BACKLOG = 64 * 1024;
 
 /** Protocol errors for which the library ends a connection; it reports their code alone. */
 const FAULTS: Readonly<Record<number, EventloomError>> = {
-  1002: new InvalidRequestError('frame: breaks the protocol of WebSockets'),
-  1007: new InvalidRequestError('frame: is no UTF-8'),
-  1009: new BodyTooLargeError('frame: is larger than this server takes'),
+  1002: new InvalidRequestError('frame: violates the WebSocket protocol'),
+  1007: new InvalidRequestError('frame: is not UTF-8'),
+  1009: new BodyTooLargeError('frame: is larger than this server accepts'),
 };
 
 /** A WebSocket that says why it closes, also where the library closes it. */

@@ -57,7 +57,7 @@ export async function serve(server: EventloomServer, options: ServeOptions = {})
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
       `host ${host}: other machines can reach this address, and requests need no authentication; ` +
-        'give createServer an authenticate hook, or allowUnauthenticated: true if everybody may do everything',
+        'give createServer an authenticate hook, or allowUnauthenticated: true to give every client full access',
     );
   }
   const listener = getRequestListener((request) => server.fetch(request), {

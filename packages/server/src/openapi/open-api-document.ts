@@ -29,7 +29,7 @@ const STATUS_TEXTS: Readonly<Record<number, string>> = {
   404: 'There is no such app, session, run, artifact or address',
   405: 'The address does not take this method; the header Allow names those it takes',
   409: 'The session exists already, or is busy, or the run was aborted or continues, or the request is known',
-  410: 'The events that were asked for are not kept any more, or the process that ran it is gone',
+  410: 'The requested events are no longer kept, or the process that ran the run has ended',
   413: 'The body is too large, or has too many entries somewhere; the message names where',
   422: 'The agent needs state that the session does not have, or the requestId is that of another message',
   426: 'The address is for WebSockets, and the request asks for none',

@@ -63,7 +63,7 @@ async function readVersion(connection: Queryable, { meta }: RelayTables): Promis
   const version = Number(row?.value ?? 0);
   if (version <= migrations.length) return version;
   throw new ConfigurationError(
-    `the run relay's tables have version ${version}, this program knows versions up to ${migrations.length}; update @eventloom/server`,
+    `the run relay's tables have version ${version}, and this program supports versions up to ${migrations.length}; update @eventloom/server`,
   );
 }
 

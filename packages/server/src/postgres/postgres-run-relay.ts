@@ -76,7 +76,8 @@ export class PostgresRunRelay implements RunRelay {
   }
 
   attach(host: RelayHost): void {
-    if (this.#parts) throw new ConfigurationError('PostgresRunRelay: belongs to another server; make one for each');
+    if (this.#parts)
+      throw new ConfigurationError('PostgresRunRelay: is attached to another server; create one relay per server');
     const { platform } = host;
     this.#hostId = platform.newUuid();
     const statements = relayStatements(this.#tables);
@@ -154,7 +155,10 @@ export class PostgresRunRelay implements RunRelay {
 
   #use(): RelayParts {
     const parts = this.#parts;
-    if (!parts) throw new ConfigurationError('PostgresRunRelay: is given to createServer first, as its relay');
+    if (!parts)
+      throw new ConfigurationError(
+        'PostgresRunRelay: is not attached to a server; pass it to createServer as relay first',
+      );
     if (!this.#isUsed) {
       this.#isUsed = true;
       parts.notifications.start();

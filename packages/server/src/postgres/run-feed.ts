@@ -147,7 +147,7 @@ export function endOf({ state, is_alive }: RelayState, invocationId: string): Re
 
 function lost(invocationId: string): RelayEnd {
   const error = new RunGoesOnError(
-    `the run ${invocationId} is no longer published by its process: follow it again; its stored events are in the session`,
+    `the run ${invocationId} is no longer published by its process; follow it again: its stored events are in the session`,
   );
   return { kind: 'lost', error };
 }

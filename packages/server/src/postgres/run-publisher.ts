@@ -114,7 +114,7 @@ export class RunPublisher {
     this.#hasDropped = true;
     this.#finish(published);
     const { invocationId } = published.log;
-    this.#host.report(new RunRelayError(`other processes are not told the rest of run ${invocationId}: ${reason}`));
+    this.#host.report(new RunRelayError(`the rest of run ${invocationId} does not reach other processes: ${reason}`));
   }
 
   /** Drops the earlier publication of a run that is resumed before its end was written: new frames replace that end. */

@@ -64,7 +64,7 @@ describe('creating a session', () => {
       ],
       'events[1].id: is the id of an earlier event',
     ],
-    ['a control character in an author', [{ author: 'a\0b' }], 'events[0].author: holds a control character'],
+    ['a control character in an author', [{ author: 'a\0b' }], 'events[0].author: contains a control character'],
     [
       'a name that no artifact has',
       [{ author: 'a' }, { author: 'a', actions: { artifactDelta: { '../x': 0 } } }],

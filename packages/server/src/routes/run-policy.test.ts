@@ -67,8 +67,8 @@ describe('a run body', () => {
       const { status, json } = await send({ ...ASK, [name]: 2 }, path);
       expect([status, json.code]).toEqual([400, 'INVALID_REQUEST']);
       expect(json.error).toBe(
-        `${name}: is decided by the server, not by a request: for all runs of an app by ` +
-          'new Runner({ runConfig: { maxLlmCalls: … } }), for one request by the hook runConfig of createServer',
+        `${name}: is set on the server, not by a request; for all runs of an app write ` +
+          'new Runner({ runConfig: { maxLlmCalls: … } }), for single requests use the hook runConfig of createServer',
       );
     }
     expect([model.calls, await stored()]).toEqual([0, []]);

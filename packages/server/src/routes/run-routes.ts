@@ -114,8 +114,7 @@ async function begin(request: ServerRequest): Promise<Response> {
   if (!isRecord(json))
     throw new InvalidRequestError(`body: expected an object with a newMessage, got ${describeKind(json)}`);
   for (const name of IN_ADDRESS) {
-    if (Object.hasOwn(json, name))
-      throw new InvalidRequestError(`${name}: is in the address; leave it out of the body`);
+    if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: is in the address; remove it from the body`);
   }
   const { webhook, ...fields } = json;
   const body = parseRunBody(request, { ...fields, ...key });
@@ -149,7 +148,7 @@ async function begin(request: ServerRequest): Promise<Response> {
 function withoutWebhook(invocationId: string, error: unknown): unknown {
   if (!StorageError.isInstance(error)) return error;
   return new StorageError(
-    `the run ${invocationId} has begun, and its webhook could not be stored: ask for the state of the run, or send the request again with its requestId`,
+    `the run ${invocationId} has started, but its webhook could not be stored; request the state of the run, or send the request again with its requestId`,
     { cause: error },
   );
 }
@@ -160,7 +159,7 @@ async function readWebhook(request: ServerRequest, key: SessionKey, webhook: unk
   const { webhooks } = request.server;
   if (webhooks) return webhooks.check(webhook, request.runner().sessionService, key);
   throw new InvalidRequestError(
-    'webhook: this server sends none; give createServer the option webhooks, or ask for the state of the run',
+    'webhook: this server sends no webhooks; add the option webhooks to createServer, or request the state of the run',
   );
 }
 
@@ -195,7 +194,7 @@ function noSessionError(key: SessionKey, cause: Error): SessionNotFoundError {
 
 function tooLong({ invocationId, key }: Pick<RunLog, 'invocationId' | 'key'>): RunEventsGoneError {
   return new RunEventsGoneError(
-    `the run ${invocationId} was done, and its events are more than is kept for one answer; ` +
+    `the run ${invocationId} has completed, but its events exceed the maximum size of one answer; ` +
       `read session ${JSON.stringify(key.sessionId)}, or use /run_sse`,
   );
 }

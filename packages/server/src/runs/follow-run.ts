@@ -145,7 +145,7 @@ export class RunFollower {
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
-    log.end(open && new RunGoesOnError('the run continues in another process, or when it is resumed: follow it again'));
+    log.end(open && new RunGoesOnError('the run continues in another process, or will be resumed; follow it again'));
     const pages = storedFrames(sessionService, key, stored, position, lastPosition, end?.frame);
     const first = await pages.next();
     if (first.done === true && !open) return { invocationId, body: undefined };
@@ -270,7 +270,7 @@ export class RunFollower {
     if (!stored.open) return;
     if (stored.open.heldUntilMs > this.#options.platform.now()) {
       throw new RunRelayError(
-        `the run ${invocationId} is under way in a process that this one cannot ask to end it; try again`,
+        `the run ${invocationId} runs in a process that this one cannot reach to cancel it; try again`,
       );
     }
     const { userId, sessionId } = key;
@@ -289,15 +289,13 @@ export class RunFollower {
   /** Ends the reading of runs of other processes. */
   stop(): void {
     for (const log of this.#mirrors.values()) {
-      log.end(new RunGoesOnError('the server is shutting down, and the run continues: follow it on another server'));
+      log.end(new RunGoesOnError('the server is shutting down and the run continues; follow it on another server'));
     }
   }
 }
 
 function notStoredYet(invocationId: string): RunRelayError {
-  return new RunRelayError(
-    `the run ${invocationId} is on record and its message is not stored: its process is about to, or was lost before; try again`,
-  );
+  return new RunRelayError(`the run ${invocationId} is recorded, but its message is not stored yet; try again`);
 }
 
 /** True for the position of an event behind the end of a log. */
@@ -313,14 +311,14 @@ function beyondEnd(
 ): RunEventNotFoundError {
   const [asked, last] = [formatPosition(position), formatPosition(lastPosition)];
   return new RunEventNotFoundError(
-    `lastEventId: the run ${invocationId} has no event ${asked}, and its newest is ${last}; follow it from there, or without an id`,
+    `lastEventId: the run ${invocationId} has no event ${asked}, its newest is ${last}; follow it from that id, or without one`,
   );
 }
 
 function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneError {
   const gone = formatPosition(gonePosition);
   return new RunEventsGoneError(
-    `the events of run ${invocationId} up to number ${gone} are not kept any more; ` +
+    `the events of run ${invocationId} up to number ${gone} are no longer kept; ` +
       `read session ${JSON.stringify(key.sessionId)}, then follow the run from ${gone}`,
   );
 }
@@ -328,6 +326,6 @@ function goneError({ invocationId, gonePosition, key }: RunLog): RunEventsGoneEr
 /** The error for a run that its session does not have. */
 export function runNotFound({ sessionId }: SessionKey, invocationId: string): RunNotFoundError {
   return new RunNotFoundError(
-    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session for what it has`,
+    `session ${JSON.stringify(sessionId)} has no run ${JSON.stringify(invocationId)}; GET the session to list its events`,
   );
 }

@@ -130,13 +130,17 @@ export class RunHub {
     const onBusy = given?.onBusy ?? runner.runConfig?.onBusy ?? 'queue';
     const isInFlight = resumed !== undefined && this.inFlightRun(key, resumed) !== undefined;
     if (this.#isDraining)
-      throw new ShuttingDownError('the server is shutting down and starts no run: send the request again elsewhere');
+      throw new ShuttingDownError(
+        'the server is shutting down and starts no new run; send the request to another server',
+      );
     if (isInFlight && (!newMessage || onBusy !== 'queue'))
-      throw new SessionBusyError(`the run ${resumed} is in flight: it can be followed, and not be resumed`);
+      throw new SessionBusyError(`the run ${resumed} is in flight, so it can be followed but not resumed`);
     if (this.#active.size >= this.limits.maxRuns)
-      throw new ServerBusyError(`the server has ${this.#active.size} runs in flight, as many as it takes; try again`);
+      throw new ServerBusyError(
+        `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
+      );
     if (this.#memory.isFull)
-      throw new ServerBusyError('the runs in flight fill all of the memory that is kept for events; try again');
+      throw new ServerBusyError('the runs in flight use all of the memory for events; try again later');
     const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
     const log = new RunLog(this.#memory, key, '');
@@ -333,7 +337,7 @@ export class RunHub {
 }
 
 function shuttingDown(): EventloomError {
-  return new ShuttingDownError('the server is shutting down; what a run committed is in the session, try again');
+  return new ShuttingDownError('the server is shutting down; committed events are in the session, try again');
 }
 
 function shutDownError(cause: Error): RunAbortedError {
@@ -347,7 +351,7 @@ function leftOpenError(reason: Error): RunGoesOnError {
   const why = ShuttingDownError.isInstance(reason)
     ? 'the server is shutting down, and the run continues at the next start'
     : 'the run continues in another process, or when its storage can be reached again';
-  return new RunGoesOnError(`${why}: do not send the message again, and follow the run at its address`, {
+  return new RunGoesOnError(`${why}; do not send the message again, but follow the run at its address`, {
     cause: reason,
   });
 }

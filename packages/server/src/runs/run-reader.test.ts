@@ -142,7 +142,7 @@ describe('a reader that falls behind the kept frames', () => {
     const stream = hub.readers.read(run);
     await run.ended;
     const [received = ''] = await readTexts(stream);
-    expect([shorten(received), received.includes('goes on')]).toEqual(['- SLOW_READER', false]);
+    expect([shorten(received), received.includes('continues')]).toEqual(['- SLOW_READER', false]);
   });
 
   test('is disconnected with a reason, and the run continues', async () => {
@@ -154,7 +154,7 @@ describe('a reader that falls behind the kept frames', () => {
     expect(run.gonePosition).toBeGreaterThan(0);
     const [received = ''] = await readTexts(stream);
     expect(shorten(received)).toBe('- SLOW_READER');
-    expect(received).toContain('the run goes on');
+    expect(received).toContain('the run continues');
     gate.open();
     await run.ended;
     expect(keptOf(run).at(-1)).toBe('5 five');

@@ -210,7 +210,7 @@ export class RunReader {
       this.#position = frame.position;
     }
     const isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
-    // Why the run goes on is no frame of it: without a number, a client that connects again does not skip a frame.
+    // The reason is not a frame of the run: it has no number, so a client that reconnects does not skip a frame.
     if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
     if (text !== '') this.say(text);
     if (isLast) this.#close()?.close();
@@ -246,8 +246,8 @@ export class RunReader {
 
 function tooSlow({ invocationId, gonePosition, key, isEnded }: RunLog): SlowReaderError {
   return new SlowReaderError(
-    `this connection fell behind the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are not kept any more; ` +
-      `${isEnded ? 'the run has ended' : 'the run goes on'}: read session ${JSON.stringify(key.sessionId)} for what was missed, or follow the run again`,
+    `this connection is too slow for the run ${invocationId}, whose frames up to ${formatPosition(gonePosition)} are no longer kept; ` +
+      `${isEnded ? 'the run has ended' : 'the run continues'}: read session ${JSON.stringify(key.sessionId)} for the missed events, or follow the run again`,
   );
 }
 
@@ -303,7 +303,7 @@ export class RunReaders {
       // A client that left a silent run is still counted until something is sent to it.
       for (const reader of log.readers) reader.probe();
       throw new TooManyReadersError(
-        `the run ${log.invocationId} has ${log.readers.size} readers, as many as are served`,
+        `the run ${log.invocationId} has ${log.readers.size} readers, which is the maximum`,
       );
     }
     log.wasRead = true;
@@ -379,7 +379,7 @@ export class RunReaders {
     if (readers && readers.size >= maxReadersPerUser) {
       for (const reader of readers) reader.probe();
       throw new UserLimitError(
-        `the user has ${readers.size} connections that read runs, as many as one may have at the same time, which is ` +
+        `the user has ${readers.size} connections that read runs, which is ` +
           'limits.maxReadersPerUser of this server; try again when one of them is closed',
       );
     }

@@ -74,7 +74,7 @@ export interface RemoteRun {
 export interface LogMirror {
   /**
    * The next frames, in order.
-   * @param gonePosition frames up to here that did not come are not kept any more
+   * @param gonePosition frames up to this position are no longer kept
    */
   mirror(frames: readonly RunFrame[], gonePosition: number): void;
   /** Called once, after the last frame; nothing comes any more. */

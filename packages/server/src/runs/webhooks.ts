@@ -116,14 +116,18 @@ export class Webhooks {
       throw new InvalidRequestError(`webhook.url: expected a URL of at most ${MAX_URL_CHARS} characters`);
     const { origin, username, password } = new URL(url);
     if (username !== '' || password !== '')
-      throw new InvalidRequestError('webhook.url: must not have a user or a password; check the signature instead');
+      throw new InvalidRequestError(
+        'webhook.url: contains a user or a password; remove them, and verify the signature of the webhook instead',
+      );
     if (!this.#origins.has(origin))
       throw new ForbiddenError(
-        `webhook.url: this server sends nothing to ${origin}; name it in webhooks.origins to allow it`,
+        `webhook.url: this server sends no webhooks to ${origin}; add the origin to webhooks.origins to allow it`,
       );
     const pending = await service.listRunWebhooks({ appName, userId, includeOpen: true, limit: MAX_PENDING_OF_USER });
     if (pending.length >= MAX_PENDING_OF_USER)
-      throw new UserLimitError(`webhook: the user has ${MAX_PENDING_OF_USER} that are not delivered yet; try again`);
+      throw new UserLimitError(
+        `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again later`,
+      );
     return url;
   }
 
@@ -242,7 +246,9 @@ export class Webhooks {
     if (failure === undefined || waitMs === undefined) {
       await service.changeRunWebhook(webhook, undefined);
       if (failure === undefined) return;
-      throw new WebhookError(`the end of run ${invocationId} could not be told to ${new URL(url).origin}: ${failure}`);
+      throw new WebhookError(
+        `the webhook of run ${invocationId} could not be delivered to ${new URL(url).origin}: ${failure}`,
+      );
     }
     const dueMs = this.#params.platform.now() + waitMs * (1 + Math.random() / 2);
     await service.changeRunWebhook(webhook, { attempts, dueMs });
@@ -313,7 +319,7 @@ export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBu
     )
       continue;
     throw new ConfigurationError(
-      `createServer: webhooks.origins: ${JSON.stringify(origin)} is no origin; write it like https://hooks.example, without a path`,
+      `createServer: webhooks.origins: ${JSON.stringify(origin)} is not an origin; write it like https://hooks.example, without a path`,
     );
   }
   return bytes;

@@ -73,7 +73,7 @@ function existsError(
 ): SessionAlreadyExistsError {
   const path = ['apps', appName, 'users', userId, 'sessions', sessionId].map((part) => encodeURIComponent(part));
   return new SessionAlreadyExistsError(
-    `the session ${quotedName(sessionId)} exists already; read it with GET /${path.join('/')}, or send another sessionId, or none to get a new one`,
+    `the session ${quotedName(sessionId)} exists already; read it with GET /${path.join('/')}, or send another sessionId, or no id to create a session with a new one`,
     { cause },
   );
 }
@@ -116,7 +116,7 @@ function checkEvents(events: readonly Event[]): void {
       throw new InvalidRequestError(`events[${index}]: is partial, and chunks are not stored`);
     if (event.author === '') throw new InvalidRequestError(`events[${index}].author: is missing`);
     if (CONTROL_CHARACTER.test(event.author))
-      throw new InvalidRequestError(`events[${index}].author: holds a control character`);
+      throw new InvalidRequestError(`events[${index}].author: contains a control character`);
     checkArtifactDelta(`events[${index}].actions.artifactDelta`, event.actions.artifactDelta);
     if (event.id !== '' && ids.has(event.id))
       throw new InvalidRequestError(`events[${index}].id: is the id of an earlier event`);
@@ -173,6 +173,6 @@ function asHistory(events: readonly Event[]): Event[] {
 
 function refuse(position: number, what: string): never {
   throw new ForbiddenError(
-    `events[${position}]: has ${what}, and no run may continue from an imported event of this kind; leave it out, or give the server trustImportedEvents`,
+    `events[${position}]: has ${what}, and imported events may not continue a run; remove it, or set trustImportedEvents on the server`,
   );
 }

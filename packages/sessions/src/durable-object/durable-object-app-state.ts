@@ -71,7 +71,7 @@ export class DurableObjectAppState {
     const version = Number(row?.['value'] ?? 0);
     if (version > VERSION) {
       throw new ConfigurationError(
-        `the tables of the app state have version ${version}, this program knows versions up to ${VERSION}; update @eventloom/sessions`,
+        `the tables of the app state have version ${version}, and this program supports versions up to ${VERSION}; update @eventloom/sessions`,
       );
     }
     if (version === 0) storage.transactionSync(() => this.#all(TABLES));

@@ -82,7 +82,7 @@ export class LargeValues {
   /** Creates the error for a value that a row refers to and that does not exist. */
   missingError(text: string): ConfigurationError {
     return new ConfigurationError(
-      `the sessions of this object refer to ${this.#keyOf(text)}, which is not there: is the bucket another one, or does it let objects expire?`,
+      `the sessions of this object refer to ${this.#keyOf(text)}, which the bucket does not have; check that the bucket is the right one and does not expire objects`,
     );
   }
 

@@ -25,7 +25,7 @@ export function isCurrentSql(tables: Tables): string {
 export function checkVersion(version: number, known: number = SCHEMA_VERSION): void {
   if (version <= known) return;
   throw new ConfigurationError(
-    `the session tables have version ${version}, this program knows versions up to ${known}; update @eventloom/sessions`,
+    `the session tables have version ${version}, and this program supports versions up to ${known}; update @eventloom/sessions`,
   );
 }
 

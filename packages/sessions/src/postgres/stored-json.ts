@@ -48,7 +48,7 @@ export function toStateLists(writes: readonly StateWrite[], kind: string, name: 
     size += json?.length ?? 0;
     if (size > MAX_LIST_LENGTH) {
       throw new SizeLimitError(
-        `the state of ${kind} ${JSON.stringify(name)} is longer than ${MAX_LIST_LENGTH} characters as JSON, which is the most at once; save what is large as an artifact`,
+        `the state of ${kind} ${JSON.stringify(name)} is longer than ${MAX_LIST_LENGTH} characters as JSON, which is the maximum; save large values as artifacts`,
       );
     }
     lists[0].push(write.scope);

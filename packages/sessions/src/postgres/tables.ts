@@ -57,7 +57,7 @@ export function quoteIdentifier(name: string): string {
   }
   if (name.startsWith('pg_')) {
     throw new ConfigurationError(
-      `schema ${JSON.stringify(name)}: PostgreSQL keeps names that begin with pg_ for itself; choose another one`,
+      `schema ${JSON.stringify(name)}: PostgreSQL reserves names that begin with pg_; choose another one`,
     );
   }
   return `"${name.replaceAll('"', '""')}"`;

@@ -161,7 +161,7 @@ export function migrateSessions(connection: SqlConnection, migrations: readonly 
 /** Creates the error for tables of a newer program: they may have been migrated since this program started. */
 export function newerTablesError(version: number): ConfigurationError {
   return new ConfigurationError(
-    `the session tables have version ${version}, this program knows versions up to ${SCHEMA_VERSION}; update @eventloom/sessions`,
+    `the session tables have version ${version}, and this program supports versions up to ${SCHEMA_VERSION}; update @eventloom/sessions`,
   );
 }
 

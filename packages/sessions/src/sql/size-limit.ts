@@ -18,6 +18,6 @@ export function withinLimit(json: string, maxBytes: number, kind: string, name: 
   if (isWithin(json, maxBytes)) return json;
   const size = json.length > maxBytes ? `more than ${maxBytes}` : encoder.encode(json).length;
   throw new SizeLimitError(
-    `${kind} ${JSON.stringify(name)} takes ${size} bytes as JSON, and at most ${maxBytes} can be stored; save what is large as an artifact`,
+    `${kind} ${JSON.stringify(name)} takes ${size} bytes as JSON, and at most ${maxBytes} can be stored; save large values as artifacts`,
   );
 }

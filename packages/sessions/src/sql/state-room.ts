@@ -46,7 +46,7 @@ export class StateRoom {
       const after = measure();
       if (after > most && after > before) {
         throw new SizeLimitError(
-          `the state of the ${scope} takes ${after} bytes in all, and at most ${most} can be stored; save what is large as an artifact`,
+          `the state of the ${scope} takes ${after} bytes in all, and at most ${most} can be stored; save large values as artifacts`,
         );
       }
       room = most - Math.max(before, after);

@@ -157,7 +157,7 @@ test('a request beyond the script is refused and makes assertConsumed fail', asy
 
 test('an unknown path or an invalid JSON body makes assertConsumed fail', async () => {
   expect((await fetch(`${server.url}/nowhere`)).status).toBe(400);
-  expect(() => server.assertConsumed()).toThrow('GET /nowhere is no request that Gemini knows');
+  expect(() => server.assertConsumed()).toThrow('GET /nowhere is not a request of the Gemini API');
   server.enqueue(jsonReply({}));
   expect((await generate({ body: '{' })).status).toBe(400);
 });

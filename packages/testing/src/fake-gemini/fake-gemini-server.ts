@@ -80,7 +80,7 @@ export class FakeGeminiServer {
     const left = this.#steps.length - this.#answered;
     if (left > 0) {
       throw new UnconsumedStepsError(
-        `fake Gemini server: ${left} of ${this.#steps.length} replies were not asked for, beginning with reply ${this.#answered + 1}`,
+        `fake Gemini server: ${left} of ${this.#steps.length} replies were not requested, beginning with reply ${this.#answered + 1}`,
       );
     }
     this.live.assertConsumed();
@@ -114,7 +114,7 @@ export class FakeGeminiServer {
     const isDelete = incoming.method === 'DELETE' && path?.cachedContent !== undefined && path.cachedContent !== '';
     const body = isDelete && text === '' ? {} : parseBody(text);
     if (!path || !body || (incoming.method !== 'POST' && !isDelete) || (path.cachedContent && !isDelete)) {
-      return this.#refuse(outgoing, `${incoming.method} ${incoming.url} is no request that Gemini knows`);
+      return this.#refuse(outgoing, `${incoming.method} ${incoming.url} is not a request of the Gemini API`);
     }
     const request: FakeGeminiRequest = {
       ...path,
@@ -145,10 +145,7 @@ export class FakeGeminiServer {
       );
     }
     if (reply.frames && !path.stream) {
-      return this.#refuse(
-        outgoing,
-        `reply ${this.#answered} is streamed, and ${request.path} asks for one that is not`,
-      );
+      return this.#refuse(outgoing, `reply ${this.#answered} is streamed, but ${request.path} expects one that is not`);
     }
     await this.#write(outgoing, reply);
   }

@@ -118,7 +118,7 @@ export class ScriptedLiveConnection implements BaseLlmConnection {
   }
 
   async *receive(): AsyncGenerator<LiveLlmResponse, void, void> {
-    if (this.#isRead) throw new LiveConnectionError('a connection is read once', { isRetryable: false });
+    if (this.#isRead) throw new LiveConnectionError('a connection can be read only once', { isRetryable: false });
     this.#isRead = true;
     for (const step of this.#steps) {
       const responses = this.#isEnded() ? undefined : await this.#play(step);

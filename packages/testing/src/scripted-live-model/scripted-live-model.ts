@@ -72,7 +72,7 @@ export class ScriptedLiveModel extends BaseLlm {
   /** @throws ConfigurationError always, because the model supports only live connections */
   // oxlint-disable-next-line require-yield -- it never has anything to say
   override async *generateContentAsync(): AsyncGenerator<LlmResponse, void, void> {
-    await Promise.reject(new ConfigurationError(`model "${this.model}": speaks only live`));
+    await Promise.reject(new ConfigurationError(`model "${this.model}": supports only live connections`));
   }
 
   /**
@@ -126,7 +126,7 @@ export class ScriptedLiveModel extends BaseLlm {
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const missing = typeof this.#scripts === 'function' ? 0 : this.#scripts.length - this.#attempts;
-    if (missing > 0) throw new UnconsumedStepsError(`model "${this.model}": ${missing} connections were not asked for`);
+    if (missing > 0) throw new UnconsumedStepsError(`model "${this.model}": ${missing} connections were not opened`);
     for (const [index, { stepsLeft }] of this.#connections.entries()) {
       if (stepsLeft === 0) continue;
       throw new UnconsumedStepsError(

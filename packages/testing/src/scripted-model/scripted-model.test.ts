@@ -115,7 +115,7 @@ test('a call beyond the script throws and makes assertConsumed fail', async () =
 test('unused steps make assertConsumed fail', async () => {
   const model = new ScriptedModel(['one', 'two', 'three']);
   await ask(model);
-  expect(() => model.assertConsumed()).toThrow('2 of 3 steps were not asked for, beginning with step 2');
+  expect(() => model.assertConsumed()).toThrow('2 of 3 steps were not requested, beginning with step 2');
   expect(() => model.assertConsumed()).toThrow(UnconsumedStepsError);
 });
 

@@ -115,7 +115,7 @@ export class ScriptedModel extends BaseLlm {
     const left = this.#steps.length - this.#calls;
     if (left > 0) {
       throw new UnconsumedStepsError(
-        `model "${this.model}": ${left} of ${this.#steps.length} steps were not asked for, beginning with step ${this.#calls + 1}`,
+        `model "${this.model}": ${left} of ${this.#steps.length} steps were not requested, beginning with step ${this.#calls + 1}`,
       );
     }
   }

@@ -13,15 +13,15 @@ export function addServiceTool(request: LlmRequest, owner: string, tool: object,
   const tools = request.config.tools ?? [];
   if (version === undefined)
     throw new ConfigurationError(
-      `${owner}: Google's service runs this tool, and the model "${model}" is not one of its models; write model: 'gemini-flash-latest', or remove the tool`,
+      `${owner}: Google's service runs this tool, but the model "${model}" is not a Gemini model; write model: 'gemini-flash-latest', or remove the tool`,
     );
   if (version < minimum)
     throw new ConfigurationError(
-      `${owner}: needs Gemini ${minimum} or newer, and the model is "${model}"; write model: 'gemini-flash-latest'`,
+      `${owner}: needs Gemini ${minimum} or later, but the model is "${model}"; write model: 'gemini-flash-latest'`,
     );
   if (version === 1 && tools.length > 0)
     throw new ConfigurationError(
-      `${owner}: the model "${model}" takes this tool only alone; give it to an agent of its own, and that agent to this one as new AgentTool({ agent })`,
+      `${owner}: the model "${model}" cannot combine this tool with others; put the tool into a separate agent, and add that agent to tools as new AgentTool({ agent })`,
     );
   request.config.tools = [...tools, tool];
 }

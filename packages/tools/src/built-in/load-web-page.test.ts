@@ -76,7 +76,7 @@ test('reads at most five megabytes', async () => {
 test.each([
   ['a status other than 200', () => new Response('x', { status: 404 }), 'it answered with HTTP status 404'],
   ['a page that is not text', () => html('x', 'application/pdf'), 'it is application/pdf and not text'],
-  ['a redirect to no URL', () => redirect('http://['), 'it redirects to something that is not a URL'],
+  ['a redirect to no URL', () => redirect('http://['), 'it redirects to an invalid URL'],
 ])('%s is returned as text', async (_, answer, reason) => {
   const { open } = pages({ [PAGE]: answer });
   expect(await loadWebPage(PAGE, { open })).toBe(`Failed to fetch url: ${PAGE} (${reason})`);

@@ -61,7 +61,7 @@ async function follow(url: string, open: Open, signal: AbortSignal): Promise<Res
     const location = response.headers.get('location');
     if (response.status < 300 || response.status > 399 || location === null) return response;
     await response.body?.cancel();
-    if (!URL.canParse(location, address)) throw new TypeError('it redirects to something that is not a URL');
+    if (!URL.canParse(location, address)) throw new TypeError('it redirects to an invalid URL');
     address = new URL(location, address).href;
   }
   throw new TypeError(`it redirects more than ${MAX_REDIRECTS} times`);

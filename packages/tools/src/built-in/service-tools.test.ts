@@ -111,7 +111,7 @@ test.each<[VertexAiSearchToolParams, string]>([
   [{ dataStoreId: STORE, searchEngineId: ENGINE }, 'VertexAiSearchTool: needs either'],
   [
     { dataStoreId: STORE, dataStoreSpecs: [] },
-    'VertexAiSearchTool: dataStoreSpecs choose stores of an engine; write searchEngineId in place of dataStoreId',
+    'VertexAiSearchTool: dataStoreSpecs select stores of an engine; write searchEngineId instead of dataStoreId',
   ],
   [{ dataStoreId: STORE, maxResults: 0 }, 'VertexAiSearchTool: maxResults: expected a positive integer, got 0'],
   [{ dataStore: STORE } as object, 'VertexAiSearchTool: has no option "dataStore"; did you mean "dataStoreId"?'],

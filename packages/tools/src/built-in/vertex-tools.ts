@@ -70,7 +70,7 @@ export class VertexAiSearchTool extends ServiceTool {
       );
     if (dataStoreSpecs !== undefined && searchEngineId === undefined)
       throw new ConfigurationError(
-        'VertexAiSearchTool: dataStoreSpecs choose stores of an engine; write searchEngineId in place of dataStoreId',
+        'VertexAiSearchTool: dataStoreSpecs select stores of an engine; write searchEngineId instead of dataStoreId',
       );
     if (maxResults !== undefined && (!Number.isInteger(maxResults) || maxResults < 1))
       throw new ConfigurationError(

@@ -294,6 +294,6 @@ test('a plain record of schemas is refused with an error that says what to write
   ];
   for (const shape of shapes)
     expect(() => new ValueSchema(shape as SchemaLike, OWNER)).toThrow(
-      'tool "f": the schema is an object of schemas; write z.object({ city: … })',
+      'tool "f": expected a schema, got an object of schemas; write z.object({ city: … })',
     );
 });

@@ -121,8 +121,8 @@ function checkKeywords(schema: object, owner: string): void {
   if (property === undefined || (!holdsSchemas && KEYWORDS.some((keyword) => keyword in schema))) return;
   throw new ConfigurationError(
     holdsSchemas
-      ? `${owner}: the schema is an object of schemas; write z.object({ ${property}: … })`
-      : `${owner}: the schema has no keyword of JSON Schema; write { type: 'object', properties: { ${property}: { type: 'string' } } }, or z.object({ ${property}: z.string() })`,
+      ? `${owner}: expected a schema, got an object of schemas; write z.object({ ${property}: … })`
+      : `${owner}: expected a schema, got an object without JSON Schema keywords; write { type: 'object', properties: { ${property}: { type: 'string' } } }, or z.object({ ${property}: z.string() })`,
   );
 }
 

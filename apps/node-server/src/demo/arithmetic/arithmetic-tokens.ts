@@ -35,7 +35,7 @@ export function arithmeticTokens(text: string): string[] {
   while (TOKEN.lastIndex < source.length) {
     const at = TOKEN.lastIndex;
     const token = TOKEN.exec(source)?.[1];
-    if (token === undefined) throw new ExpressionError(`${JSON.stringify(source[at])} is no part of an expression`);
+    if (token === undefined) throw new ExpressionError(`${JSON.stringify(source[at])} is not allowed in an expression`);
     tokens.push(token);
   }
   return tokens;

@@ -14,7 +14,7 @@ import { createWebLive } from './web-live.ts';
  */
 export function createGenAiClient(options: GeminiClientOptions): OwnGenAiClient {
   const { apiKey, vertexai = false, apiVersion, httpOptions } = options;
-  if (!apiKey) throw new ConfigurationError("Google's default credentials are on node only; pass an apiKey");
+  if (!apiKey) throw new ConfigurationError("Google's default credentials are available only on node; pass an apiKey");
   const keyed = { ...options, apiKey };
   const api = new KeyedApi(keyed);
   const isVersionOpen = !vertexai && (apiVersion || httpOptions?.apiVersion) === undefined;

@@ -46,7 +46,7 @@ export class FakeGeminiLive {
   assertConsumed(): void {
     if (this.#fault) throw this.#fault;
     const left = this.#scripts.length - this.#attempts;
-    if (left > 0) throw new UnconsumedStepsError(`fake Gemini server: ${left} live connections were not asked for`);
+    if (left > 0) throw new UnconsumedStepsError(`fake Gemini server: ${left} live connections were not opened`);
     for (const [index, { stepsLeft }] of this.#connections.entries()) {
       if (stepsLeft === 0) continue;
       throw new UnconsumedStepsError(
