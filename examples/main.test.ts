@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { BaseAgent } from 'eventloom';
 import { expect, onTestFinished, test } from 'vitest';
 
-/** Starts `pnpm example` in a folder of its own, without a key. */
+/** Starts `pnpm example` in an empty folder, without a key. */
 function createProgram() {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -14,13 +14,13 @@ function createProgram() {
   const env = { PATH, NODE_COMPILE_CACHE };
   const start = (args: readonly string[]) =>
     promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), ...args], { cwd: folder, env });
-  /** Gives what it prints. */
+  /** Returns what the program prints. */
   const run = async (...args: readonly string[]): Promise<string> => {
     const { stdout, stderr } = await start(args);
     expect(stderr).toBe('');
     return stdout;
   };
-  /** Gives what it complains of, when it does nothing. */
+  /** Returns the error that the program prints when it does nothing. */
   const refuse = async (...args: readonly string[]): Promise<unknown> => {
     const refused: unknown = await start(args).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 2, stdout: expect.not.stringMatching(/^you /m) });

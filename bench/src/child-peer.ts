@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** A program in a process of its own, which is told what to do and reports, message by message. */
+/** A program in a separate process that receives commands and sends reports as messages. */
 export class ChildPeer<Order extends object, Report> {
   readonly #process: ChildProcess;
   readonly #reports: Report[] = [];

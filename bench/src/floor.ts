@@ -12,7 +12,7 @@ export interface FloorSession {
 /** The tools of a floor, by name. */
 export type FloorTools = Readonly<Record<string, (args: Record<string, unknown>) => Promise<Record<string, unknown>>>>;
 
-/** Told of every event that is to be stored. */
+/** Called for every event to store. */
 export type FloorStore = (event: Event) => void;
 
 export function createFloorSession(id: string): FloorSession {
@@ -87,7 +87,7 @@ function floorEvent(invocationId: string, author: string, content: Content, part
   };
 }
 
-/** The caller may go on using its message. */
+/** Copies the message, because the caller may modify it. */
 function structuredCopy(message: Content): Content {
   return { ...message, parts: (message.parts ?? []).map((part) => ({ ...part })) };
 }

@@ -21,7 +21,7 @@ import { sqliteSession } from './workloads/sqlite-session.ts';
 import { sseServer } from './workloads/sse-server.ts';
 import { chunkedReply, longSession, textTurn, toolTurns } from './workloads/turns.ts';
 
-/** Every workload, by its name. What comes before a slash selects all of a kind. */
+/** Every workload by name. The prefix before a slash selects all workloads of a kind. */
 const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'text-turn': textTurn,
   'tool-turns': toolTurns,

@@ -1,4 +1,4 @@
-/** One line of the report: what was measured, what came out, and what it was to be. */
+/** One line of the report: what was measured, its value, and its target. */
 export interface Row {
   readonly workload: string;
   readonly figure: string;
@@ -23,7 +23,7 @@ export function ratioRow(
   return { workload, figure, unit, ours, floor, target: `≤ ${maxRatio}×`, ok: ours / floor <= maxRatio };
 }
 
-/** A row of what there is to be much of, whose target is a ratio to the floor. */
+/** A row of a value that should be high, whose target is a ratio to the baseline. */
 export function rateRow(
   workload: string,
   figure: string,
@@ -35,7 +35,7 @@ export function rateRow(
   return { workload, figure, unit, ours, floor, target: `≥ ${minRatio}×`, ok: ours / floor >= minRatio };
 }
 
-/** A row of what grows, whose target is a ratio to what it was when it was small. */
+/** A row of a value that grows, whose target is a ratio to its value at a small size. */
 export function limitedGrowth(
   workload: string,
   figure: string,

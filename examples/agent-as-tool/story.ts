@@ -4,7 +4,7 @@ import { rootAgent } from './agent.ts';
 
 const check = (request: string) => ({ name: 'fact_checker', args: { request } });
 
-/** Two calls of the agent are under way at once; which of them asks first is not known. */
+/** The two calls of the agent run concurrently, so their order is not fixed. */
 function lookUpOrJudge({ contents }: LlmRequest) {
   const building = /Eiffel/.test(contentText(contents[0])) ? 'Eiffel Tower' : 'Cologne Cathedral';
   if (contents.length === 1) return { calls: [{ name: 'look_up_height', args: { building } }] };

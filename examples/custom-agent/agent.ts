@@ -2,7 +2,7 @@ import { BaseAgent, contentText, type Event, type InvocationContext, LlmAgent } 
 
 const ORDERS: Readonly<Record<string, string>> = { 'A-1001': 'leaves tomorrow', 'A-1002': 'is at your door' };
 
-/** Answers what is known without a model, and asks one only about the rest. */
+/** Answers known questions itself, and calls a model only for the others. */
 class OrderDesk extends BaseAgent {
   readonly #clerk: BaseAgent;
 

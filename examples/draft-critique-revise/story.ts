@@ -17,7 +17,7 @@ function openQuestion(events: readonly Event[]): FunctionCall | undefined {
   return events.flatMap(getFunctionCalls).find(({ id, name }) => name === REQUEST_INPUT && !answered.has(id));
 }
 
-/** A later process goes on with what an earlier one asked, so what is said hangs on the draft and the advice, which are state. */
+/** A later process continues after the request of an earlier one, so the replies depend on the draft and the advice in state. */
 function draft({ config }: LlmRequest): string {
   const [, last = '', advice = ''] =
     /Your last draft: (.*)\nWhat is wrong with it: (.*)/.exec(String(config.systemInstruction)) ?? [];

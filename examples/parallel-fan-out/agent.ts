@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 const model = 'gemini-flash-latest';
 
-/** An agent that looks one thing up and leaves what it found in state, under its own name. */
+/** An agent that researches one subject and stores its findings in state under its name. */
 function scout(name: string, found: Readonly<Record<string, string>>): LlmAgent {
   const lookUp = new FunctionTool({
     name: `look_up_${name}`,

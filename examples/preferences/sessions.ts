@@ -5,7 +5,7 @@ export async function lastWords(service: BaseSessionService, key: SessionKey): P
   return service.getSession({ ...key, config: { numRecentEvents: 10 } });
 }
 
-/** Undoes the user's last message and all that came of it. */
+/** Undoes the user's last message and everything that followed it. */
 export async function undo(runner: Runner, { appName, userId, sessionId }: SessionKey): Promise<void> {
   const { events } = await runner.sessionService.listEvents({ appName, userId, sessionId, order: 'desc', limit: 1 });
   const rewindBeforeInvocationId = events[0]?.invocationId;

@@ -8,13 +8,13 @@ import { describeEvent } from './transcript.ts';
 export interface LiveStageOptions {
   /** The connection to Gemini: the real one, or a fake. */
   readonly gemini: InMemoryRunnerConfig['gemini'];
-  /** Takes the transcript, a line at a time, as it comes. */
+  /** Receives the transcript line by line as it is produced. */
   readonly print?: (line: string) => void;
   /** The folder for files. Default `.eventloom`. */
   readonly folder?: string;
 }
 
-/** Plays a call: has a runner for its agent, and one user who speaks to it. */
+/** Plays a call: has a runner for the example's agent, and one user who talks to it. */
 export class LiveStage {
   readonly runner: InMemoryRunner;
   readonly #print: NonNullable<LiveStageOptions['print']>;
@@ -32,7 +32,9 @@ export class LiveStage {
     return this.#events;
   }
 
-  /** A call in which the user writes. The next text is said when the agent's turn is over; at `undefined` the user waits for another one. */
+  /**
+   * A call in which the user writes. The next text is sent when the agent's turn has ended; at `undefined` the user waits for another turn.
+   */
   async talk(texts: readonly (string | undefined)[], runConfig: RunConfig): Promise<void> {
     const liveRequestQueue = new LiveRequestQueue();
     let turns = 0;

@@ -1,18 +1,18 @@
 import { BaseLlm, type LlmRequest, type LlmResponse } from 'eventloom';
 import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 
-/** Stands in for Gemini where there is no key: each agent says its own lines, one a call. Their tools are called for real. */
+/** Replaces Gemini in runs without a key: each agent has scripted replies, one per call. Their tools are really called. */
 export class OfflineModel extends BaseLlm {
   readonly #lines: ReadonlyMap<string, ScriptedModel>;
 
-  /** @param replies the lines of each agent, by its name */
+  /** @param replies the replies of each agent, by its name */
   constructor(replies: Readonly<Record<string, readonly ScriptedStep[]>>) {
     // Tools of Google's service are refused for models that are not Gemini.
     super({ model: 'gemini-offline' });
     this.#lines = new Map(Object.entries(replies).map(([name, lines]) => [name, new ScriptedModel(lines)]));
   }
 
-  /** @throws UnexpectedModelCallError when the agent has said all of its lines */
+  /** @throws UnexpectedModelCallError when the agent has no scripted reply left */
   override async *generateContentAsync(
     request: LlmRequest,
     stream?: boolean,

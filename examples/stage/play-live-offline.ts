@@ -10,7 +10,7 @@ export interface PlayedLive {
   readonly connections: FakeGeminiServer['live']['connections'];
 }
 
-/** Plays a call over the real client with a fake Gemini, which has to say all that is scripted for it. */
+/** Plays a call over the real client with a fake Gemini, which must have sent its whole script at the end. */
 export async function playLiveOffline(
   story: LiveStory,
   { args = [], ...options }: Omit<LiveStageOptions, 'gemini'> & { readonly args?: readonly string[] } = {},

@@ -7,11 +7,11 @@ import { playStory } from './play-story.ts';
 export interface Played {
   /** Its sessions, and the events that were yielded. */
   readonly stage: Stage;
-  /** Its models, and what they were asked. */
+  /** The models of the story, and their requests. */
   readonly model: OfflineModel;
 }
 
-/** Plays a story with what is scripted for it, and prints nothing. */
+/** Plays a story with its scripted models, and prints nothing. */
 export async function playOffline(
   story: Story,
   { args = [], ...options }: Omit<StageOptions, 'models'> & { readonly args?: readonly string[] } = {},

@@ -7,9 +7,9 @@ interface Telling<OnStage> {
 }
 
 /**
- * Tells a story, a call or one that is written.
- * @param args what stands behind the name of the example on the command line
- * @throws UsageError for other words than the story takes, before anything is said
+ * Plays a story, spoken or written.
+ * @param args the arguments after the name of the example on the command line
+ * @throws UsageError for unknown arguments, before anything is played
  */
 export async function playStory<OnStage>(
   story: Telling<OnStage>,
@@ -22,7 +22,7 @@ export async function playStory<OnStage>(
   await story.tell(stage, args);
 }
 
-/** A word in angle brackets stands for any. */
+/** A word in angle brackets stands for any value. */
 function isLike(args: readonly string[], words: readonly string[]): boolean {
   return args.length === words.length && words.every((word, at) => word.startsWith('<') || word === args[at]);
 }

@@ -1,16 +1,15 @@
 /** The key and the output of a served story. */
 export interface ServedStage {
-  /** Empty where there is none. */
+  /** The API key; empty without one. */
   readonly apiKey: string;
   readonly print: (line: string) => void;
 }
 
-/** One example that serves until it is ended, in a workspace of its own. */
+/** One example that serves until it is stopped, in a workspace of its own. */
 export interface ServedStory {
   readonly isServed: true;
   /**
-   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
-   * value. Default: none.
+   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any value. Default: none.
    */
   readonly takes?: readonly (readonly string[])[];
   /** Settles when it was ended. */

@@ -3,7 +3,7 @@ import type { LiveWireMessage } from '@eventloom/testing/fake-gemini';
 const SAMPLE_RATE = 24_000;
 const SECONDS_A_WORD = 0.1;
 
-/** A turn as Gemini would say it: a piece of speech for each word, here a tone, the words as text, and the end. */
+/** Returns a turn like those of Gemini: a piece of speech for each word, here a tone, the words as text, and the end. */
 export function spokenTurn(text: string): LiveWireMessage[] {
   const words = text.split(/(?<= )/);
   return [

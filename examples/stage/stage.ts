@@ -17,13 +17,13 @@ import { describeEvent, describeMessage } from './transcript.ts';
 export interface StageOptions {
   /** Finds the models that agents name. */
   readonly models: ModelResolver;
-  /** Takes the transcript, a line at a time, as it comes. */
+  /** Receives the transcript line by line as it is produced. */
   readonly print?: (line: string) => void;
   /** Default: in memory. */
   readonly sessionService?: BaseSessionService;
 }
 
-/** Plays a story: has a runner for its agent, and one user who speaks to it. */
+/** Plays a story: has a runner for the example's agent, and one user who talks to it. */
 export class Stage {
   readonly #runner: Runner;
   readonly #print: NonNullable<StageOptions['print']>;
@@ -50,7 +50,7 @@ export class Stage {
     return this.#events;
   }
 
-  /** The user says something, and the agent answers. */
+  /** Sends a message of the user, and waits for the agent's answer. */
   async say(text: string, sessionId?: string): Promise<void> {
     this.note('', ...describeMessage(text));
     await this.send({ text }, sessionId);
@@ -75,7 +75,7 @@ export class Stage {
     for (const line of lines) this.#print(line);
   }
 
-  /** The session as it is stored; undefined before anything was said in it. */
+  /** The stored session; undefined before the first message. */
   async session(sessionId = 'first'): Promise<Session | undefined> {
     const { appName, sessionService } = this.#runner;
     return sessionService.getSession({ appName, userId: 'you', sessionId });

@@ -2,22 +2,21 @@ import type { BaseAgent, BasePlugin } from 'eventloom';
 import type { ScriptedStep } from '@eventloom/testing';
 import type { Stage } from './stage.ts';
 
-/** One example: an agent, what is said to it, and what models answer in it where there is no key. */
+/** One example: an agent, the user's messages, and the models' replies for runs without a key. */
 export interface Story {
   readonly agent: BaseAgent;
   /** By the agent's name: its replies, one for each call of its model. */
   readonly replies: Readonly<Record<string, readonly ScriptedStep[]>>;
   /** Sessions are kept in a file, for a later process. Default false. */
   readonly keepsSessions?: boolean;
-  /** Runs can be resumed: a run that asks waits, and goes on with the answer. Default false. */
+  /** True makes runs resumable: a run that requests input waits, and continues with the answer. Default false. */
   readonly resumable?: boolean;
   /** Makes the plugins of the runner. What they log is added to the transcript. Default: none. */
   readonly plugins?: (log: (line: string) => void) => readonly BasePlugin[];
   /**
-   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any
-   * value. Default: none.
+   * Arguments that the command line accepts after the name of the example; a word in angle brackets stands for any value. Default: none.
    */
   readonly takes?: readonly (readonly string[])[];
-  /** @param args what stands there: one of these, or nothing */
+  /** @param args the given argument, or none */
   tell(stage: Stage, args: readonly string[]): Promise<void>;
 }

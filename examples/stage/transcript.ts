@@ -62,7 +62,7 @@ function brief(value: unknown): string {
   return json.length <= MAX_CHARACTERS ? json : `${json.slice(0, MAX_CHARACTERS).toWellFormed()}…`;
 }
 
-/** The speaker stands before the first line of a text. */
+/** Prints the speaker before the first line of a text. */
 function under(speaker: string, text: string): string[] {
   return text.split('\n').map((line, at) => `${(at === 0 ? speaker : '').padEnd(SPEAKER_WIDTH)} ${line}`);
 }

@@ -1,2 +1,2 @@
-/** Thrown for words on the command line that an example cannot use. The message says why, or which there are. */
+/** Thrown for arguments on the command line that an example cannot use. The message gives the reason or the allowed arguments. */
 export class UsageError extends Error {}

@@ -9,7 +9,7 @@ export interface Wav {
   readonly samples: Buffer;
 }
 
-/** Reads a WAV file. @throws UsageError when it is none, or has another kind of samples */
+/** Reads a WAV file. @throws UsageError for another kind of file, or other samples */
 export function readWav(path: string): Wav {
   const file = readFile(path);
   if (file.toString('latin1', 0, 4) !== 'RIFF' || file.toString('latin1', 8, 12) !== 'WAVE')

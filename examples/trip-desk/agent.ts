@@ -16,7 +16,7 @@ const book = new FunctionTool({
   },
 });
 
-/** Google Search is the only tool of an agent of its own, because Gemini 2 does not take it beside functions. */
+/** Google Search is the only tool of a separate agent, because Gemini 2 cannot combine it with functions. */
 const search = new GoogleSearchAgentTool(createGoogleSearchAgent(MODEL));
 
 const tone = new ExampleTool([

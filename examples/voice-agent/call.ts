@@ -9,7 +9,7 @@ export interface Microphone {
 /** Takes speech: base64 PCM with 24,000 samples a second. */
 export interface Speaker {
   play(piece: string): void;
-  /** Forgets what it has not played yet. */
+  /** Discards audio that has not been played yet. */
   clear(): void;
 }
 

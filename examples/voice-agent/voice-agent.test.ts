@@ -94,7 +94,7 @@ test('the events of a live run come in order, and whole ones are stored', async 
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('events.txt');
 });
 
-/** An event in a line: its author, what it tells, and what becomes of it. */
+/** Formats an event as one line: its author, its content, and whether it is stored. */
 function describe(event: Event, isStored: boolean): string {
   const { author, content, inputTranscription, outputTranscription, usageMetadata } = event;
   const [{ inlineData, functionCall, functionResponse } = {}] = content?.parts ?? [];

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** Runs on a thread of its own: whatever this does, the server goes on answering. */
+/** Runs on a separate thread, so that the server keeps answering during the computation. */
 const { limit } = workerData as { readonly limit: number };
 
 let count = 0;

@@ -1,6 +1,6 @@
 import { BaseLlm, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
 
-/** Answers every message as a model would that has the die rolled first. */
+/** Answers every message like a model that first calls the tool that rolls the die. */
 export class DiceModel extends BaseLlm {
   constructor() {
     super({ model: 'dice' });

@@ -5,7 +5,7 @@ import { Runner } from '@eventloom/runner';
 import { createAgent } from './agent.ts';
 import { DiceModel } from './dice-model.ts';
 
-/** The same without a model of somebody else's, and for localhost only: to try it, and to measure what the runtime itself takes. */
+/** The same Worker with a scripted model, for localhost only: for trials, and for measurements of the runtime alone. */
 const server = createCloudflareServer<CloudflareBindings>({
   appNames: ['dice'],
   live: liveEndpoint(),

@@ -25,9 +25,10 @@ interface Services {
 }
 
 /**
- * A runner for each app: the agents of the folder that the settings name, or the demo agent.
+ * Creates a runner for each app: the agents of the folder in the settings, or the demo agent.
  * @param onFailure called for each agent that cannot be served
- * @throws AgentLoadError when none can, UsageError when the folder is none
+ * @throws AgentLoadError if no agent can be served
+ * @throws UsageError if the folder is invalid
  */
 export async function createRunners(
   { agentsFolder, gemini, demoModel, resumable, requestTtlMs }: Settings,

@@ -72,7 +72,7 @@ const KEY_VARIABLE = 'EVENTLOOM_CREDENTIALS_KEY';
 /** Holds the secret that tokens of users are signed with. */
 const SECRET_VARIABLE = 'EVENTLOOM_JWT_SECRET';
 
-/** With what comes after it, this ends before the ten seconds that `docker stop` waits. */
+/** Together with the remaining shutdown this takes less than the ten seconds of `docker stop`. */
 const DRAIN_MS = 7_000;
 
 /** Environment variables of the Gemini key; the last one is that of the ADK for JavaScript. */
@@ -163,7 +163,7 @@ function readDatabaseUrl(text: string): string {
   throw new UsageError('--sessions postgres://…: is not a URL; write special characters of a password as %xx');
 }
 
-/** Hides what stands between `//` and the last `@`: text that is meant as a URL may hold a password, however it is mistyped. */
+/** Hides the text between `//` and the last `@`, because a mistyped URL may still contain a password. */
 function withoutUser(text: string): string {
   const slashes = text.indexOf('//');
   const at = text.lastIndexOf('@');
@@ -178,7 +178,7 @@ function readArtifacts(text: string | undefined, dataFolder: string, workingFold
   throw new UsageError(`--artifacts ${text}: expected file:<folder> or memory:`);
 }
 
-/** Memories last as long as the sessions they are of, unless it is said otherwise. */
+/** Memories are stored where the sessions are stored, unless the options say otherwise. */
 function readMemory({ memory: text, sessions }: CommandLine, dataFolder: string, workingFolder: string): MemoryPlace {
   if (text === 'memory:' || (text === undefined && sessions === 'memory:')) return { kind: 'memory' };
   if (text === undefined) return { kind: 'sqlite', file: join(dataFolder, 'memory.sqlite') };
@@ -188,7 +188,7 @@ function readMemory({ memory: text, sessions }: CommandLine, dataFolder: string,
   throw new UsageError(`--memory ${text}: expected sqlite:<file> or memory:`);
 }
 
-/** Credentials last as long as the sessions they are asked for in, unless it is said otherwise. */
+/** Credentials are stored where the sessions are stored, unless the options say otherwise. */
 function readCredentials(
   { credentials: text, sessions }: CommandLine,
   environment: Environment,

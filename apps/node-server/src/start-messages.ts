@@ -37,7 +37,7 @@ export function readyText(url: string, appNames: readonly string[], needsToken =
 /** The line before the commands. */
 export const TRY_IT = 'Or try it in another terminal:';
 
-/** For a path, and free of what a shell or curl takes for a sign of its own. */
+/** A placeholder for paths, without characters that are special in a shell or in curl. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -183,7 +183,7 @@ function fieldsOf(schema: Schema): readonly Field[] | undefined {
   });
 }
 
-/** @throws Error for text that is no value of the field's type */
+/** @throws Error for text that is not a value of the field's type */
 function readField({ name, type, choices }: Field, text: string): unknown {
   if (choices) return choices.find((choice) => String(choice) === text);
   switch (type) {
@@ -208,7 +208,7 @@ interface CredentialFormProps {
   readonly onSubmit: (credential: AuthCredential) => void;
 }
 
-/** Asks for a key or a token. A login page of the service opens in a window of its own. */
+/** Requests a key or a token. A login page of the service opens in a new window. */
 function CredentialForm({ request, onSubmit }: CredentialFormProps) {
   const [secret, setSecret] = useState('');
   const { authConfig = {} } = request;

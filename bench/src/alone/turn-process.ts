@@ -1,6 +1,6 @@
 /**
- * Times one kind of turn on one side in a process of its own, and prints microseconds per turn as JSON. Nothing else is compiled or kept in the
- * process, so one side's garbage and types do not slow the other's.
+ * Times one kind of turn on one side in a separate process, and prints microseconds per turn as JSON. Nothing else is compiled or kept in
+ * the process, so garbage and types of one side do not slow down the other.
  *
  * node src/alone/turn-process.ts <W1|W2|W3|W5> <ours|floor> [checkout] [delete|keep] [rounds]
  */

@@ -1,6 +1,6 @@
 /**
- * Counts what turns cost, in a process of its own, and prints it as JSON. Counts say the same on a busy machine as on a quiet one, so
- * they can be held to bounds where times cannot.
+ * Counts what turns cost, in a separate process, and prints the counts as JSON. Counts do not depend on the load of the machine, so they
+ * can have fixed limits; times cannot.
  *
  * node --expose-gc --min-semi-space-size=256 --max-semi-space-size=256 src/counts/count-turns.ts [floor]
  */
@@ -36,7 +36,7 @@ for (const [name, model] of Object.entries(models)) {
 if (side !== 'floor') counts.sqlite = await count(await inOneSqliteSession(models.text));
 console.log(JSON.stringify(counts));
 
-/** A turn in a session that is created for it and deleted afterwards. */
+/** A turn in a session that is created before it and deleted after it. */
 function inFreshSessions(model: BaseLlm): () => Promise<void> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);
@@ -86,8 +86,8 @@ async function countBytes(work: () => Promise<void>): Promise<number> {
 }
 
 /**
- * Bytes of a turn that outlive collections of the young generation and are garbage all the same, as a full collection shows. Objects that V8
- * moves to the old generation for the sake of a dead one are such, and make each collection of the young one as slow as a full one.
+ * Bytes of a turn that survive collections of the young generation although they are garbage, as a full collection shows. V8 moves such
+ * objects to the old generation because a dead object refers to them, and each young collection then becomes as slow as a full one.
  */
 async function countKeptBytes(work: () => Promise<void>): Promise<number> {
   collect?.();
@@ -108,7 +108,7 @@ async function countPromises(work: () => Promise<void>): Promise<number> {
   return perTurn(promises);
 }
 
-/** Calls of functions that a turn should seldom call. */
+/** Calls of functions that a turn should rarely make. */
 async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, 'bytes' | 'keptBytes' | 'promises'>> {
   const calls = { freezes: 0, clockReads: 0, storeCalls: 0, statements: 0, transactions: 0 };
   const watched = [watch(Object, 'freeze', () => calls.freezes++), watch(Date, 'now', () => calls.clockReads++)];
@@ -139,7 +139,7 @@ async function countCalls(work: () => Promise<void>): Promise<Omit<TurnCounts, '
   };
 }
 
-/** Has a method tell when it is called, until the returned function is called. */
+/** Calls `onCall` for each call of a method, until the returned function is called. */
 function watch(owner: object, name: string, onCall: (self: unknown) => void): () => void {
   const original: unknown = Reflect.get(owner, name);
   if (typeof original !== 'function') return () => undefined;

@@ -8,15 +8,15 @@ import { NUMBER_MESSAGE } from './number-message.ts';
 
 const ANSWERS = 100;
 
-/** A run that waits for a person, and the id of the call that asks. */
+/** A run that waits for an answer, and the id of the call that requests it. */
 interface Waiting {
   readonly sessionId: string;
   readonly callId: string;
 }
 
 /**
- * Runs of three nodes, of which the second asks a person: from the answer to the end, for each. Beside it the commits of the events that
- * follow the question, in sessions that are there.
+ * Times runs of three nodes whose second node requests input: from the answer to the end of the run. Also times the commits of the same
+ * events in existing sessions.
  */
 export async function compareAnswers(service: BaseSessionService): Promise<Map<string, Measurement>> {
   const agent = new StateGraph<Channels, AnyNodes>({ name: 'asking' })

@@ -6,7 +6,7 @@ import { collectedHeap } from '../collected-heap.ts';
 import { APP, drain } from '../setup.ts';
 import { NUMBER_MESSAGE } from './number-message.ts';
 
-/** Of all runs that are measured together: compiled code is little beside what so many leave. */
+/** The number of runs that are measured together, so many that compiled code does not matter. */
 const NODES = 20_000;
 
 /** Bytes for each node. */
@@ -72,7 +72,7 @@ function heldByHand(events: readonly Event[]): Event[] {
     parts.set(json, own);
     return own;
   };
-  /** With the layout of the original: what is built key by key takes more room. */
+  /** Keeps the object layout of the original, because objects that are built key by key need more memory. */
   const withOwnParts = (value: object): Record<string, unknown> => {
     const copy: Record<string, unknown> = { ...value };
     for (const [key, inner] of Object.entries(copy)) copy[key] = part(inner);

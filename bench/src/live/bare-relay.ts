@@ -16,8 +16,8 @@ export interface Listening {
 }
 
 /**
- * The floor of a server: for each WebSocket a connection of the bare client, each piece of speech as an event by hand, and nothing of a
- * run. The path is the model's name; with `?audio=binary` audio goes as binary frames.
+ * The baseline of a server: each WebSocket has a connection of the bare client, each piece of speech becomes a handwritten event, without a
+ * run. The path is the model's name; with `?audio=binary` audio is sent in binary frames.
  */
 export async function startBareRelay(
   geminiUrl: string,

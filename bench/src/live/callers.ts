@@ -42,7 +42,7 @@ export class Callers {
     }
   }
 
-  /** Gemini says so many pieces in each call. Settles when the callers have them all; gives their number. */
+  /** Sends this number of pieces to each call. Resolves with their total number when the callers have received all of them. */
   async hear(pieces: number, everyMs?: number): Promise<number> {
     const total = pieces * this.#calls.length;
     const heard = this.#counter.more(total);

@@ -21,14 +21,14 @@ export interface CallListener {
 
 /** One call that is connected. */
 export interface Call {
-  /** Takes what the client says; runs only. */
+  /** Receives what the client sends; only for runs. */
   readonly queue?: LiveRequestQueue;
   /** Returns the stored events of the call; runs only. */
   readonly stored?: () => Promise<readonly Event[]>;
   end(): Promise<void>;
 }
 
-/** Names of models, by which the fake Gemini tells the calls apart. */
+/** Names of models, by which the fake Gemini distinguishes calls. */
 export const BARE = 'bare';
 export const OURS = 'ours';
 
@@ -103,7 +103,7 @@ export async function openRunCall(
   };
 }
 
-/** A Gemini model that tells when it is connected. */
+/** A Gemini model that reports when it is connected. */
 export class ConnectedModel extends Gemini {
   readonly #onConnected: () => void;
 

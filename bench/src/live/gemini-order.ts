@@ -4,7 +4,7 @@ export type GeminiOrder =
   | { readonly does: 'speak'; readonly model: string; readonly pieces: number; readonly everyMs?: number }
   /** Says the same message on each connection. */
   | { readonly does: 'say'; readonly model: string; readonly message: Readonly<Record<string, unknown>> }
-  /** Lets the network under each connection die. */
+  /** Closes the network of each connection. */
   | { readonly does: 'cut'; readonly model: string };
 
 /** A report of that process: its address, or that a command is done. */

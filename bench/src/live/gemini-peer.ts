@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ChildPeer } from '../child-peer.ts';
 import type { GeminiOrder, GeminiReport } from './gemini-order.ts';
 
-/** A fake Gemini in a process of its own, as the process that measures sees it. */
+/** A fake Gemini in a separate process, seen from the measuring process. */
 export class GeminiPeer {
   readonly url: string;
   readonly #peer: ChildPeer<GeminiOrder, GeminiReport>;

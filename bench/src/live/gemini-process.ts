@@ -20,7 +20,7 @@ server.live.enqueue(...Array.from({ length: MAX_CONNECTIONS }, () => []));
 const closed = new WeakSet<FakeLiveConnection>();
 let seen = 0;
 
-/** The connections of a model that are open, in the order they came. */
+/** The open connections of a model, oldest first. */
 function connectionsOf(model: string): FakeLiveConnection[] {
   for (const connection of server.live.connections.slice(seen))
     void connection.closed.then(() => closed.add(connection));
@@ -47,7 +47,7 @@ async function perform(order: GeminiOrder): Promise<void> {
   }
 }
 
-/** Every connection says a piece in `everyMs`, evenly spread over that time. */
+/** Sends a piece on every connection every `everyMs`, evenly distributed over that time. */
 async function speakInTime(connections: readonly FakeLiveConnection[], pieces: number, everyMs: number): Promise<void> {
   const start = performance.now();
   const total = pieces * connections.length;

@@ -13,7 +13,7 @@ export class Latencies {
     if (arrival !== undefined) this.#us.push((sharedMs() - arrival) * 1000);
   };
 
-  /** Forgets what came so far: the frames of the setup, and pieces to warm up with. */
+  /** Discards the values so far: those of the setup and of the warm-up. */
   begin(): void {
     this.#arrivals.length = 0;
     this.#next = 0;

@@ -10,8 +10,8 @@ interface SocketFactory {
 }
 
 /**
- * The real client for a service at this address, which tells when a frame is there: before anything is done with it, so that what
- * follows is counted, the client's own work included.
+ * The real client for a service at this address, which reports each frame before it processes the frame, so that the work of the client is
+ * measured too.
  */
 export function notingClient(url: string, onFrame: (atMs: number) => void): GoogleGenAI {
   const client = new GoogleGenAI({ apiKey: 'bench', httpOptions: { baseUrl: url } });

@@ -1,4 +1,4 @@
-/** Counts pieces, and tells when there are as many as were waited for. */
+/** Counts pieces, and resolves when an expected number is reached. */
 export class PieceCounter {
   #count = 0;
   #waiting: { readonly count: number; readonly resolve: () => void } | undefined;
@@ -11,7 +11,7 @@ export class PieceCounter {
     }
   };
 
-  /** Settles when so many more were counted than at the call. */
+  /** Resolves when this number of pieces has been counted since the call. */
   more(count: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting = { count: this.#count + count, resolve };

@@ -9,7 +9,7 @@ import type { Listening } from './bare-relay.ts';
 import { ConnectedModel } from './calls.ts';
 import { notingClient } from './noting-client.ts';
 
-/** The server over runners, an app for each model and named as it. Sessions are made as they are asked for. */
+/** A server over runners with one app per model, which has the model's name. Sessions are created on demand. */
 export async function startRunServer(
   geminiUrl: string,
   models: readonly string[],

@@ -1,8 +1,8 @@
 /** A command to the process of the clients. */
 export type SocketOrder =
-  /** Opens so many WebSockets, all with addresses of their own. */
+  /** Opens this number of WebSockets, each with its own address. */
   | { readonly does: 'dial'; readonly line: string; readonly urls: readonly string[] }
-  /** Counts pieces on all sockets of the line, until there are so many. Reports twice: when it listens, and when it has them. */
+  /** Counts pieces on all sockets of the line up to a number. Reports twice: when it listens, and when it has received them. */
   | { readonly does: 'listen'; readonly line: string; readonly pieces: number };
 
 /** A report of that process. */

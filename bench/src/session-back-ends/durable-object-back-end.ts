@@ -5,8 +5,8 @@ import { bytesWrittenBy } from '../bytes-written.ts';
 import type { BackEnd } from './back-end.ts';
 
 /**
- * Sessions in one Durable Object in workerd, whose clock stands still while code runs: a request is a task of many operations, and
- * is timed from here. What was written is what workerd's processes wrote.
+ * Sessions in one Durable Object in workerd, whose clock stands still while code runs: a request runs a task of many operations, and is
+ * timed from here. The written bytes are those of workerd's processes.
  */
 export async function openDurableObject(): Promise<BackEnd> {
   // It would ask the network where this machine is.

@@ -12,8 +12,8 @@ const DURABLE = ['fsync=on', 'full_page_writes=on'];
 const INSERT = { name: 'bench_insert', text: 'INSERT INTO bench_floor (event) VALUES ($1)' };
 
 /**
- * Sessions in a PostgreSQL of their own on this machine, over a pool of ten connections, with `fsync` on. The floor is a prepared
- * insert over the same pool. With `synchronous_commit` off a commit does not wait for the disk.
+ * Sessions in a separate PostgreSQL on this machine, over a pool of ten connections, with `fsync` on. The baseline is a prepared insert
+ * over the same pool. With `synchronous_commit` off a commit does not wait for the disk.
  */
 export async function openPostgres(synchronousCommit: 'on' | 'off'): Promise<BackEnd> {
   const server = await startPostgres(DURABLE);

@@ -7,7 +7,7 @@ export function answerEvent(): Event {
   return sampleEvent('agent', systemPlatform.now() / 1000);
 }
 
-/** An event that sums up all that was said until now, and is appended with this number. */
+/** An event that summarizes all earlier events, and is appended with this number. */
 export function compactionEvent(seq: number): Event {
   const endTimestamp = systemPlatform.now() / 1000;
   const compactedContent = { role: 'model', parts: [{ text: 'There were questions and answers.' }] };
@@ -23,7 +23,7 @@ export function compactionEvent(seq: number): Event {
   });
 }
 
-/** A session to import: questions and answers by turns, a millisecond apart, the last one a second ago. */
+/** A session to import: alternating questions and answers, a millisecond apart, the last one a second ago. */
 export function* sessionRecords(id: string, events: number): Generator<SessionRecord, void, undefined> {
   const lastUpdateTime = systemPlatform.now() / 1000 - 1;
   const version = SESSION_RECORD_VERSION;

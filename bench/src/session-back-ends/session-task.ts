@@ -4,17 +4,17 @@ export type TurnStart =
   | 'warm'
   /** In a process that has not, and that reads the newest ten events. */
   | 'cold with a window'
-  /** In a process that has not, and that reads what came since the last compaction. */
+  /** In a process without a cached session, which reads the events since the last compaction. */
   | 'cold with a compaction';
 
 /** Something to do with sessions, as JSON: some back ends do it in another process. */
 export type SessionTask =
   | { readonly does: 'nothing' }
-  /** Makes a session with so many events unless this task made it before. It is taken with a lease, or given back. */
+  /** Creates a session with this number of events unless this task created it before. Its lease is acquired, or released. */
   | { readonly does: 'open'; readonly sessionId: string; readonly events: number; readonly hasLease: boolean }
-  /** Appends to opened sessions, to all of them at once: to each so many events, one after the other. */
+  /** Appends to all opened sessions concurrently: this number of events to each, one after the other. */
   | { readonly does: 'append'; readonly sessionIds: readonly string[]; readonly count: number }
-  /** The floor of that: so many writers at once, each with so many bare inserts, one after the other. */
+  /** The baseline of appends: this number of concurrent writers, each with this number of bare inserts, one after the other. */
   | { readonly does: 'insert'; readonly writers: number; readonly count: number }
   /** Appends a compaction that covers all of the session. */
   | { readonly does: 'compact'; readonly sessionId: string }

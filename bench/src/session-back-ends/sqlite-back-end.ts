@@ -7,7 +7,7 @@ import { bytesWrittenBy } from '../bytes-written.ts';
 import type { BackEnd } from './back-end.ts';
 import { TaskRunner } from './task-runner.ts';
 
-/** Sessions in a SQLite file, with the default durability. The floor has a table in the same file and a connection of its own. */
+/** Sessions in a SQLite file, with the default durability. The baseline is a table in the same file with a separate connection. */
 export async function openSqlite(): Promise<BackEnd> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
   const path = join(folder, 'sessions.db');

@@ -5,7 +5,7 @@ import { APP, createRunner, turn } from '../setup.ts';
 import { answerEvent, compactionEvent, sessionRecords } from './sample-session.ts';
 import type { SessionTask, TurnStart } from './session-task.ts';
 
-/** A session that comes after an opened one. */
+/** A session after an opened one. */
 const NEIGHBOUR_EVENTS = 10;
 
 /** A session that is appended to. */
@@ -116,7 +116,7 @@ export class TaskRunner {
     });
   }
 
-  /** A cursor behind the first half of a session. */
+  /** A cursor after the first half of a session. */
   async #findMiddle(sessionId: string): Promise<string | undefined> {
     const key = { ...APP, sessionId };
     const session = await this.#sessions.getSession({ ...key, config: { numRecentEvents: 0 } });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A command to a server in a process of its own. */
+/** A command to a server in a separate process. */
 export type SseOrder =
   /** The bare handler answers requests for this app with these events. */
   | { readonly does: 'write'; readonly appName: string; readonly events: readonly string[] }
@@ -22,7 +22,7 @@ export function reportOfThisProcess(): SseReport {
   return { cpuUs: user + system, peakBytes: peakOfThisProcess() };
 }
 
-/** Of Linux, and not `maxRSS`: that of a process begins with what its parent has. */
+/** Memory as Linux reports it. `maxRSS` is not used, because that of a process starts at the value of its parent. */
 function peakOfThisProcess(): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? Number.NaN) * 1024;
 }

@@ -16,7 +16,7 @@ export interface SseAnswer {
   readonly bytes: number;
 }
 
-/** A server in a process of its own, and the client of its streams, which keeps its connections. */
+/** A server in a separate process, and the client of its streams, which reuses its connections. */
 export class SsePeer {
   readonly #peer: ChildPeer<SseOrder, SseReport>;
   readonly #url: string;
@@ -51,7 +51,7 @@ export class SsePeer {
     return new SsePeer(peer, report.url);
   }
 
-  /** A turn in a session of its own, read to its end. */
+  /** A turn in a new session, read to its end. */
   run(appName: string, onBytes?: (bytes: Buffer) => void): Promise<SseAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<SseAnswer>();
     const sessionId = `s${this.#sessions++}`;
@@ -80,7 +80,7 @@ export class SsePeer {
     return promise;
   }
 
-  /** Deletes the sessions that were made since this was last asked for. */
+  /** Deletes the sessions that were created since the previous call. */
   async deleteSessions(): Promise<void> {
     for (const path of this.#made.splice(0)) {
       const response = await fetch(`${this.#url}/apps/${path}`, { method: 'DELETE' });

@@ -2,7 +2,10 @@ import { createCloudflareServer } from '@eventloom/cloudflare';
 import { BaseAgent, createEvent, type Event, type InvocationContext } from '@eventloom/core';
 import { Runner } from '@eventloom/runner';
 
-/** Says little. Told a number, it first fills its session with so many events; told another one too, of so many characters each. */
+/**
+ * Prints nothing but errors. The first number in a message fills the session with that number of events; a second one sets their length in
+ * characters.
+ */
 class Talker extends BaseAgent {
   protected async *runAsyncImpl({ invocationId, userContent }: InvocationContext): AsyncGenerator<Event, void, void> {
     const [count = 0, chars = 0] = (userContent?.parts?.[0]?.text ?? '').split(' ').map(Number);

@@ -37,7 +37,7 @@ const session = (app: string): string => `/apps/${app}/users/ann/sessions/s`;
 const say = (ask: Ask, appName: string, text: string): Promise<void> =>
   ask('/run_sse', 'POST', { appName, userId: 'ann', sessionId: 's', newMessage: { role: 'user', parts: [{ text }] } });
 
-/** By their names: the app whose session has to be there, and what is asked. */
+/** Requests by name: the app whose session must exist, and the request. */
 const REQUESTS: Readonly<Record<string, readonly [app: string, request: (ask: Ask) => Promise<void>]>> = {
   'the list of sessions': ['window', (ask) => ask('/apps/window/users/ann/sessions')],
   'GET the session': ['window', (ask) => ask(session('window'))],

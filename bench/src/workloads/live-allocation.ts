@@ -6,7 +6,7 @@ import type { Row } from '../report.ts';
 
 const NO_COLLECTION = ['--min-semi-space-size=128', '--max-semi-space-size=256'];
 
-/** L3: what is allocated for a piece of speech between the socket and the caller, in bytes of the piece as base64. */
+/** L3: the bytes allocated for a piece of speech between the socket and the caller, in bytes of the piece as base64. */
 export async function liveAllocation(): Promise<Row[]> {
   const chars = (PIECE_BYTES * 4) / 3;
   const [bare, ours] = [await allocated('bare'), await allocated('ours')];

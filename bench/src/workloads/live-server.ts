@@ -28,7 +28,7 @@ interface Line {
   bytesOfPiece: number;
 }
 
-/** L6: calls over the server's WebSockets, beside a relay by hand. The clients and the fake Gemini are processes of their own. */
+/** L6: calls over the server's WebSockets, compared with a handwritten relay. The clients and the fake Gemini run in separate processes. */
 export async function liveServer(): Promise<Row[]> {
   const gemini = await GeminiPeer.start();
   const clients = new ChildPeer<SocketOrder, SocketReport>(

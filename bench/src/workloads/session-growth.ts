@@ -8,7 +8,7 @@ const SIZES = [10, 1000, 100_000] as const;
 const LARGEST = 100_000;
 const ROUNDS = 21;
 const WARMUPS = 4;
-/** A process has done everything so many times before it is measured. */
+/** The number of repetitions in a process before it is measured. */
 const EARLIER_ROUNDS = 30;
 /** Number of appends over which the bytes of one are averaged. */
 const COUNTED_APPENDS = 1000;
@@ -16,7 +16,7 @@ const COUNTED_APPENDS = 1000;
 /** Something that is to cost the same whatever the length of the session. */
 interface Figure {
   readonly name: string;
-  /** True for what is shown beside a bare insert. */
+  /** True for values that are compared with a bare insert. */
   readonly hasFloor: boolean;
   /** Number of sessions of a size: one for each round if they grow, so that every round begins with the size. */
   readonly sessions: 'one' | 'one a round';

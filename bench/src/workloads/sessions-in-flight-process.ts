@@ -85,7 +85,7 @@ const inFlight = sides.map(([name]): [string, InFlight] => [
 ]);
 console.log(JSON.stringify(Object.fromEntries(inFlight)));
 
-/** Rounds on sessions of their own; what was there before is garbage then. */
+/** Rounds in new sessions; sessions of earlier rounds are garbage by then. */
 function timed(place: Place): { prepare: () => Promise<void>; round: () => Promise<number> } {
   let run = async (): Promise<number> => 0;
   return {

@@ -12,7 +12,7 @@ const CHUNKED_RUNS = 10;
 /** The chunks and the whole answer. */
 const EVENTS = CHUNKS + 1;
 
-/** Flags of a node with little memory, and what they are called. */
+/** Flags of a node process with little memory, and their name in the report. */
 const SMALL_HEAP = ['--max-old-space-size=64', '--max-semi-space-size=4'];
 const SMALL_HEAP_MB = 64;
 
@@ -23,7 +23,7 @@ interface Contestant {
   readonly firstMs: number[];
 }
 
-/** W9: runs as server-sent events, beside a bare handler that writes the same bytes. The servers are processes of their own. */
+/** W9: runs as server-sent events, compared with a bare handler that writes the same bytes. The servers run in separate processes. */
 export async function sseServer(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'eventloom-bench-'));
   const start = async (name: string, program: string, nodeOptions?: readonly string[]): Promise<Contestant> => {
@@ -126,7 +126,7 @@ async function checkSameBytes(ours: SsePeer, bare: SsePeer, appName: string): Pr
   if (a.events !== b.events || differs) throw new Error(`the two servers do not write the same for ${appName}`);
 }
 
-/** Runs of 2,000 chunks, one after the other on one connection. Gives the number of events. */
+/** Runs of 2,000 chunks, one after the other on one connection. Returns the number of events. */
 async function readChunked({ peer, firstMs }: Contestant): Promise<number> {
   for (let run = 0; run < CHUNKED_RUNS; run++) {
     const answer = await peer.run(CHUNKED);
@@ -150,7 +150,7 @@ function expectEvents({ events }: SseAnswer, expected: number): void {
   if (events !== expected) throw new Error(`a run had ${events} events instead of ${expected}`);
 }
 
-/** The processor time that a server takes for what is done, in microseconds for each. */
+/** The processor time of a server per operation, in microseconds. */
 async function cpuUsOf(contestant: Contestant, round: (contestant: Contestant) => Promise<number>): Promise<number> {
   const us: number[] = [];
   for (let repetition = 0; repetition < 5; repetition++) {

@@ -10,7 +10,7 @@ function median(measurements: Map<string, Measurement>, name: string): number {
   return measurements.get(name)?.medianUs ?? Number.NaN;
 }
 
-/** Turns in sessions that are made for them and deleted afterwards, ours beside the floor's; microseconds a turn. */
+/** Turns in sessions that are created before and deleted after them, of the runtime and of the baseline; microseconds per turn. */
 async function freshTurns(model: BaseLlm, count: number): Promise<{ readonly ours: number; readonly floor: number }> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);
@@ -51,7 +51,7 @@ export async function textTurn(): Promise<Row[]> {
   return [ratioRow('W1', 'one text turn, fresh session', 'µs', ours, floor, 2)];
 }
 
-/** W2: a turn with 10 tool calls one after the other; W5: a turn with 8 at once. */
+/** W2: a turn with 10 consecutive tool calls; W5: a turn with 8 concurrent ones. */
 export async function toolTurns(): Promise<Row[]> {
   const inRow = await freshTurns(new ToolCallingModel(10), 500);
   const parallel = await freshTurns(new ToolCallingModel(1, 8), 500);

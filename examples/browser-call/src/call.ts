@@ -1,4 +1,4 @@
-/** Gives what it hears as 16-bit samples, 40 milliseconds at a time. Runs on the audio thread. */
+/** Sends the microphone's audio as 16-bit samples, 40 milliseconds at a time. Runs on the audio thread. */
 const RECORDER = `registerProcessor('recorder', class extends AudioWorkletProcessor {
   samples = new Int16Array(640); filled = 0;
   process([[heard = []]]) {
@@ -11,10 +11,10 @@ const RECORDER = `registerProcessor('recorder', class extends AudioWorkletProces
 });`;
 
 /**
- * Calls an agent: what the microphone hears goes up, what the agent says is played.
+ * Calls an agent: sends the microphone's audio and plays the agent's.
  * @param address of `/run_live`, with `audio=binary&ping=text`
- * @param onMessage told of every event, of the error that ends a call, and of the end
- * @returns what hangs up
+ * @param onMessage called with every event, with the error that ends a call, and at the end
+ * @returns a function that hangs up
  */
 export async function call(address: string, onMessage: (message: object) => void): Promise<() => void> {
   const heard = await navigator.mediaDevices.getUserMedia({ audio: { channelCount: 1, echoCancellation: true } });

@@ -5,7 +5,7 @@ import { type LiveSent, ScriptedLiveModel, type ScriptedLiveStep } from '@eventl
 const PIECES_A_TURN = 50;
 const TURNS = 150;
 
-/** A model for those who have no key: it listens for two seconds, says what it heard, and does not hear itself meanwhile. */
+/** A model for programs without a key: it records two seconds of audio and plays them back, and ignores input while it plays. */
 export function createParrot(): ScriptedLiveModel {
   return new ScriptedLiveModel(() => Array.from({ length: TURNS }, turn).flat(), { model: 'parrot' });
 }

@@ -4,7 +4,7 @@ export interface ChatRequest {
   readonly userId: string;
   readonly sessionId: string;
   readonly text: string;
-  /** Called with the text of the reply so far, whenever more of it came. */
+  /** Called with the text of the reply so far, whenever more text arrives. */
   readonly onText: (text: string) => void;
   /** Called with the name of each tool that the agent calls. */
   readonly onToolCall: (name: string) => void;
@@ -20,8 +20,8 @@ interface ChatEvent {
 }
 
 /**
- * Sends a text to an agent and reports the reply as it comes. Sends the request again when the connection is lost: the `requestId` makes
- * it the same run, and `Last-Event-ID` makes the stream continue behind the last frame that arrived.
+ * Sends a text to an agent and reports the reply as it arrives. Repeats the request when the connection is lost: the `requestId` identifies
+ * the run, and `Last-Event-ID` continues the stream after the last frame that arrived.
  * @throws Error with the server's message, or when the connection was lost five times in a row
  */
 export async function chat({ text, onText, onToolCall, ...session }: ChatRequest): Promise<void> {

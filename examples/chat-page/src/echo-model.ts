@@ -1,6 +1,6 @@
 import { BaseLlm, contentText, type LlmRequest, type LlmResponse } from 'eventloom';
 
-/** A model for those who have no key: it repeats the last message, word by word. */
+/** A model for programs without a key: it repeats the last message, word by word. */
 export class EchoModel extends BaseLlm {
   constructor() {
     super({ model: 'echo' });

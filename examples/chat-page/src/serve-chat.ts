@@ -15,7 +15,7 @@ export interface ServeChatOptions {
   readonly port: number;
 }
 
-/** Serves the page, its script, a route of our own and the agent on one port. */
+/** Serves the page, its script, a custom route and the agent on one port. */
 export function serveChat({ apiKey = '', model, port }: ServeChatOptions): Promise<NodeServer> {
   const agent = new LlmAgent({
     name: 'helper',
@@ -37,7 +37,7 @@ const folder = join(import.meta.dirname, '..');
 const html = readFileSync(join(folder, 'index.html'), 'utf8');
 const script = stripTypeScriptTypes(readFileSync(join(folder, 'src/chat.ts'), 'utf8'));
 
-/** Serves the page and its script to everybody: they act for no user. */
+/** Serves the page and its script without authentication, because they belong to no user. */
 const page: Protocol = {
   name: 'page',
   routes: [],
@@ -63,7 +63,7 @@ const page: Protocol = {
   ],
 };
 
-/** Lists a user's conversations with the first line of each. Acts for the user in its path, so it is behind the login. */
+/** Lists a user's conversations with the first line of each. The path names the user, so the route requires authentication. */
 const conversations: Protocol = {
   name: 'conversations',
   routes: [

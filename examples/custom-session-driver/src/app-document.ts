@@ -12,7 +12,7 @@ import type {
 export interface AppDocument {
   /** Counter for sessions and leases. It never goes back, so that a session that is created again has a new number. */
   count: number;
-  /** `owner` is empty for the app's own keys; otherwise a user's id or a session's incarnation. */
+  /** `owner` is empty for app keys; otherwise it is a user's id or a session's incarnation. */
   state: (StateEntry & { readonly owner: string })[];
   sessions: SessionDocument[];
 }

@@ -179,9 +179,8 @@ export class DocumentSessionDriver implements SessionDriver {
   }
 
   /**
-   * Runs a transaction: reads the app, changes it and writes it, and repeats this until no other writer came in
-   * between. Writes nothing if nothing changed. The result may be modified, because the document is parsed for each
-   * attempt.
+   * Runs a transaction: reads the app, changes it and writes it, and repeats this if another writer wrote in between. Writes nothing if
+   * nothing changed. The result may be modified, because the document is parsed for each attempt.
    */
   async #change<T>(
     { appName, userId, sessionId }: { appName: string; userId?: string | undefined; sessionId?: string },
@@ -221,7 +220,7 @@ class RunList implements RunTable {
   }
 }
 
-/** Adds a session, which nobody holds. */
+/** Adds an unlocked session. */
 function addSession(app: AppDocument, content: Omit<SessionDocument, 'incarnation' | keyof SessionHold>) {
   const session: SessionDocument = { ...content, incarnation: String(++app.count), epoch: 0, leaseUntilMs: 0 };
   app.sessions.push(session);

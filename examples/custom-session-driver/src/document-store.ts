@@ -1,6 +1,6 @@
-/** Any storage that writes a text only if nobody else wrote it since it was read. */
+/** A storage that writes a text only if no other writer wrote it since it was read. */
 export interface DocumentStore {
-  /** The text of this name and its version; both undefined when there is none. */
+  /** Returns the text of this name and its version; both undefined if it does not exist. */
   read(name: string): Promise<{ readonly text?: string | undefined; readonly version?: string | undefined }>;
 
   /** False, with nothing changed, when the stored version is another one; without a version, when there is a text already. */

@@ -13,7 +13,7 @@ function makeRunner(model: BaseLlm) {
 
 const ask = (runner: InMemoryRunner, text: string) => runner.run({ ...SESSION, newMessage: { parts: [{ text }] } });
 
-/** A service that speaks the chat protocol; gives what it was asked. */
+/** A service with the chat protocol; returns the requests it received. */
 async function startChatService(status: number, text: string) {
   const asked: unknown[] = [];
   const service = createServer((request, response) => {

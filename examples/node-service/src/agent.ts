@@ -10,14 +10,14 @@ import * as z from 'zod';
 
 const CARD_NUMBER = /\b\d(?:[ -]?\d){12,18}\b/;
 
-/** Answers in the model's place, which is not asked. */
+/** Answers instead of the model, which is not called. */
 const refuseCards: SingleBeforeModelCallback = ({ context }) => {
   if (!CARD_NUMBER.test(contentText(context.userContent))) return undefined;
   context.state.set('cardsRefused', context.state.get('cardsRefused', 0) + 1);
   return { content: { role: 'model', parts: [{ text: 'Please send no card numbers here.' }] } };
 };
 
-/** Answers in the tool's place, which is not run. The model reads the answer and goes on. */
+/** Answers instead of the tool, which is not run. The model gets this answer. */
 const limitParties: SingleBeforeToolCallback = ({ args }) =>
   Number(args['people']) > 12 ? { error: 'More than 12 people have to call us.' } : undefined;
 

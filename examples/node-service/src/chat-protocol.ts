@@ -52,7 +52,7 @@ const ownerOf = (request: ProtocolRequest) => ({
   sessionId: request.param('sessionId'),
 });
 
-/** Writes the text of a run: the chunks of a reply, or the whole reply where none of its chunks came. */
+/** Writes the text of a run: the chunks of a reply, or the whole reply if none of its chunks arrived. */
 function lines(): RunWriter {
   const begun = new Set<string | undefined>();
   return {

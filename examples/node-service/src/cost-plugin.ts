@@ -9,7 +9,7 @@ interface RunOf {
   readonly invocationContext: InvocationContext;
 }
 
-/** Counts the tokens of each run, whichever agents take part in it, and tells them when it is over. */
+/** Counts the tokens of each run over all its agents, and reports them when the run has ended. */
 export class CostPlugin extends BasePlugin {
   readonly #tokens = new Map<string, number>();
   readonly #tell: (line: string) => void;

@@ -1,6 +1,6 @@
 import type { RunConfigHook } from '@eventloom/server';
 
-/** Decides how the runs of a user go. Guests get short runs; a client with a button to speak asks for turns of its own. */
+/** Decides the config of a user's runs. Guests get short runs; a client with a push-to-talk button marks the turns itself. */
 export const decideRunConfig: RunConfigHook = (request, user) => {
   const { searchParams } = new URL(request.url);
   const isGuest = user?.userId.startsWith('guest-') ?? true;

@@ -13,7 +13,7 @@ export interface RunBody {
   readonly requestId?: string;
 }
 
-/** The server refused the request, or the run failed; the message is what the server said. */
+/** The server refused the request, or the run failed. The message is the server's. */
 export class RunFailedError extends Error {}
 
 /** Says something to an agent and yields the events of its run, each once, however often the connection is lost. */

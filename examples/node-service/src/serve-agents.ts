@@ -5,7 +5,7 @@ import type { Runner } from 'eventloom';
 import { chatProtocol } from './chat-protocol.ts';
 import { decideRunConfig } from './decide-run-config.ts';
 
-/** Serves a runner to the users whom a login vouches for. */
+/** Serves a runner to authenticated users. */
 export async function serveAgents(runner: Runner, secret: string, port = 8000): Promise<NodeServer> {
   const server = createServer({
     runners: [runner],

@@ -1,6 +1,6 @@
 import { EventloomError } from '@eventloom/core';
 
-/** A name of @google/adk was used that Eventloom does not have. The message says what to write instead. */
+/** Thrown for a name of @google/adk that Eventloom does not have. The message says what to write instead. */
 export class NotOfferedError extends EventloomError {
   static override readonly code = 'ADK_NOT_OFFERED';
 }

@@ -20,7 +20,7 @@ export function findEventByFunctionCallId(
   );
 }
 
-/** Returns the event that made the call to which the last event responds; undefined if the last event is no response. */
+/** Returns the event with the call to which the last event responds; undefined if the last event is not a response. */
 export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
   const last = events.at(-1);
   const id = last && getFunctionResponses(last)[0]?.id;

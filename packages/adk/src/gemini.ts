@@ -2,7 +2,10 @@ import { ConfigurationError, type LlmRequest, type LlmResponse } from '@eventloo
 import { Gemini, type GeminiOptions } from '@eventloom/gemini';
 import { readVariable } from '#environment';
 
-/** The parameters of the `Gemini` for programs that were written for @google/adk: those of `@eventloom/gemini`, of which the environment gives what is missing. */
+/**
+ * The parameters of the `Gemini` for programs that were written for @google/adk: those of `@eventloom/gemini`; missing ones are read from
+ * the environment.
+ */
 export interface GeminiParams extends Omit<GeminiOptions, 'model'> {
   /** The model's name. Default `gemini-2.5-flash`, as in the ADK. */
   readonly model?: string | undefined;

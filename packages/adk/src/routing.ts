@@ -18,9 +18,9 @@ export interface Routing<T, V> {
 }
 
 /**
- * Runs the item that is chosen. If it fails before its first value, the next choice runs; undefined, or a key that failed, ends with the
- * error.
- * @throws ConfigurationError if nothing is chosen at first, or a key that is not there
+ * Runs the chosen item. If it fails before its first value, the next choice runs; undefined, or the key of an item that failed, ends with
+ * the error.
+ * @throws ConfigurationError if the first choice is undefined, or for an unknown key
  */
 export async function* runWithRouting<T, V>(routing: Routing<T, V>): AsyncGenerator<V, void, void> {
   const { owner, items } = routing;

@@ -15,7 +15,7 @@ import { LLMRegistry } from './llm-registry.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
 
-/** Options of a runner that other options of the ADK stand for. */
+/** Options of a runner that have another form in the ADK. */
 interface AdkNames {
   /** Gives the name, the agent, the plugins and the resumability, before the options of the same meaning. */
   readonly app?: App | undefined;

@@ -111,7 +111,7 @@ function keepDecision(toolContext: ToolContext, decision: unknown): void {
   toolContext.state.set(STATES, { ...decisionsOf(toolContext), [toolContext.functionCallId]: decision });
 }
 
-/** Returns the calls of an event that ask a person to confirm another call. */
+/** Returns the calls of an event that request a person's confirmation of another call. */
 export function getAskUserConfirmationFunctionCalls(event: Event): FunctionCall[] {
   return getFunctionCalls(event).filter(({ name }) => name === REQUEST_CONFIRMATION);
 }

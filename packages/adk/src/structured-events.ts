@@ -73,7 +73,7 @@ export interface FinishedEvent {
   readonly type: 'finished';
   readonly output?: unknown;
 }
-/** One thing that an event says. */
+/** One part of an event's content or outcome. */
 export type StructuredEvent =
   | ThoughtEvent
   | ContentEvent

@@ -20,7 +20,7 @@ export interface UserInputRequest {
   readonly toolName?: string | undefined;
 }
 
-/** Returns the questions to a person that an event asks, in the order of its parts. */
+/** Returns the requests for input in an event, in the order of its parts. */
 export function getUserInputRequests(event: Event): UserInputRequest[] {
   return (event.content?.parts ?? []).flatMap(({ functionCall }): UserInputRequest[] => {
     const { name, id, args = {} } = functionCall ?? {};
@@ -53,7 +53,7 @@ export function getUserInputRequests(event: Event): UserInputRequest[] {
   });
 }
 
-/** Returns true for an event that asks a person. */
+/** Returns true for an event with a request to a person. */
 export function requiresUserInput(event: Event): boolean {
   return getUserInputRequests(event).length > 0;
 }

@@ -302,7 +302,7 @@ class AiSdkCall {
     this.#isReleased = true;
   }
 
-  /** Ends the call: what is still open is closed, down to the socket. */
+  /** Ends the call and closes all of its resources, including the socket. */
   #close(): void {
     if (this.#isReleased) return;
     this.#release();

@@ -5,7 +5,9 @@ import { CONTEXT_CACHE_DEFAULTS } from '@eventloom/core/internal';
 /** Longest lifetime, in seconds, of Anthropic's ordinary cache entries. Each use prolongs it. */
 const SHORT_TTL_SECONDS = 300;
 
-/** Returns the mark that a vendor wants at the end of a beginning to cache; undefined for vendors that cache by themselves, or not. */
+/**
+ * Returns the marker that a vendor requires at the end of a cached prefix; undefined for vendors that cache automatically or not at all.
+ */
 export function breakpointOf(
   provider: string,
 ): ((ttlSeconds: number | undefined) => SharedV4ProviderOptions) | undefined {

@@ -25,7 +25,7 @@ export interface CallTarget extends PromptReader {
   readonly cacheBreakpoint: ((ttlSeconds: number | undefined) => SharedV4ProviderOptions) | undefined;
 }
 
-/** The options of a call, and what the request says that they cannot. */
+/** The options of a call, and the parts of the request that they cannot express. */
 export interface ConvertedRequest {
   readonly options: LanguageModelV4CallOptions;
   readonly warnings: readonly SharedV4Warning[];

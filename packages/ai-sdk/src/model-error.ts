@@ -165,7 +165,7 @@ function messageOf(error: unknown): string {
   return String(error);
 }
 
-/** Network errors say why only in their cause. */
+/** Network errors have their reason only in the cause. */
 function causeText(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error &&

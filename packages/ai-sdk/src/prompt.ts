@@ -26,7 +26,7 @@ export interface PromptReader {
   readonly media: readonly string[];
 }
 
-/** A prompt, and what it leaves out. */
+/** A prompt, and the parts of the request that it leaves out. */
 export interface ConvertedPrompt {
   readonly prompt: LanguageModelV4Prompt;
   readonly warnings: readonly SharedV4Warning[];
@@ -131,7 +131,7 @@ class PromptBuilder implements ConvertedPrompt {
     return callId;
   }
 
-  /** Adds a message of the user. Services want the results of tools before anything else that the message says. */
+  /** Adds a user message. Services require tool results before all other parts of the message. */
   #addUser(parts: readonly Part[]): void {
     const results: LanguageModelV4ToolResultPart[] = [];
     const content: UserPart[] = [];

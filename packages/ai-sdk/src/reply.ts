@@ -33,8 +33,8 @@ export class Reply {
   readonly #citations: object[] = [];
   readonly #warnings: SharedV4Warning[];
   /**
-   * Calls that were not shown yet. Providers also complete the calls of a stream that breaks, as far as they came, so a call is shown
-   * only when the stream continues after it.
+   * Calls that have not been yielded yet. Providers complete the calls of an interrupted stream with the pieces received so far, so a call
+   * is yielded only when the stream continues after it.
    */
   #held: Part[] = [];
   /** Names of the functions in calls whose arguments are no JSON object. */
@@ -97,7 +97,7 @@ export class Reply {
     }
   }
 
-  /** Returns a chunk with the calls that nothing has shown yet; undefined if there are none. */
+  /** Returns a chunk with the calls that have not been yielded yet; undefined if there are none. */
   #release(): LlmResponse | undefined {
     return this.#held.length > 0 ? this.#chunk() : undefined;
   }
@@ -127,7 +127,7 @@ export class Reply {
     if (end.warnings) this.#warnings.push(...end.warnings);
   }
 
-  /** Returns the whole reply. A reply without an end has none of its calls, because nothing says that they are all. */
+  /** Returns the whole reply. A reply without an end has none of its calls, because they may be incomplete. */
   finish(): LlmResponse {
     const parts = this.#parts.filter((part) => part.text !== '' || part.partMetadata !== undefined);
     const custom = {
@@ -289,7 +289,7 @@ function isWhole({ unified, raw }: LanguageModelV4FinishReason): boolean {
   return unified !== 'interrupted' && !(unified === 'other' && raw === undefined);
 }
 
-/** A part of streams that only says how they begin; nothing reads it when it is sent back. */
+/** A metadata part that begins a stream; it is not read when it is sent back. */
 const MESSAGE_START = 'anthropic.message_start';
 
 const FINISH_REASONS: Readonly<Record<string, string>> = {
@@ -314,7 +314,7 @@ function parseArgs(input: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Version 3 of the specification has the data itself; version 4 says of which kind it is. */
+/** Version 3 of the specification has the data itself; version 4 has its kind as well. */
 function toMedia(mimeType: string, data: unknown): Part {
   if (typeof data === 'string') return { inlineData: { mimeType, data } };
   if (data instanceof Uint8Array) return { inlineData: { mimeType, data: encodeBase64(data) } };
@@ -322,7 +322,7 @@ function toMedia(mimeType: string, data: unknown): Part {
   return isRecord(data) ? toMedia(mimeType, data['data']) : { inlineData: { mimeType, data: '' } };
 }
 
-/** Counts as Gemini counts: the tokens of the answer and of the thoughts apart. */
+/** Counts tokens like Gemini: those of the answer and of the thoughts separately. */
 function toUsage({ inputTokens, outputTokens }: LanguageModelV4Usage): UsageMetadata {
   const { total: prompt, cacheRead, cacheWrite } = inputTokens;
   const { total: output, text, reasoning } = outputTokens;

@@ -31,13 +31,13 @@ export interface DriverArtifactServiceOptions {
 const OPTIONS: OptionNames<DriverArtifactServiceOptions> = { platform: true };
 
 /**
- * An artifact service over a driver: what the contract promises beyond storage, written once.
+ * An artifact service over a driver. It implements everything in the contract that is not storage.
  *
- * The data of `inlineData` is taken in both alphabets of base64, with or without padding, and is given back as the same bytes in
- * standard base64 with padding; everything else of a part comes back as it was. Every method throws InvalidRequestError for an
- * empty, over-long (256 bytes), NUL-holding or malformed app, user or session name.
+ * The data of `inlineData` is accepted in both alphabets of base64, with or without padding, and is returned as the same bytes in standard
+ * base64 with padding; all other fields of a part are returned unchanged. Every method throws InvalidRequestError for an app, user or
+ * session name that is empty, longer than 256 bytes, malformed or contains NUL.
  *
- * What a driver throws becomes the `cause` of a StorageError, unless it is an Eventloom error or a fault of the program, such as a TypeError.
+ * An error of the driver becomes the `cause` of a StorageError, unless it is an Eventloom error or a programming error such as a TypeError.
  */
 export class DriverArtifactService extends BaseArtifactService {
   readonly #driver: ArtifactDriver;

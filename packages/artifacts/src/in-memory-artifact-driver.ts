@@ -1,7 +1,7 @@
 import type { ArtifactDriver, ArtifactOwner, ArtifactPlace, ArtifactRead, StoredArtifact } from './artifact-driver.ts';
 
 interface ArtifactHistory {
-  /** Stays when the versions are deleted, so that no number comes back. */
+  /** The next version number. It is kept when the versions are deleted, so that no number is used again. */
   next: number;
   readonly versions: Map<number, StoredArtifact>;
 }

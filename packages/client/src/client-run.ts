@@ -83,7 +83,7 @@ export class ClientRun implements AsyncIterable<Event> {
     return this.#invocationId;
   }
 
-  /** The position behind the newest event that was yielded. Store it to continue after a reload of the page. */
+  /** The position after the newest yielded event. Store it to continue after a reload of the page. */
   get lastEventId(): string {
     return this.#lastEventId;
   }
@@ -165,7 +165,9 @@ export class ClientRun implements AsyncIterable<Event> {
 /** The run is open and continues, in another process or when the storage is back. */
 const RUN_CONTINUES = 'RUN_GOES_ON';
 
-/** True for errors after which a further attempt may succeed. `fetch` throws a TypeError when a connection fails or is cut. */
+/**
+ * Returns true for errors after which a further attempt may succeed. `fetch` throws a TypeError when a connection fails or is interrupted.
+ */
 function isTemporary(error: unknown): boolean {
   if (ServerError.isInstance(error)) return error.retryable;
   return error instanceof TypeError;
@@ -173,7 +175,7 @@ function isTemporary(error: unknown): boolean {
 
 type ClientRunItem = { readonly event: Event } | { readonly error: ServerError };
 
-/** @throws ServerError for a frame that is no event of Eventloom */
+/** @throws ServerError for a frame that is not an event of Eventloom */
 function readFrame({ data }: EventSourceMessage): ClientRunItem {
   const error = errorIn(data);
   if (error) return { error };

@@ -12,7 +12,7 @@ const SECRET = 'a secret of the tests, which is long enough';
 const SESSIONS = '/apps/app/users/ann/sessions';
 const LIMIT = 1000;
 
-/** A Worker over the apps `app` and `shop` whose objects only say that they were asked. */
+/** A Worker over the apps `app` and `shop` whose objects only report that they were called. */
 function createWorker(options: Partial<CloudflareServerOptions<CloudflareBindings>> = {}) {
   const { users, bindings } = countedObjects();
   const { handler } = createCloudflareServer<CloudflareBindings>({

@@ -5,7 +5,7 @@ import { countedObjects } from './fixtures/counted-objects.ts';
 
 const BODY = JSON.stringify({ appName: 'app', userId: 'ann', sessionId: 's', newMessage: { parts: [{ text: 'x' }] } });
 
-/** A Worker that takes so many of these bodies at the same time, and whose objects answer when they are let. */
+/** A Worker that admits this number of bodies at the same time, and whose objects answer when they are released. */
 function createWorker(perUser: number, total: number) {
   const gate = new Gate();
   const { users, bindings } = countedObjects(async () => {

@@ -36,8 +36,8 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
    */
   readonly authenticate?: (env: Env) => NonNullable<ServerOptions['authenticate']>;
   /**
-   * Creates the hook that decides about the config of runs: see `ServerOptions.runConfig`. Called once for each object, where the hook runs. Its
-   * requests are those that the Worker handed on: without the header `origin`.
+   * Creates the hook that decides the config of runs: see `ServerOptions.runConfig`. Called once per object, in which the hook then runs.
+   * Its requests are those that the Worker forwarded, without the header `origin`.
    */
   readonly runConfig?: (env: Env) => RunConfigHook;
   /** Creates `ServerOptions.webhooks`, whose secret is in the environment. Called once for each object. */

@@ -21,21 +21,21 @@ export interface ObjectClass<Env> {
 export interface CloudflareServer<Env> {
   /** The default export. */
   readonly handler: { fetch(request: Request, env: Env): Promise<Response> };
-  /** The class behind the binding `EVENTLOOM_USERS`, with SQLite storage. */
+  /** The class for the binding `EVENTLOOM_USERS`, with SQLite storage. */
   readonly UserObject: ObjectClass<Env>;
-  /** The class behind the binding `EVENTLOOM_APPS`, with SQLite storage. */
+  /** The class for the binding `EVENTLOOM_APPS`, with SQLite storage. */
   readonly AppStateObject: ObjectClass<Env>;
 }
 
 /**
  * Creates the server as a Worker: a stateless router, a Durable Object for each user of an app, and one for the state of each app. It
- * answers the routes of `createServer`. Needs no compatibility flag.
+ * answers the routes of `createServer`, and needs no compatibility flag.
  *
- * A request that names a user costs one request to that user's object and, at most once a second, one to the app's object for the
- * `app:` state that other users wrote. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
+ * A request that names a user costs one request to that user's object and, at most once a second, one to the app's object for `app:` state
+ * that other users wrote. Bodies are read in the Worker, up to `limits.maxBodyBytes`.
  *
- * Options are checked at the first request. If they are invalid, `onError` is called once and every request is answered with 500,
- * except `/health` and `/livez`, which report on the Worker alone.
+ * Options are checked at the first request. If they are invalid, `onError` is called once and every request is answered with 500, except
+ * `/health` and `/livez`, which report only on the Worker.
  */
 export function createCloudflareServer<Env extends CloudflareBindings>(
   options: CloudflareServerOptions<Env>,

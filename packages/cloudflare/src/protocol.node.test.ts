@@ -13,7 +13,7 @@ import { refusalsTranscript } from './fixtures/refusals-transcript.ts';
 const servers: NodeServer[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.shutDown())));
 
-/** A server of one process, asked through its sockets. */
+/** A server in one process, which is called over its socket. */
 async function listen(options: Pick<ServerOptions, 'authenticate'> = {}): Promise<Asked> {
   const services = {
     sessionService: new InMemorySessionService(),

@@ -14,7 +14,7 @@ interface Asked extends RequestInit {
   readonly headers?: Record<string, string>;
 }
 
-/** A Worker with a rate limit that refuses everything, or does what it is given. */
+/** A Worker with a rate limit that refuses every request, or answers as given. */
 function createWorker(
   options: Partial<CloudflareServerOptions<CloudflareBindings>>,
   limit: () => Promise<{ success: boolean }> = () => Promise.resolve({ success: false }),

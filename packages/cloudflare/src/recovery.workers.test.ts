@@ -19,10 +19,10 @@ async function history(): Promise<Event[]> {
   return ((await (await ask(session())).json()) as { events: Event[] }).events;
 }
 
-/** Asked for again and again: what a test awaits of an object that then dies must not be a promise of that object. */
+/** Polled repeatedly: a test must not await a promise of an object that is killed afterwards. */
 const isHalted = (): Promise<unknown> => vi.waitUntil(() => work.isHalted);
 
-/** The path of a run that came to a halt, which nobody reads. */
+/** Returns the path of a run that halted, without reading it. */
 async function beginAndHalt(haltAt: WorkStep): Promise<string> {
   await (await post(session(), {})).text();
   Object.assign(work, { haltAt, isHalted: false });
@@ -53,10 +53,7 @@ async function streamedHistory(): Promise<Event[]> {
   return (await history()).filter(({ author, content, errorCode }) => author !== 'user' && (content || errorCode));
 }
 
-/**
- * Checks that a reader with any part of the stream, who continues behind it, gets every committed event once and in
- * order.
- */
+/** Checks that a reader with any part of the stream that continues after it gets every committed event once and in order. */
 async function expectRest(run: string, { seqs, events }: Sent): Promise<void> {
   const stored = await streamedHistory();
   for (let at = 0; at <= seqs.length; at++) {
@@ -83,8 +80,8 @@ beforeEach(() => {
 });
 
 /**
- * An object with a run that goes on cannot be evicted: `evictDurableObject` waits 30 seconds and then refuses, because the run holds
- * references. It can only die, as by `abort`; between runs, and behind them, it is evicted.
+ * An object with an active run cannot be evicted: `evictDurableObject` waits 30 seconds and then throws, because the run holds references.
+ * It can only be killed with `abort`; between and after runs it can be evicted.
  */
 describe('a resumable run whose object dies', () => {
   test.each(WORK_STEPS)('continues at the alarm, halted in "%s"', async (step) => {

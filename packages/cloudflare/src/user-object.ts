@@ -166,7 +166,7 @@ export class UserObject<Env extends CloudflareBindings> {
     if (hasDelivered) this.#platform.background(hasDelivered.then(() => this.#setAlarm()));
   }
 
-  /** Settles again when no run is active any more. */
+  /** Resolves again when no run is active. */
   #watch(): void {
     const idle = this.#isWatching ? undefined : this.#server.whenIdle();
     if (!idle) return;

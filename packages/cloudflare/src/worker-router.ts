@@ -168,7 +168,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     return user;
   }
 
-  /** Allows the request when the rate limiter fails: it limits cost and is no access control. */
+  /** Allows the request if the rate limiter fails, because the limiter protects against costs and is not an access control. */
   async #limit(key: string): Promise<void> {
     let isAllowed = true;
     try {

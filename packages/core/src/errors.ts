@@ -249,7 +249,8 @@ export class AgentError extends EventloomError {
   static override readonly code = 'AGENT';
 
   /**
-   * Returns an Eventloom error as it is, and anything else as the `cause` of an AgentError with its message. Its `publicMessage` names only `who`.
+   * Returns an Eventloom error unchanged, and anything else as the `cause` of an AgentError with its message. The `publicMessage` of that
+   * error names only `who`.
    * @param who the part that failed, e.g. `agent "helper"`
    */
   static around(thrown: unknown, who: string): EventloomError {

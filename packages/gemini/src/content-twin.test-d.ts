@@ -4,7 +4,7 @@ import type * as genai from '@google/genai';
 // Core's content types are twins of the client's: what a Gemini program passes around is accepted as it is, what the runtime
 // gives can be handed to the client as it is, and no field of a part is unknown. These types are checked by `tsc`; there is nothing to run.
 
-/** Fails to compile unless `From` can be handed in where `To` is asked for. */
+/** Fails to compile unless `From` can be passed where `To` is expected. */
 type Accepts<To, From extends To> = [To, From];
 type SameKeys<A, B> = [Exclude<keyof A, keyof B>, Exclude<keyof B, keyof A>] extends [never, never] ? true : false;
 type MustBe<Expected, Actual extends Expected> = Actual;

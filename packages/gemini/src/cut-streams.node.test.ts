@@ -5,10 +5,10 @@ import type { GeminiRecording } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
 import { Gemini } from './gemini.ts';
 
-/** Recordings of the real service. They are no part of this repository and may lie beside the checkout. */
+/** Recordings of the real service. They are not part of this repository and may lie next to the checkout. */
 const FOLDER = new URL('../../../../shared/fixtures/gemini/http/', import.meta.url);
 
-/** A stream with everything that a cut can tear apart: texts, a whole call, and a call whose arguments come in pieces. */
+/** A stream with everything that a truncation can split: texts, a whole call, and a call whose arguments arrive in pieces. */
 const OWN_STREAM = [
   reply([{ text: 'I think … ü', thought: true }]),
   reply([{ text: 'Two calls.' }]),
@@ -62,7 +62,7 @@ test.each(STREAMS)(
   120_000,
 );
 
-/** Long texts and signatures are cut short, because a cut inside them is a cut like any other. */
+/** Shortens long texts and signatures, because truncation is the same anywhere inside them. */
 function shortened(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.slice(0, 40) : value;
 }

@@ -22,7 +22,7 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   });
 }
 
-/** The error of a call that is asked once. */
+/** Returns the error of a call with a single attempt. */
 async function errorOf(options: Partial<GeminiOptions> = {}, stream = false): Promise<ModelError> {
   const error: unknown = await responsesTo(gemini({ retry: { attempts: 1 }, ...options }), stream).then(
     () => expect.unreachable(),

@@ -20,7 +20,7 @@ function gemini(options: Partial<GeminiOptions> = {}): Gemini {
   });
 }
 
-/** Lets time pass until the next attempt, and tells how long that was. */
+/** Advances the clock to the next attempt, and returns the delay. */
 async function passWait(): Promise<number> {
   const delayMs = await platform.nextTimer();
   platform.advance(delayMs);

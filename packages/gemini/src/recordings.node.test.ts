@@ -10,7 +10,7 @@ import {
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Gemini } from './gemini.ts';
 
-/** Recordings of the real service. They are no part of this repository and may lie beside the checkout. */
+/** Recordings of the real service. They are not part of this repository and may lie next to the checkout. */
 const FOLDER = new URL('../../../../shared/fixtures/gemini/http/', import.meta.url);
 const recorded = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.json')) : [];
 
@@ -23,7 +23,7 @@ afterEach(async () => {
   server.assertConsumed();
 });
 
-/** Without them there is one skipped test that says so. */
+/** Without recordings one skipped test says that they are missing. */
 const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 
 test.skipIf(recorded.length === 0).each(names)('the recording %s is parsed as expected', async (name) => {
@@ -91,7 +91,7 @@ async function ask(
   };
 }
 
-/** The request in the runtime's terms, from what it was on the wire. */
+/** Converts a recorded HTTP request to a request of the runtime. */
 function requestOf({ request = {} }: GeminiInteraction): LlmRequest {
   const { contents, generationConfig, ...rest } = request as Record<string, unknown>;
   return {

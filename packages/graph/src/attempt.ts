@@ -25,7 +25,7 @@ export class Attempt {
   readonly guard: AbortGuard;
   /** Writes to channels, in order. */
   readonly updates: (readonly [string, JsonValue])[] = [];
-  /** Questions that the attempt asked and no earlier attempt had asked. */
+  /** New questions of the attempt, without those that earlier attempts asked. */
   readonly asked: InputRequest[] = [];
   /** True if the attempt cannot continue before a person answers. */
   isWaiting = false;

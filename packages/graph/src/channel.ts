@@ -74,25 +74,25 @@ type InferInput<S> = S extends { readonly '~standard': { readonly types?: infer 
   : Record<string, unknown>;
 
 /**
- * Declares a channel: a value that the nodes of a graph share, checked against a schema. Nodes read it as `context.state.name`. A node
- * that names the channel in its `writes` changes it with `context.update({ name: value })`.
+ * Declares a channel: a value that the nodes of a graph share, checked against a schema. Nodes read it as `context.state.name`. A node that
+ * names the channel in its `writes` changes it with `context.update({ name: value })`.
  *
  * A write replaces the value, and only one node may write the channel. With a `reducer` several nodes may: it computes the new value from
  * the current one and the written one. `append` and `replace` are such reducers.
  *
  * The schema also checks values that it has parsed before (results of the reducer, values under `stateKey`), so with these options it must
  * leave its own output unchanged; otherwise the write throws.
- * @throws ConfigurationError for a value that is no schema, an unknown option, and a reducer that is not a function
+ * @throws ConfigurationError for a value that is not a schema, an unknown option, and a reducer that is not a function
  *
  * @example
  * const graph = new StateGraph({
- *   name: 'reader',
- *   channels: { notes: channel(z.array(z.string()), { reducer: append, default: [] }) },
+ * name: 'reader',
+ * channels: { notes: channel(z.array(z.string()), { reducer: append, default: [] }) },
  * })
- *   .addNode('read', (text: string, context) => context.update({ notes: [text] }), { writes: ['notes'] })
- *   .addEdge(START, 'read')
- *   .addEdge('read', END)
- *   .compile();
+ * .addNode('read', (text: string, context) => context.update({ notes: [text] }), { writes: ['notes'] })
+ * .addEdge(START, 'read')
+ * .addEdge('read', END)
+ * .compile();
  */
 export function channel<S extends SchemaLike, Update = InferInput<S>>(
   schema: S,

@@ -1,8 +1,8 @@
 import type { Event, JsonValue } from '@eventloom/core';
 
-/** The `agentState` of the event of a node run: everything that a resume behind it needs. */
+/** The `agentState` of the event of a node run: everything that is needed to resume after it. */
 export interface Checkpoint {
-  /** The node; `START` for the begin of the graph and for what was changed from outside. */
+  /** The node; `START` for the start of the graph and for changes from outside. */
   readonly node: string;
   /** Id of the run of the node: `step-place`; for a run that another run started see `innerRunId`. */
   readonly run: string;
@@ -74,12 +74,12 @@ export function placeOf(run: string): { readonly step: number; readonly index: n
   return found ? { step: Number(found[1]), index: Number(found[2]) } : undefined;
 }
 
-/** The `agentState` of an event with which a node asks a person: the id of the asking run. */
+/** The `agentState` of an event with a node's questions: the id of the run that asks. */
 export interface Question {
   readonly asks: string;
 }
 
-/** Returns the id of the run that asked the question in this event; undefined if the event is no question of a graph. */
+/** Returns the id of the run whose question is in this event; undefined if the event has no question of a graph. */
 export function askingRun({ actions }: Event): string | undefined {
   const asks = actions.agentState?.['asks'];
   return typeof asks === 'string' ? asks : undefined;

@@ -155,7 +155,7 @@ test('a node commits its events one after the other, inner nodes included', asyn
     },
   });
   const now = (): Promise<void> => Promise.resolve();
-  /** Two agents at once, in the one turn of their node. */
+  /** Runs two agents concurrently within the turn of one node. */
   class Pair extends BaseAgent {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       const talkers = this.subAgents.map((talker) =>

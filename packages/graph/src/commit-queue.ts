@@ -4,8 +4,8 @@ export class QueueMember {
 }
 
 /**
- * Orders the commits of concurrent nodes independently of their speed. Members commit one event each by turns; the queue waits for a member that is
- * not ready. At most `width` members take part at a time; others join in order as these leave.
+ * Orders the commits of concurrent nodes independently of their speed. Members take turns to commit one event each; the queue waits for a
+ * member that is not ready. At most `width` members take part at a time; others join in order as these leave.
  *
  * A member that joins during a round takes part in the next one, which begins when all members of this round have left.
  */

@@ -12,8 +12,8 @@ export function artifactsOf(events: readonly Event[]): Map<string, number> {
 }
 
 /**
- * Adds the session's artifacts that no kept event names, because the app saved them itself. Their save time is unknown, so the current version is
- * taken, or the one before an event that the fork leaves out saved a new one.
+ * Adds the session's artifacts that no kept event names, because the application saved them. The time at which they were saved is unknown,
+ * so the current version is used, or the version before an event that the fork leaves out saved a new one.
  */
 export async function addUnnamed(
   service: BaseArtifactService,

@@ -25,8 +25,9 @@ export interface NodeOptions {
 }
 
 /**
- * The function of a node. It must return JSON, which becomes the input of the following nodes; its own input is frozen, because other nodes may
- * share it. The function runs again from its beginning if it is interrupted or asks a person, so side effects before that may happen twice.
+ * The function of a node. It must return JSON, which becomes the input of the following nodes; its own input is frozen, because other nodes
+ * may share it. The function runs again from its beginning after an interruption or a question to a person, so side effects before that may
+ * happen twice.
  */
 export type NodeFunction<Input = never, Output = unknown, Context = NodeContext> = (
   input: Input,

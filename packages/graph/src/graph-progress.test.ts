@@ -4,7 +4,7 @@ import { END, START, StateGraph } from './index.ts';
 
 const pass = (input: unknown): unknown => input;
 
-/** Two joins that lead to each other, each with a node of its own before it. */
+/** Two joins that lead to each other, each with another node before it. */
 const { plan } = new StateGraph({ name: 'g' })
   .addNode('a', pass)
   .addNode('b', pass)

@@ -18,7 +18,7 @@ async function setUp(graph: GraphAgent, agent: BaseAgent = graph) {
   return { run, query, histories: async () => graph.history(await query()) };
 }
 
-/** Says something by its number, and does what it is told with each. */
+/** A model whose replies are numbered, and which calls a function for each. */
 class Counting extends BaseAgent {
   readonly #work: (count: number, context: InvocationContext) => Promise<Event | undefined>;
   #count = 0;

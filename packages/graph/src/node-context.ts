@@ -37,8 +37,8 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
   }
 
   /**
-   * Number of the attempt, from 1. Failed attempts count, even those before an answer or in an earlier process. An attempt that stopped to ask a
-   * person does not count.
+   * Number of the attempt, from 1. Failed attempts count, even those before an answer or in an earlier process. An attempt that stopped
+   * with a question to a person does not count.
    */
   get attempt(): number {
     return this.#attempt.number;

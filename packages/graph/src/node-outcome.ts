@@ -2,9 +2,9 @@ import type { Content, EventActions, JsonValue, Part } from '@eventloom/core';
 
 /** The outcome of an attempt that did not fail. */
 export interface NodeOutcome {
-  /** True when somebody has to answer first; all else is then absent. */
+  /** True if the node waits for an answer; all other fields are then absent. */
   readonly isWaiting: boolean;
-  /** Questions that the attempt asked and no earlier attempt had asked. */
+  /** New questions of the attempt, without those that earlier attempts asked. */
   readonly questions?: readonly Part[];
   readonly output?: JsonValue | undefined;
   /** Writes to channels, before the reducers. */

@@ -85,9 +85,8 @@ export class NodeRun {
   }
 
   /**
-   * Makes the context of a new attempt. It has its own view of the session's state: the state that the run found, the
-   * stored changes of the run, and the changes of the attempt. So a failed attempt leaves nothing behind but what it
-   * stored.
+   * Creates the context of a new attempt. It has its own view of the session's state: the state at the start of the run, the stored changes
+   * of the run, and the changes of the attempt. A failed attempt therefore leaves only its stored changes.
    */
   beginAttempt(): InvocationContext {
     const { context, sessionState } = this.#graph;

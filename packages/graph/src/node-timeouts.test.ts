@@ -17,7 +17,7 @@ class Slow extends Base {
   }
 }
 
-/** Never says anything, and does not listen. */
+/** An agent that yields nothing and ignores its abort signal. */
 class Deaf extends Base {
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     await new Promise(() => undefined);

@@ -14,7 +14,7 @@ import { jsonOrText, toOutput } from './json-values.ts';
 import type { NodeOutcome } from './node-outcome.ts';
 import type { NodeRun } from './node-run.ts';
 
-/** Runs one attempt of an agent node. The agent runs on a branch of its own, and its events are passed on as they arrive. */
+/** Runs one attempt of an agent node. The agent has its own branch, and its events are passed on as they arrive. */
 export async function runAgent(
   run: NodeRun,
   agent: BaseAgent,

@@ -24,7 +24,7 @@ function ledgerThat(service: BaseSessionService, work: () => Promise<void>): Bas
   });
 }
 
-/** A graph that is left by its reader while one of its nodes writes to the ledger. */
+/** A graph whose reader stops while one of its nodes writes to the ledger. */
 async function leaving(work: (gate: Gate) => Promise<void>) {
   const platform = fixedPlatform();
   const gate = new Gate();

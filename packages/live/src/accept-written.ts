@@ -12,7 +12,7 @@ import { isFrameworkPart } from '@eventloom/llm-agent/internal';
 export type WrittenRequest = Extract<LiveRequest, { readonly content: unknown } | { readonly toolResponses: unknown }>;
 
 export interface AcceptedMessage {
-  /** The event to store, or an error event that says why the request is refused. */
+  /** The event to store, or an error event with the reason for a refused request. */
   readonly event: Event;
   /** The request as the model gets it; undefined when it is not for the model. */
   readonly sent: LiveRequest | undefined;

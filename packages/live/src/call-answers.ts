@@ -19,13 +19,13 @@ export interface CallAnswersParams extends Pick<
 }
 
 /**
- * The responses to one call of the model. A blocking call gets one response: its result, or, for a tool that listens to the client, the note
- * that it is under way; the chunks of such a tool, and the part of its result that does not repeat them, are then sent as text. A non-blocking
- * call gets each chunk as it comes, where the service takes interim responses, and then its result.
+ * The responses to one call of the model. A blocking call gets one response: its result, or, for a tool with an input stream, a note that
+ * it is running; the chunks of such a tool, and the part of its result that does not repeat them, are then sent as text. A non-blocking
+ * call gets each chunk as it arrives, if the service accepts interim responses, and then its result.
  */
 export class CallAnswers {
   readonly #params: CallAnswersParams;
-  /** True when each response says whether more responses follow. */
+  /** True if each response declares whether more responses follow. */
   readonly #isStreamed: boolean;
   #isOpen = false;
   #began: Promise<void> | undefined;
@@ -109,7 +109,7 @@ export class CallAnswers {
     this.#isOpen = false;
   }
 
-  /** Says that no more responses follow, after the model stopped the call. */
+  /** Declares that no more responses follow, after the model stopped the call. */
   stopped(): void {
     const { call, answer } = this.#params;
     if (!this.#isOpen) return;
@@ -140,7 +140,7 @@ class SentChunks {
     return isResult && this.#isSent(response[key]) ? undefined : response;
   }
 
-  /** Compares with the chunks as a streaming tool puts them together: texts as one text, others as a list, null or nothing where there are none. */
+  /** Compares with the chunks as a streaming tool joins them: texts as one text, others as a list, null or nothing if there are none. */
   #isSent(value: unknown): boolean {
     const chunks = this.#chunks;
     if (value === undefined || value === null) return chunks.length === 0;

@@ -14,7 +14,7 @@ const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
 /** Within a conversation, for saved audio, and around a conversation. */
 const GRACE_MS = { short: 4000, saving: 30_000, long: 60_000 };
 
-/** Never settles, and says when it was asked. */
+/** A function that never settles, and reports its call. */
 function endless(asked: Gate): () => Promise<never> {
   return async () => {
     void asked.pass();
@@ -41,7 +41,7 @@ function plugin(hook: Hook, asked: Gate): Parts {
   return { runner: { plugins: [new EndlessPlugin('endless')] } };
 }
 
-/** An agent of the application's that never comes to its end. */
+/** A custom agent that never ends. */
 class EndlessAgent extends BaseAgent {
   readonly #asked: Gate;
 
@@ -98,7 +98,7 @@ async function settled(work: Promise<unknown>): Promise<boolean> {
   return isSettled;
 }
 
-/** Closes the queue when what never settles is asked, or at once where it is asked at the end, and gives it its time. */
+/** Closes the queue when the function that never settles is called, or at once if it is called at the end, and waits for the time-out. */
 async function hangUp({ parts, grace, when }: Unsettled) {
   const { asked, platform, queue, stream, sessionService } = await setup(parts);
   const reading = readAll(stream);
@@ -119,7 +119,7 @@ interface Unsettled {
   readonly parts: (asked: Gate) => Parts;
   /** Default `short`. */
   readonly grace?: 'saving' | 'long';
-  /** For what is asked at the end of a run alone. */
+  /** Only for functions that are called at the end of a run. */
   readonly when?: 'atOnce';
 }
 

@@ -26,7 +26,7 @@ function calls(...named: [name: string, args?: Record<string, unknown>][]) {
   return { content: { role: 'model', parts } };
 }
 
-/** Works until the gate opens, and does not look at its abort. */
+/** A tool that runs until the gate opens, and ignores its abort signal. */
 function slow(gate: Gate) {
   return new FunctionTool({ name: 'slow', description: '', execute: () => gate.pass().then(() => 'booked') });
 }

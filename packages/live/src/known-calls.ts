@@ -1,7 +1,7 @@
 import type { FunctionCall, InvocationContext } from '@eventloom/core';
 import { Calls } from '@eventloom/core/internal';
 
-/** A call of the history, and whether the service knows it by its id. */
+/** A call of the history, and whether the service knows its id. */
 export interface FoundCall {
   readonly call: FunctionCall;
   readonly author: string;
@@ -9,9 +9,9 @@ export interface FoundCall {
 }
 
 /**
- * The calls that the service's session made itself; it accepts responses to no others. A session that was given a
- * history has only read the calls in it. A session that resumes with a handle has forgotten what came after the handle,
- * if the service said that it could not be resumed at that point.
+ * The calls that the service's session made itself; it accepts responses to no others. A session that was given a history has only read the
+ * calls in it. A session that resumes with a handle does not know calls after the handle, if the service reported that it could not be
+ * resumed at that point.
  */
 export class KnownCalls {
   readonly #context: InvocationContext;
@@ -46,13 +46,13 @@ export class KnownCalls {
     this.#isPastHandle = false;
   }
 
-  /** The service gave a handle for what was said until now. */
+  /** The service sent a handle for the conversation so far. */
   noteHandle(): void {
     this.#handleAt = this.#end;
     this.#isPastHandle = false;
   }
 
-  /** The service said that no handle stands for what is said from now on. */
+  /** The service reported that no handle covers the conversation from now on. */
   noteNotResumable(): void {
     this.#isPastHandle = true;
   }

@@ -30,7 +30,7 @@ test('closing the queue during a reconnect delay ends the run, with and without 
   }
 });
 
-/** Connections that come when the gate opens, whatever the signal says; how often each of them is closed. */
+/** A model whose connections open when the gate opens, whatever the abort signal; counts how often each one is closed. */
 class DeafModel extends ScriptedLiveModel {
   readonly gate = new Gate();
   readonly #closing = Promise.withResolvers<void>();

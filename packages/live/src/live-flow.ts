@@ -36,8 +36,8 @@ const SAVE_TIMEOUT_MS = 30_000;
 const SESSION_TIME_LIMIT = 'SESSION_TIME_LIMIT';
 
 /**
- * Runs an agent live: the counterpart of the think-act loop. Receiving, sending and tool calls continue beside this generator; each event
- * waits until the reader has committed the one before.
+ * Runs an agent live: the counterpart of the loop of model and tool calls. Receiving, sending and tool calls run concurrently with this
+ * generator; each event waits until the reader has committed the previous one.
  */
 export async function* runLiveFlow(
   agent: LlmAgent,

@@ -51,9 +51,9 @@ export class LiveInput {
   }
 
   /**
-   * Watches whether the client hangs up while the live connection is not open. Its requests wait.
-   * @param isLost a connection was lost: speech alone then does not keep the run from ending, because there is no client to hear an answer.
-   * Written requests are sent all the same.
+   * Watches for a hang-up of the client while the live connection is not open. Its requests wait.
+   * @param isLost true after a lost connection: waiting speech then does not delay the end of the run, because no client will hear an
+   * answer. Written requests are still sent.
    */
   watch(isLost: boolean): void {
     if (this.#watching || this.#held.size > 0) return;
@@ -160,7 +160,7 @@ export class LiveInput {
     return pump;
   }
 
-  /** Accepts a request of the client, once: stores what is written, and copies media to the tools that listen. */
+  /** Accepts a request of the client, once: stores text, and copies media to the tools with input streams. */
   #prepare(request: LiveRequest): Prepared {
     const { run, recordings } = this.#params;
     const known = run.accepted.get(request);
@@ -196,7 +196,7 @@ export class LiveInput {
 
 type Prepared = LiveRequest | undefined | Promise<LiveRequest | undefined>;
 
-/** The responses to calls that a history holds. A response that came while the history was made may be missing. */
+/** The responses to calls in a history. A response that arrived while the history was built may be missing. */
 class HistoryResponses {
   readonly #counts = new Map<string, number>();
 

@@ -45,7 +45,7 @@ export class LiveOutput {
     return this.#turn.isSpeaking;
   }
 
-  /** The event of calls, with their ids, and without a time: the model was not asked for it. */
+  /** The event with calls and their ids, without timing, because the model was not called for it. */
   #callEvent(content: Content): Event {
     const call = this.#call?.whole({ content }, createEventActions()) ?? this.#context.createEvent({ content });
     const { usageMetadata: _, ...event } = call;
@@ -101,7 +101,7 @@ export class LiveOutput {
     return emit(event);
   }
 
-  /** Lets callbacks replace what the model said, but not what the service reports about the connection and the turn. */
+  /** Lets callbacks replace the model's content, but not the signals of the connection and the turn. */
   async #afterCallbacks(raw: LiveLlmResponse, call: ModelCall): Promise<LiveLlmResponse> {
     const { interrupted, turnComplete, generationComplete } = raw;
     const said = await this.#params.closeTimeout.until(call.after(raw), 'afterModelCallback');
@@ -115,7 +115,7 @@ export class LiveOutput {
     };
   }
 
-  /** Emits state changes of callbacks in an event of their own: an event of the model may never follow. */
+  /** Emits state changes of callbacks in a separate event, because the model may never send another one. */
   async #emitChanges(): Promise<void> {
     const call = this.#call;
     if (!call || isEmptyActions(call.actions)) return;

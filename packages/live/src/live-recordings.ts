@@ -19,8 +19,8 @@ export interface LiveRecordingsParams {
 }
 
 /**
- * Records the audio of both sides of a live run, in files that end with the turns. Files are saved beside the conversation, one after the
- * other: only the end of a turn waits for them, so that a reader who has it has all files of the turn.
+ * Records the audio of both sides of a live run, in files that end with the turns. Files are saved in the background, one after the other:
+ * only the end of a turn waits for them, so that a reader of that event has all files of the turn.
  */
 export class LiveRecordings {
   readonly #params: LiveRecordingsParams;
@@ -100,7 +100,7 @@ export class LiveRecordings {
   }
 }
 
-/** Records a run that asks for it with `saveLiveBlob`. */
+/** Records a run with `saveLiveBlob`. */
 export function recordingsOf(params: LiveRecordingsParams): LiveRecordings | undefined {
   return params.context.runConfig.saveLiveBlob ? new LiveRecordings(params) : undefined;
 }

@@ -133,7 +133,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
     }
   }
 
-  /** Ends the call: what is queued is still sent, and then the run ends without an error. */
+  /** Ends the call: queued requests are still sent, and then the run ends without an error. */
   close(): void {
     this.#waiting.end();
     this.#settleReady();

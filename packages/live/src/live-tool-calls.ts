@@ -31,7 +31,7 @@ export interface LiveToolCallsParams {
   readonly emit: (event: Event) => Promise<void>;
   /** Sends a response to the model. */
   readonly answer: (response: FunctionResponse) => void;
-  /** Sends the model content that is no response. */
+  /** Sends the model content that is not a response. */
   readonly tell: (content: Content) => void;
   /** Called when a call has ended, with a response or without. */
   readonly onSettled: (call: FunctionCall) => void;
@@ -87,7 +87,7 @@ export class LiveToolCalls {
     }
   }
 
-  /** Stops calls that the model took back: their results are dropped, and an event says so. */
+  /** Stops calls that the model cancelled: their results are dropped, and an event reports it. */
   cancel(ids: readonly string[]): void {
     for (const running of this.#running) {
       const { call, guard } = running;
@@ -97,7 +97,7 @@ export class LiveToolCalls {
     }
   }
 
-  /** Stops the calls of a tool that listens to the client. Returns false when there are none. */
+  /** Stops the calls of a tool with an input stream. Returns false if there are none. */
   stopStreaming(toolName: string): boolean {
     const streaming = [...this.#running].filter(({ call, input }) => input && call.name === toolName);
     for (const { guard, answers } of streaming) {

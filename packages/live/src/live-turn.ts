@@ -124,7 +124,7 @@ export class LiveTurn {
       yield createErrorEvent(this.#context.createEvent(), errorCode, errorMessage ?? `the model failed: ${errorCode}`);
   }
 
-  /** Yields the end of a turn as an event of its own: both signs together are one end. */
+  /** Yields the end of a turn as a separate event: both signals together are one end. */
   *#ended({ turnComplete, interrupted, finishReason }: LiveLlmResponse): Generator<Event, void, void> {
     yield* this.#spoken.flush(interrupted === true);
     yield this.#context.createEvent({

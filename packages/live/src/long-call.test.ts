@@ -5,7 +5,9 @@ import { liveScenario } from './fixtures/live-scenario.ts';
 const CONNECTIONS = 12;
 const SECONDS = 600;
 
-/** A second of a call: the client speaks, and the model; what the client says first may have gone to the connection before. */
+/**
+ * One second of a call, in which the client and the model speak; the client's first piece may have been sent on the previous connection.
+ */
 function secondOf(connection: number, second: number): ScriptedLiveStep[] {
   const inlineData = { data: `a${connection}-${second}`, mimeType: 'audio/pcm' };
   const said = {

@@ -146,7 +146,7 @@ export class QueueLiveRun implements LiveRun {
     return this.#yielding.promise;
   }
 
-  /** Says that the words that were said so far are stored. */
+  /** Reports that the speech so far is stored. */
   sessionYielded(): void {
     this.#yielded?.resolve();
   }

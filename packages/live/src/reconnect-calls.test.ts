@@ -16,7 +16,7 @@ function pending(name: string, id: string) {
   return { role: 'user', parts: [{ functionResponse: { id, name, response } }] };
 }
 
-/** A tool that is done when the connection after the one that called it is there. */
+/** A tool that completes when the connection after that of its call is open. */
 function slowTool(model: () => ScriptedLiveModel) {
   return new FunctionTool({
     name: 'slow',

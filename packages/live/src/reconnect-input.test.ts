@@ -11,7 +11,7 @@ function blob(data: string) {
 
 const image = { role: 'user', parts: [{ inlineData: { data: 'AAAA', mimeType: 'image/png' } }] };
 
-/** The first connection cannot send what the client says any more, and ends. */
+/** The first connection ends before the client's input can be sent. */
 function breakFirst(
   model: ScriptedLiveModel,
   send: 'sendActivityStart' | 'sendActivityEnd' | 'sendContent',

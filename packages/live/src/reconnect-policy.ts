@@ -22,8 +22,9 @@ export interface ReconnectPolicyParams {
 }
 
 /**
- * Decides whether and when another connection is opened: immediately after a connection that lasted, then with growing delays. A reply of the model
- * resets the count of failures, but not the delay: otherwise a service that replies and closes would be connected to in a tight loop.
+ * Decides whether and when another connection is opened: immediately after a connection that lasted, then with growing delays. A reply of
+ * the model resets the count of failures, but not the delay, because a service that replies and closes would otherwise be reconnected in a
+ * tight loop.
  */
 export class ReconnectPolicy {
   readonly #params: ReconnectPolicyParams;

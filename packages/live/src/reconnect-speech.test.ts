@@ -25,8 +25,8 @@ function piece(data: string) {
 }
 
 /**
- * A client that speaks: at once, and on when it hears of a handle or of its words. What each connection after the first was sent beside
- * a history.
+ * A client that speaks: at once, and again when it receives a handle or its transcription. Returns the input of each connection after the
+ * first, without the history.
  */
 async function speak(
   scripts: readonly ScriptedLiveScript[],
@@ -140,7 +140,7 @@ test('text of a turn that ended without a reply is not sent again', async () => 
   expect(await speak([lost, ['Yes', END]], [[], [HI]], RESUMED, { endsAt: 2 })).toEqual([[]]);
 });
 
-/** A service that says how many sends it consumed. */
+/** A service that reports the number of consumed sends. */
 function telling(...steps: ScriptedLiveStep[]): ScriptedLiveScript {
   return { steps, tellsConsumed: true };
 }

@@ -24,7 +24,7 @@ export class ServiceSession {
   #answered = new WeakSet<FunctionCall>();
   readonly #run: QueueLiveRun;
   #handle: string | undefined;
-  /** True when the client was speaking at the point that the handle stands for. */
+  /** True if the client was speaking at the point that the handle resumes. */
   #isActiveInHandle = false;
   #connection: BaseLlmConnection | undefined;
   #closing: Promise<void> | undefined;
@@ -84,7 +84,7 @@ export class ServiceSession {
     }
   }
 
-  /** Notes a response when it arrives: what it says about the requests that were sent. */
+  /** Records what an arriving response reveals about the sent requests. */
   arrived(response: LiveLlmResponse): void {
     const { inputTranscription, consumedSends } = response;
     if (inputTranscription?.text) this.#unconsumed.speechTranscribed();
@@ -101,7 +101,7 @@ export class ServiceSession {
     else if (turnComplete === true || interrupted === true) this.#unconsumed.turnEnded();
   }
 
-  /** Notes a response whose events are stored: what it says about the session. */
+  /** Records what a response reveals about the session, once its events are stored. */
   note(response: LiveLlmResponse): void {
     const handle = this.#handleIn(response);
     if (response.liveSessionResumptionUpdate?.resumable === false) return this.#calls.noteNotResumable();
@@ -161,7 +161,7 @@ export class ServiceSession {
     if ('activityEnd' in request) this.#run.isClientActive = false;
   }
 
-  /** Ends the connection and keeps what is known of the session. */
+  /** Ends the connection and keeps the state of the session. */
   async hangUp(): Promise<void> {
     const closing = this.close();
     this.#connection = undefined;
@@ -193,7 +193,7 @@ function inWords(
   return { content: { role: 'user', parts: [{ text }] } };
 }
 
-/** Closes a connection that is no longer wanted. A failure to close it is reported to the platform. */
+/** Closes an unused connection. A failure to close it is reported to the platform. */
 export async function closeConnection(
   { platform }: InvocationContext,
   connection: BaseLlmConnection | undefined,

@@ -12,9 +12,9 @@ interface Sent {
 }
 
 /**
- * The requests that were sent and that the service may not have consumed, in order: they are sent again on the next connection. A service that
- * reports what it consumed gets all of the rest again. For another service, all counts as consumed when the model says something, and a handle
- * covers all speech before it. Over the limit the oldest audio and pictures are dropped, and nothing else.
+ * The sent requests that the service may not have consumed, in order: they are sent again on the next connection. If the service reports
+ * what it consumed, all other requests are repeated. For another service, all requests count as consumed when the model replies, and a
+ * handle covers all speech before it. Over the limit only the oldest audio and pictures are dropped.
  */
 export class UnconsumedRequests {
   #sent: Sent[] = [];
@@ -26,7 +26,7 @@ export class UnconsumedRequests {
   readonly #transcribed = new WeakSet<LiveRequest>();
 
   /**
-   * Starts on a connection that resumes the session: the requests of the one before come first.
+   * Starts on a connection that resumes the session: the requests of the previous one come first.
    * @param isActiveInSession whether the client, which signals its activity itself, is speaking in the resumed session
    * @param isActive whether it is speaking now
    */
@@ -79,7 +79,7 @@ export class UnconsumedRequests {
     for (const later of this.#sent.slice(index)) later.at--;
   }
 
-  /** Notes that the model said something: it consumed all requests. */
+  /** Records a reply of the model, which means that all requests were consumed. */
   answered(): void {
     this.consumed(Infinity);
   }

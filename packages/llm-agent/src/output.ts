@@ -18,7 +18,7 @@ import { isCutShort } from './reply.ts';
 /** The final answer (its text, or the parsed value if there is an output schema), or the problems found in it. */
 type FinalOutput = { readonly value: unknown } | { readonly issues: readonly string[] };
 
-/** Reads the final answer from a response without calls. Undefined if there is no text, or a structured answer was cut short. */
+/** Reads the final answer from a response without calls. Undefined if there is no text, or if a structured answer was truncated. */
 export function readFinalOutput(
   agent: LlmAgent,
   response: LlmResponse,

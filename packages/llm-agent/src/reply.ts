@@ -53,7 +53,7 @@ export class ModelCall {
   #thoughtMs: number | undefined;
   #answerMs: number | undefined;
   #responseId: string | undefined;
-  /** The ids of the reply's calls, in order, as far as they are known. */
+  /** The known ids of the reply's calls, in order. */
   readonly #callIds: NamedCall[] = [];
   /** Number of calls in the chunks so far. */
   #streamedCalls = 0;
@@ -181,7 +181,7 @@ export class ModelCall {
     return this.#aggregator?.finish() ?? {};
   }
 
-  /** Creates the event of a reply that failed midway: the chunks so far, without calls. */
+  /** Creates the event of an interrupted reply: the chunks so far, without calls. */
   broken(): Event {
     const broken = this.#aggregator?.finishBroken() ?? {};
     const responseId = this.#responseId;

@@ -112,8 +112,8 @@ async function* finishStep(
 }
 
 /**
- * Returns the index of the newest of these replies with a call about which a person was asked and which has no result; -1 if there is none. The
- * model may have spoken since.
+ * Returns the index of the newest of these replies with a call that requested a person's answer and has no result; -1 if there is none. The
+ * model may have replied since.
  */
 function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): number {
   if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return -1;
@@ -244,10 +244,10 @@ function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolea
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
 }
 
-/** A call about which a person was asked, and whose answers let it continue: it runs again, or gets its refusal as response. */
+/** A call whose request a person answered so that it can continue: it runs again, or gets the refusal as its response. */
 export interface ResumedCall {
   readonly call: FunctionCall;
-  /** The response for the model if the call is not run: no credential was given, or the answer came too late. */
+  /** The response for the model if the call is not run: no credential was given, or the answer arrived too late. */
   readonly refusal: { readonly error: string } | undefined;
   /** The answer to a confirmation request; undefined if none was requested. */
   readonly confirmation: ToolConfirmation | undefined;

@@ -42,7 +42,10 @@ export function toToolAnswer(toolName: string, result: unknown): ToolAnswer {
   return given && given.parts.length > 0 ? { response, parts: given.parts } : { response };
 }
 
-/** Returns the response to a call with these actions: an error for a refused transfer, a notice while a person is asked, or else the answer. */
+/**
+ * Returns the response to a call with these actions: an error for a refused transfer, a notice while the call waits for a person, or else
+ * the answer.
+ */
 export function answerWithSignals(
   turn: AgentTurn,
   actions: EventActions,
@@ -80,8 +83,8 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
 }
 
 /**
- * Returns the response to a call while a person is asked about it: the tool's own, or a notice that it waits. An agent that was called as a tool
- * can wait in a resumable run only. In other runs its requests are removed and its model gets an error.
+ * Returns the response to a call that waits for a person: the tool's own, or a notice. An agent that was called as a tool can wait only in
+ * a resumable run. In other runs its requests are removed and its model gets an error.
  */
 function whileAsking(
   context: InvocationContext,
@@ -107,7 +110,7 @@ function whatIsAsked({ requestedToolConfirmations, requestedAuthConfigs }: Event
   return requestedAuthConfigs ? 'a credential' : 'input of a person';
 }
 
-/** Returns true if the actions ask a person for a credential, a confirmation or input. */
+/** Returns true if the actions request a credential, a confirmation or input. */
 export function asksPerson({
   requestedAuthConfigs,
   requestedToolConfirmations,
@@ -118,7 +121,7 @@ export function asksPerson({
   );
 }
 
-/** Returns true if the actions ask a person for a confirmation, for nothing else, and leave the rest to the model. */
+/** Returns true if the actions request only a confirmation, and the model may reply meanwhile. */
 export function asksOnlyConfirmations({
   requestedAuthConfigs,
   requestedToolConfirmations,

@@ -49,7 +49,7 @@ export interface FunctionCallsOutcome {
   readonly event: Event | undefined;
   /** True if the model is not called yet: a call has no response, or only a preliminary one that the model need not comment on. */
   readonly isWaiting: boolean;
-  /** True if a result comes later, or a person was asked: a resumable run stays open for it. */
+  /** True if a result comes later, or a person's answer was requested: a resumable run stays open for it. */
   readonly isPaused: boolean;
   /** True if the agent's model is not called with the responses, for example because a tool transferred the conversation. */
   readonly leavesAgent: boolean;

@@ -35,11 +35,11 @@ export interface OpenTransport {
    * do not arrive.
    */
   readonly watch: number | undefined;
-  /** Lets the process end while no run is under way. The transport stays open. */
+  /** Lets the process end while no run is active. The transport stays open. */
   suspend(): void;
   /** Ends `suspend`. */
   resume(): void;
-  /** Aborts what is left of a request that is answered or given up, and returns the error that ended it, if any. */
+  /** Aborts the remaining parts of a request that was answered or abandoned, and returns the error that ended it, if any. */
   endExchange(exchange: string): void;
   /** Calls back if an answer can no longer come, because the server ended the response to the request without one. */
   onBrokenExchange(exchange: string, broken: (reason: unknown) => void): void;

@@ -40,7 +40,7 @@ export interface MCPConnectionOwner {
 
 /** Options of a request. */
 export interface SendOptions {
-  /** True if sending it twice does no more than sending it once. */
+  /** True if sending the request twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -182,7 +182,7 @@ export class MCPConnection {
     }
   }
 
-  /** Sends a request in a session, and gives it up as soon as its answer cannot come any more. */
+  /** Sends a request in a session, and abandons it as soon as its answer can no longer arrive. */
   async #exchange<T>(
     session: MCPSession,
     request: MCPRequest<T>,
@@ -310,7 +310,7 @@ export class MCPConnection {
     return client;
   }
 
-  /** Forgets a session that is over. */
+  /** Removes a session that has ended. */
   #drop(session: MCPSession): void {
     if (this.#session !== session) return;
     this.#session = undefined;
@@ -318,7 +318,7 @@ export class MCPConnection {
     session.client.close().catch((error: unknown) => reportTo(this.#owner.platform, error));
   }
 
-  /** Lets the process end while no run is under way. */
+  /** Lets the process end while no run is active. */
   suspend(): void {
     this.#session?.transport.suspend();
   }
@@ -384,8 +384,8 @@ function isTransport(value: object): value is Transport {
 }
 
 /**
- * True if the server does not know the session of a request any more. The specification says 404; some servers say 400. In both cases it
- * has not looked at the request itself.
+ * True if the server no longer knows the session of a request. The specification requires 404; some servers answer 400. In both cases the
+ * server did not process the request.
  */
 function isSessionForgotten(error: unknown, { transport }: MCPSession): boolean {
   if (!SdkHttpError.isInstance(error) || !('sessionId' in transport.transport)) return false;

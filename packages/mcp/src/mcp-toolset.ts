@@ -87,7 +87,7 @@ interface UserConnection {
 export class MCPToolset extends BaseToolset {
   readonly connectionParams: MCPConnectionParams;
   readonly #options: MCPToolsetOptions;
-  /** By user; the one that was used most recently is the last. */
+  /** Connections by user; the most recently used one is the last. */
   readonly #connections = new Map<string, UserConnection>();
   #platform: Platform = systemPlatform;
   #version = 0;
@@ -135,7 +135,7 @@ export class MCPToolset extends BaseToolset {
     return typeof toolFilter !== 'function' && isMCPTool(tool) && toolFilter.includes(tool.serverToolName);
   }
 
-  /** Lets the process end while no run is under way. The connections stay open for the next run. */
+  /** Lets the process end while no run is active. The connections stay open for the next run. */
   override suspend(): Promise<void> {
     for (const { connection } of this.#connections.values()) connection.suspend();
     return Promise.resolve();
@@ -179,7 +179,7 @@ export class MCPToolset extends BaseToolset {
     };
   }
 
-  /** Closes connections beyond the limit, those without a call under way. */
+  /** Closes connections beyond the limit that have no active call. */
   #closeLeastUsed(): void {
     const { maxConnections = 32 } = this.#options;
     for (const [userId, { connection }] of this.#connections) {
@@ -245,7 +245,7 @@ export class MCPToolset extends BaseToolset {
 
 /** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
 class LatestOnly {
-  /** Resolves when nothing waits any more; undefined before the first message. */
+  /** Resolves when nothing is waiting; undefined before the first message. */
   emitted: Promise<void> | undefined;
   readonly #emit: (value: unknown) => Promise<boolean>;
   #waiting: { readonly value: unknown } | undefined;

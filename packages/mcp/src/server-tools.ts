@@ -98,7 +98,7 @@ function toServerTool(definition: Tool, name: string): ServerTool {
   };
 }
 
-/** Returns a text without control characters, cut to a length. */
+/** Returns a text without control characters, truncated to a length. */
 export function plainText(text: string, maxLength: number): string {
   const plain = text.slice(0, maxLength).replaceAll(/[^\P{C}\n\t]/gu, '');
   return text.length > maxLength ? `${plain}…` : plain;

@@ -20,7 +20,7 @@ import { memoryWords, queryWords } from './words.ts';
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
 const MAX_QUERY_WORDS = 64;
-/** Two names of 256 bytes, each byte escaped, and what is between them. */
+/** The maximum length of a key: two names of 256 bytes, each byte escaped, and a separator. */
 const MAX_ID_BYTES = 2 * 3 * 256 + 1;
 
 /**

@@ -41,7 +41,7 @@ async function remember(context: CallbackContext): Promise<undefined> {
   await context.addSessionToMemory();
 }
 
-/** A memory whose searches answer otherwise. */
+/** A memory service with other search results. */
 class BrokenMemory extends InMemoryMemoryService {
   searches = 0;
   readonly #answer: () => Promise<SearchMemoryResponse>;

@@ -31,7 +31,7 @@ function isEventLike(event: unknown): event is { readonly id?: unknown; readonly
   return typeof event.actions === 'object' && event.actions !== null;
 }
 
-/** True for an event that somebody said, and not the framework or a graph node of its work. */
+/** True for an event of the conversation, false for one of the framework or a graph node. */
 export function isSaid(event: Event): boolean {
   const { object, branch } = event;
   if (event.partial === true || event.nodeEvent || event.actions.compaction) return false;
@@ -41,7 +41,7 @@ export function isSaid(event: Event): boolean {
   return object === undefined || !(SILENT_OBJECTS.has(object) || /^(?:pre|post)processing\./.test(object));
 }
 
-/** Returns the text of an event, or its transcription, as far as memory keeps it. Undefined if there is none. */
+/** Returns the text of an event, or its transcription, in the form that memory stores. Undefined if there is none. */
 export function spokenContent({
   author,
   content,
@@ -70,7 +70,7 @@ function toParts(texts: readonly string[]): { text: string }[] {
   return parts;
 }
 
-/** At most so many characters from the begin, and no half of one at the end. */
+/** Returns at most this many characters from the beginning, without a split surrogate pair. */
 function beginning(text: string, length: number): string {
   if (text.length <= length) return text;
   const splits = text.charCodeAt(length - 1) >= 0xd800 && text.charCodeAt(length - 1) < 0xdc00;

@@ -1,12 +1,12 @@
 import type { Content } from '@eventloom/core';
 
-/** Scripts that put no spaces between words, or join endings to them so that a word is not the whole of what stands between two. */
+/** Scripts without spaces between words, or with endings joined to words, so that the text between two spaces may be more than one word. */
 const DENSE_SCRIPTS =
   '[\\p{scx=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{scx=Bopomofo}\\p{scx=Hangul}\\p{scx=Thai}\\p{scx=Lao}\\p{scx=Khmer}\\p{scx=Myanmar}]';
 /** A letter or number of these, with the marks on it. */
 const DENSE_LETTER = `(?:[[\\p{L}\\p{N}]&&${DENSE_SCRIPTS}]\\p{M}*)`;
 const OTHER_LETTER = `(?:[[\\p{L}\\p{N}]--${DENSE_SCRIPTS}]\\p{M}*)`;
-/** One picture, whatever it is joined to and shown with; a flag is two letters of its own kind. */
+/** One emoji with its modifiers and joined emoji; a flag is two regional indicators. */
 const EMOJI = '\\p{RI}{2}|\\p{Extended_Pictographic}';
 
 interface WordPatterns {
@@ -26,14 +26,14 @@ function wordPatterns(): WordPatterns {
 }
 
 /**
- * The different words of a text, as an index has them: those a query may ask for. Unicode alone decides: neither a dictionary nor
- * the locale, which differ from one runtime to the next.
+ * Returns the different words of a text for the index: those that a query can find. Only Unicode properties decide, because dictionaries
+ * and locales differ between runtimes.
  */
 function indexWords(text: string): Set<string> {
   return wordsOf(text, (letters) => [...letters, ...pairs(letters)]);
 }
 
-/** The different words that a query asks for, in its order, at most `limit`. A run of a dense script is asked for by its pairs. */
+/** Returns the different words of a query, in its order, at most `limit`. A run of a dense script is searched by its pairs. */
 export function queryWords(query: string, limit: number): string[] {
   return [...wordsOf(query, (letters) => (letters.length === 1 ? letters : pairs(letters)))].slice(0, limit);
 }
@@ -107,8 +107,8 @@ const HEBREW: Joints = [
 ];
 
 /**
- * A folded word, and what it is without what its script joins to the front of words, where that may be so: the letters alone do
- * not tell whether they are joined or the word's own.
+ * Returns a folded word, and its forms without prefixes that its script may join to it: the letters alone do not show whether they are a
+ * prefix.
  */
 function withoutJoined(word: string): string[] {
   const words = [word];

@@ -5,7 +5,7 @@ import { SequentialAgent } from './sequential-agent.ts';
 import { transferInstruction, transferTargets } from './transfer-targets.ts';
 import { TransferToAgentTool } from './transfer-to-agent-tool.ts';
 
-/** An agent with a model of its own, as far as hand-overs are concerned. */
+/** An agent with its own model, as far as transfers are concerned. */
 class Speaker extends BaseAgent {
   readonly #rules: TransferRules;
 

@@ -15,8 +15,8 @@ export function toSnakeCase(name: string): string {
 }
 
 /**
- * Returns a name that is not taken yet, and takes it: of at most 60 characters, with the prefix at most 64. A name that is taken, because two
- * ids differ only in what is cut or replaced, gets a number.
+ * Returns an unused name, and reserves it: of at most 60 characters, with the prefix at most 64. A name that is already used, because two
+ * ids differ only in removed or replaced characters, gets a number.
  */
 export function takeToolName(text: string, prefix: string, taken: Set<string>): string {
   const start = prefix === '' ? '' : `${prefix}_`;

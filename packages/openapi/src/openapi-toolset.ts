@@ -77,7 +77,7 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   readonly requireConfirmation?: ConfirmationRule<ApiCall> | undefined;
   /** Time for a response with all redirects, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Maximum length of text and JSON for the model, in characters; longer bodies are cut. Default 100,000. */
+  /** Maximum length of text and JSON for the model, in characters; longer bodies are truncated. Default 100,000. */
   readonly maxCharacters?: number | undefined;
   /** Maximum size of a response's body, at most 7,500,000; the rest is not read. Default 5,000,000. */
   readonly maxBytes?: number | undefined;

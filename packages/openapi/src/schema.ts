@@ -5,7 +5,7 @@ import { OpenApiDocumentError } from './errors.ts';
 /** A JSON Schema that is being written. */
 export type DeclaredSchema = Record<string, unknown>;
 
-/** Characters of a description in a schema; the rest is cut. */
+/** Maximum length of a description in a schema; the rest is dropped. */
 const MAX_DESCRIPTION = 500;
 /** Characters of a definition that is repeated wherever it is used, so that the model needs no look-up. */
 const MAX_REPEATED = 200;
@@ -255,7 +255,7 @@ function mapValues(schema: Readonly<Record<string, unknown>>, map: (value: unkno
   return mapped;
 }
 
-/** Some documents write types that do not exist, such as `file`: they say nothing. */
+/** Some documents contain types that do not exist, such as `file`; they are ignored. */
 function typesOf(type: unknown): unknown {
   if (typeof type === 'string') return TYPES.has(type) ? type : undefined;
   if (!Array.isArray(type)) return undefined;
@@ -271,7 +271,7 @@ function describe({ description, title, pattern }: Readonly<Record<string, unkno
     : shown;
 }
 
-/** Cuts text, and marks the cut. */
+/** Truncates text, and marks the truncation. */
 export function cut(text: string, length: number): string {
   const trimmed = text.trim();
   return trimmed.length <= length ? trimmed : `${trimmed.slice(0, length - 1).toWellFormed()}…`;
@@ -336,7 +336,7 @@ function mergeProperties(own: DeclaredSchema, given: DeclaredSchema): DeclaredSc
 const LEVELS = [12, 8, 6, 5, 4, 3, 2, 1];
 
 /**
- * Returns a schema of at most so many characters of JSON. Of a larger one first the descriptions are shortened, then the innermost levels
+ * Returns a schema of at most this many characters of JSON. In a larger one the descriptions are shortened first, then the innermost levels
  * are replaced by their types, which accept more.
  */
 export function limitSize(schema: DeclaredSchema, maxCharacters: number): DeclaredSchema {

@@ -104,7 +104,7 @@ function encode(text: string): string {
   );
 }
 
-/** Leaves reserved characters and what is encoded already, but for `#`, `&` and `+`, which would end the value or mean a space. */
+/** Keeps reserved and already encoded characters, except `#`, `&` and `+`, which would end the value or mean a space. */
 function encodeUnlessReserved(text: string): string {
   return text
     .toWellFormed()

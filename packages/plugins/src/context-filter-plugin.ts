@@ -40,7 +40,7 @@ export class ContextFilterPlugin extends BasePlugin {
   readonly #removeAmount: number;
   readonly #filter: ContextFilterPluginOptions['customFilter'];
 
-  /** @throws ConfigurationError for a number that is no positive integer, a filter that is no function and an unknown option */
+  /** @throws ConfigurationError for a number that is not a positive integer, a filter that is not a function, and an unknown option */
   constructor(options: ContextFilterPluginOptions = {}) {
     checkKnown('ContextFilterPlugin', OPTIONS, options);
     const { numInvocationsToKeep, removeAmount = 1, customFilter, name = 'context_filter_plugin' } = options;
@@ -75,7 +75,7 @@ function newest(contents: Content[], keep: number, removeAmount: number): Conten
   return contents.slice(withCalls(contents, start));
 }
 
-/** True for the first of the user's messages that stand together. Responses of functions are no messages of the user. */
+/** True for the first of several consecutive user messages. Function responses do not count as messages of the user. */
 function startsInvocation(contents: readonly Content[], index: number): boolean {
   return isMessage(contents[index]) && !isMessage(contents[index - 1]);
 }
@@ -84,7 +84,7 @@ function isMessage(content: Content | undefined): boolean {
   return content?.role === 'user' && content.parts?.some((part) => part.functionResponse) !== true;
 }
 
-/** Returns the place from which on every function response comes after its call: `start`, or an earlier one. */
+/** Returns the first index from which every function response has its call: `start`, or an earlier one. */
 function withCalls(contents: readonly Content[], start: number): number {
   /** Responses whose calls were not seen yet, counted by the ids of the calls. */
   const open = new Set<string>();

@@ -1,6 +1,6 @@
 import { ConfigurationError, type Invocation } from '@eventloom/core';
 
-/** The `response_type` of responses that tell a model how to repair a failure. */
+/** The `response_type` of responses that explain to a model how to repair a failure. */
 export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
 
 /** The time over which failures are counted: one run, or as long as the plugin exists. */
@@ -12,7 +12,7 @@ export type TrackingScope = (typeof TrackingScope)[keyof typeof TrackingScope];
 export interface RetryLimits {
   /** Maximum number of failures in a row for which the model is asked to try again; 0 for none. Default 3. */
   readonly maxRetries?: number | undefined;
-  /** True fails the run at the next failure; false tells the model to give up. Default true. */
+  /** True fails the run at the next failure; false asks the model to stop trying. Default true. */
   readonly throwExceptionIfRetryExceeded?: boolean | undefined;
   /** The time over which failures are counted. Default: `TrackingScope.INVOCATION`, one run. */
   readonly trackingScope?: TrackingScope | undefined;

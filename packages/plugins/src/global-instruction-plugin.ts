@@ -18,7 +18,10 @@ import { injectSessionState, type InstructionProvider } from '@eventloom/llm-age
 export class GlobalInstructionPlugin extends BasePlugin {
   readonly #instruction: string | InstructionProvider;
 
-  /** @param name default `global_instruction` @throws ConfigurationError for something that is no text and no function */
+  /**
+   * @param name default `global_instruction`
+   * @throws ConfigurationError for a value that is neither a text nor a function
+   */
   constructor(globalInstruction: string | InstructionProvider = '', name = 'global_instruction') {
     super(name);
     if (typeof globalInstruction !== 'string' && typeof globalInstruction !== 'function')

@@ -26,8 +26,8 @@ export interface LoggingPluginOptions {
 const OPTIONS: OptionNames<LoggingPluginOptions> = { name: true, log: true };
 
 /**
- * Logs what happens in every run, for reading in a terminal: messages, agents, model requests and responses, tool calls, events and
- * errors. Long texts are cut off. It logs what users and models say, so it is for development.
+ * Logs the steps of every run, for reading in a terminal: messages, agents, model requests and responses, tool calls, events and errors.
+ * Long texts are truncated. It logs the messages of users and models, so it is for development.
  *
  * @example
  * const runner = new InMemoryRunner({ agent, plugins: [new LoggingPlugin()] });

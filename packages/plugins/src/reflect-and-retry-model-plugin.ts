@@ -28,10 +28,10 @@ const OPTIONS: OptionNames<ReflectAndRetryModelPluginOptions> = {
 };
 
 const TOOL = 'adk_handle_model_error';
-/** The signature of a call that no model made, which Gemini 3 accepts in place of its own. */
+/** The signature of a call that no model made, which Gemini 3 accepts instead of its own. */
 const NO_SIGNATURE: string = encodeBase64(new TextEncoder().encode('skip_thought_signature_validator'));
 
-/** Answers the call that stands for a failed reply. It is not declared to models. */
+/** Answers the call that represents a failed reply. It is not declared to models. */
 class HandleModelErrorTool extends BaseTool {
   readonly #maxRetries: number;
 
@@ -50,8 +50,8 @@ class HandleModelErrorTool extends BaseTool {
 }
 
 /**
- * Has the model repeat a reply that failed, such as one with a malformed function call, a limited number of times in a row. In the
- * history the failed reply is a call of `adk_handle_model_error`, whose response tells the model what was wrong.
+ * Makes the model repeat a failed reply, such as one with a malformed function call, a limited number of times in a row. In the history the
+ * failed reply is a call of `adk_handle_model_error`, whose response describes the failure.
  *
  * Errors that a model call throws are not repeated: see the options of the model.
  */

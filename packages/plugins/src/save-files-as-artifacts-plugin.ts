@@ -34,7 +34,7 @@ const READABLE = /^(gs|https?):/i;
  */
 export class SaveFilesAsArtifactsPlugin extends BasePlugin {
   readonly #attachFileReference: boolean;
-  /** Versions that no event has told of yet. */
+  /** Versions that are not in the `artifactDelta` of an event yet. */
   readonly #saved = new WeakMap<Invocation, Record<string, number>>();
 
   /** @throws ConfigurationError for an unknown option */

@@ -6,7 +6,7 @@ export function toYaml(value: unknown): string {
   return `${block(value, '').trimStart()}\n`;
 }
 
-/** Returns the value as it stands behind a key or a dash: on the same line, or on lines of its own. */
+/** Returns the value as it is written after a key or a dash: on the same line, or on separate lines. */
 function block(value: unknown, indent: string): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return ' []';

@@ -20,8 +20,8 @@ export interface ToolCallIntegrityPluginOptions {
    */
   readonly secretKey: string | Uint8Array | readonly (string | Uint8Array)[];
   /**
-   * True lets calls without a stamp run, such as those of sessions from before the plugin was there. A changed call without its stamp
-   * then runs as well. Default false.
+   * True lets calls without a stamp run, such as those of sessions that are older than the plugin. A changed call without its stamp then
+   * runs as well. Default false.
    */
   readonly allowUnstampedCalls?: boolean | undefined;
   /** Default `tool_call_integrity`. */
@@ -38,12 +38,12 @@ const RESTORED = '__adk_internal_restored';
 const VERSION = 'v1:';
 
 /**
- * Stamps every function call with a signature (HMAC-SHA-256) when its event is stored, and runs a tool only if the stored call has a
- * stamp that is right and the same name and arguments. Somebody who can write to the session store, but does not have the key, can then
- * not change what is run, for example between a person's confirmation and the call.
+ * Stamps every function call with a signature (HMAC-SHA-256) when its event is stored, and runs a tool only if the stored call has a valid
+ * stamp and the same name and arguments. A person who can write to the session store, but does not have the key, can then not change the
+ * calls that run, for example between a person's confirmation and the call.
  *
- * At the beginning of a run all stored calls are verified. A call that is wrong fails the run with ToolCallIntegrityError. Give this
- * plugin first in the list: a later plugin must not change calls or their arguments.
+ * At the beginning of a run all stored calls are verified. An invalid call fails the run with ToolCallIntegrityError. Put this plugin first
+ * in the list: a later plugin must not change calls or their arguments.
  *
  * @example
  * const secretKey = crypto.getRandomValues(new Uint8Array(32)); // the same for all processes
@@ -180,7 +180,7 @@ function callsOf(event: Event): Map<string, FunctionCall> {
   return calls;
 }
 
-/** @throws ToolCallIntegrityError for stamps that are no texts */
+/** @throws ToolCallIntegrityError for stamps that are not strings */
 function stampsOf({ id, customMetadata }: Event): Readonly<Record<string, string>> {
   const stamps = customMetadata?.[STAMPS];
   if (stamps === undefined) return {};

@@ -11,8 +11,8 @@ import { METER } from './meter.ts';
 /** The source of the engine. */
 export interface QuickJsEngine {
   /**
-   * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts what it does. Needed where nothing may be
-   * compiled at run time: on Cloudflare Workers, import it and hand it in. Elsewhere it saves reading and compiling.
+   * The compiled `@eventloom/quickjs/engine.wasm`, and no other build: only this one counts its operations. Required where code may not be
+   * compiled at run time: on Cloudflare Workers, import it and pass it. Elsewhere it saves reading and compiling.
    */
   readonly wasmModule?: WebAssembly.Module;
 }
@@ -38,9 +38,8 @@ export function checkEngine({ wasmModule }: QuickJsEngine): void {
 }
 
 /**
- * A new instance of the engine, with a memory of its own that never grows beyond its bound, that nothing ran in. It is never
- * disposed of but dropped: freeing a runtime that ran out of memory aborts the engine, and with the instance everything is gone at
- * once.
+ * Creates a new instance of the engine with its own memory, which never grows beyond its limit. It is never disposed of but dropped:
+ * freeing a runtime that ran out of memory aborts the engine, and dropping the instance frees everything at once.
  */
 export async function createEngine({ wasmModule, memoryBytes, onTick }: EngineParams): Promise<QuickJSWASMModule> {
   const maximum = Math.floor(memoryBytes / PAGE_BYTES);
@@ -71,7 +70,7 @@ export async function createEngine({ wasmModule, memoryBytes, onTick }: EnginePa
   return engine;
 }
 
-/** Makes the allocator throw when it is out of memory. QuickJS would otherwise copy strings to address 0. */
+/** Makes the allocator throw if it is out of memory. QuickJS would otherwise copy strings to address 0. */
 function failWithoutMemory(module: QuickJSEmscriptenModule): void {
   const allocate = module._malloc.bind(module);
   module._malloc = (size) => {

@@ -4,7 +4,7 @@
  * after a fixed number of them, with an argument that no call of the engine itself has.
  */
 export const METER = {
-  /** The import through which QuickJS asks whether to go on; these are the names it has in the build. */
+  /** The import that QuickJS calls to ask whether to continue, by its names in the build. */
   module: 'a',
   name: 'i',
   /** In place of the address of a runtime. */

@@ -8,7 +8,7 @@ const ENGINE =
 
 const MIB = 1024 * 1024;
 
-/** Runs code under a clock that stands still, so that of the bounds in time only `maxOperations` holds. */
+/** Runs code under a clock that stands still, so that `maxOperations` is the only effective time limit. */
 function run(code: string, params: Partial<RunInQuickJsParams> = {}) {
   return runInQuickJs({ code, maxOperations: 20_000_000, now: () => 0, ...ENGINE, ...params });
 }

@@ -6,7 +6,7 @@ import type { Watch } from './watch.ts';
 
 /** The engine's flag for a script that may `await` at its top level: its value is a promise of `{value}`. */
 const EVAL_ASYNC = 1 << 7;
-/** Promise jobs between two looks at the watch. */
+/** Promise jobs between two checks of the limits. */
 const JOBS_AT_ONCE = 1_000;
 /** The engine throws null where no memory is left for an error. */
 const NULL_ERROR = 'null, as it is thrown when the engine is out of memory';
@@ -65,7 +65,7 @@ export class Sandbox {
     context.setProp(context.global, 'files', files);
   }
 
-  /** Runs the code with the promise jobs it leaves behind. */
+  /** Runs the code and its remaining promise jobs. */
   #evaluate(code: string): SandboxEnding {
     const context = this.#context;
     const started = context.evalCode(code, 'code.js', EVAL_ASYNC);
@@ -151,7 +151,7 @@ class OutputBuffer {
     return this.#left < 0;
   }
 
-  /** With a note behind it when something was left out. */
+  /** Adds a note if output was dropped. */
   get stderr(): string {
     return this.isFull ? `${this.#stderr}The output was truncated here.\n` : this.#stderr;
   }

@@ -4,7 +4,7 @@ import { Watch } from './watch.ts';
 
 const AMPLE = { timeoutMs: 1e9, maxOperations: 1e15 };
 
-/** Ticks until the watch throws, and says how often before and after it had something to stop for. */
+/** Ticks until the watch throws, and returns the ticks before and after its limit was exceeded. */
 function tickUntilThrown(watch: Watch): { readonly before: number; readonly after: number } {
   let [before, after] = [0, 0];
   for (let tick = 0; tick < 1_000; tick++) {

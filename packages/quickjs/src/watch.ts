@@ -29,7 +29,7 @@ export class Watch {
     this.#operations = 0;
   }
 
-  /** Counts METER.turns operations. @throws RangeError when the code did not stop though it had to: it is in one built-in function */
+  /** Counts METER.turns operations. @throws RangeError if the code did not stop at its limit, because it is inside a built-in function */
   tick(): void {
     this.#operations += METER.turns;
     if (this.check() && this.#ticksLeft-- <= 0) throw new RangeError(this.#stopped);

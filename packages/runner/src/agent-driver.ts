@@ -10,16 +10,16 @@ const CLOSE_TIMEOUT_MS = 5000;
 const DONE: EventResult = { done: true, value: undefined };
 
 /**
- * Drives an agent, and then each agent that control is transferred to: one after the other, none inside another. A generator of their
- * events, and with `runConfig.announceTransfers` of an announcement for every transfer.
+ * Drives an agent, and then each agent that control is transferred to, one after the other and not nested. It generates their events, and
+ * with `runConfig.announceTransfers` an announcement for every transfer.
  *
- * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the
- * agent of that name continues in its place and on its branch. In the call tree, the agent that transferred is its parent.
+ * A transfer is data: a committed event of an agent's execution has `transferToAgent`, and when that execution has ended, the agent of that
+ * name continues in its place and on its branch. In the call tree, the transferring agent is its parent.
  *
- * Ends early when the invocation is ended. Throws what an agent throws, ConfigurationError for a transfer to an agent that the tree does not
- * have, HandOverLimitError for more than `runConfig.maxLlmCalls` transfers without a model call, and RunAbortedError.
+ * Ends early when the invocation is ended. Throws the errors of agents, ConfigurationError for a transfer to an agent that the tree does
+ * not have, HandOverLimitError for more than `runConfig.maxLlmCalls` transfers without a model call, and RunAbortedError.
  *
- * It is no generator function, because every generator between a model and the reader costs each chunk a few promises.
+ * It is not a generator function, because every generator between a model and the reader costs each chunk a few promises.
  */
 export class AgentDriver implements AgentEvents {
   #context: InvocationContext;
@@ -111,7 +111,7 @@ export class AgentDriver implements AgentEvents {
     throw error;
   };
 
-  /** Gives control to the agent that the one that ended transferred to. Without such an agent, this is the end. */
+  /** Starts the agent that the ended agent transferred to. Without such an agent, the drive ends. */
   #transfer(): MaybePromise<EventResult> {
     const from = this.#context;
     try {
@@ -131,7 +131,7 @@ export class AgentDriver implements AgentEvents {
     return DONE;
   }
 
-  /** Moves control to the target of the transfer, if the agent that ended asked for one, and returns the target's name. */
+  /** Moves control to the target of the transfer, if the ended agent requested one, and returns the target's name. */
   #takeTransfer(): string | undefined {
     const from = this.#context;
     const name = from.progress.takeTransfer(from.executionId);
@@ -168,8 +168,8 @@ function runAgent(context: InvocationContext): AgentEvents {
 }
 
 /**
- * Gives the event loop a turn first. Agents that are started again and again and wait for nothing would otherwise block the process,
- * and could not be aborted.
+ * Yields to the event loop first. Agents that are started repeatedly and wait for nothing would otherwise block the process, and could not
+ * be aborted.
  */
 async function* runAfterYielding(context: InvocationContext): AgentEvents {
   await context.untilAborted(new Promise<void>((resolve) => void context.platform.schedule(0, resolve)));

@@ -9,7 +9,7 @@ import { Runner } from './runner.ts';
 
 const IDS = { userId: 'u', sessionId: 's' };
 
-/** Behind in what it lists: a replica that is not up to date. */
+/** A service whose listings are outdated, like those of a replica. */
 class StaleSessionService extends InMemorySessionService {
   override async listEvents(request: ListEventsRequest): Promise<{ events: Event[] }> {
     const { events } = await super.listEvents(request);

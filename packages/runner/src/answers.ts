@@ -101,7 +101,7 @@ function checkCall(
     fail(`the call ${JSON.stringify(id)} calls ${JSON.stringify(call.call.name)}, not ${JSON.stringify(name)}`);
 }
 
-/** A credential that came with a message. */
+/** A credential in a message. */
 interface GivenCredential {
   readonly credentialKey: string;
   readonly credential: AuthCredential;
@@ -124,10 +124,10 @@ export class RequestAnswers {
   }
 
   /**
-   * Returns the response as it is stored; unchanged if its call is no request to a person.
+   * Returns the response as it is stored; unchanged if its call is not a request to a person.
    *
    * @throws InvalidMessageError for a request that is settled, a second answer to a request, and an invalid answer
-   * @throws ConfigurationError for a credential if there is no service to keep it
+   * @throws ConfigurationError for a credential if there is no service to store it
    */
   async read(response: FunctionResponse, request: RecordedCall): Promise<FunctionResponse> {
     const { id, call } = request;
@@ -207,8 +207,8 @@ export function readConfirmation({ confirmed, payload }: JsonRecord, id: string)
 }
 
 /**
- * Reads the answer to a request for input. Clients send `{result}`, or an object that is the answer itself: the schema tells them apart. A
- * text that does not match the schema is read as JSON, because people type it.
+ * Reads the answer to a request for input. Clients send `{result}`, or the answer itself as an object: the schema distinguishes them. A
+ * text that does not match the schema is parsed as JSON, because people type it.
  */
 async function readInput({ responseSchema }: InputRequest, response: JsonRecord, id: string): Promise<JsonRecord> {
   const keys = Object.keys(response);

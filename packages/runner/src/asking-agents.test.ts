@@ -4,7 +4,7 @@ import type { ScriptedStep } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
 import { agentOf, answer, answerPart, questions, responses, setUp, textsOf } from './fixtures/asking-run.ts';
 
-/** Asks for a size and then for a colour, and says both. */
+/** An agent that requests a size and then a colour, and reports both. */
 class Clerk extends BaseAgent {
   constructor(name = 'clerk') {
     super({ name });

@@ -3,7 +3,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { expect, test } from 'vitest';
 import { scenario } from './fixtures/scenario.ts';
 
-/** Fails after it waited for something, as a model that is asked over the network does. */
+/** A model that fails after an asynchronous wait, like one that is called over the network. */
 class WaitingModel extends BaseLlm {
   stack = '';
 

@@ -17,9 +17,9 @@ interface RepeatingResponse {
 }
 
 /**
- * State keys that agents changed last while they ran as tools. Their changes are committed with their own events, which readers of the run do
- * not see, so the response of the call repeats them. A key that somebody else in the run changed since is left out: that change is in another
- * event, and readers that apply the events in order would lose it.
+ * State keys that agents changed last while they ran as tools. Their changes are committed with their own events, which readers of the run
+ * do not see, so the response of the call repeats them. A key that another agent or call of the run changed since is left out: that change
+ * is in another event, and readers that apply the events in order would lose it.
  */
 export class ChildChanges {
   readonly #last = new Map<string, ChildChange>();

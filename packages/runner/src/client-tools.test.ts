@@ -28,7 +28,7 @@ const answered = (id = 'c1', response: Record<string, unknown> = { opened: '/a' 
   newMessage: { parts: [{ functionResponse: { id, name: 'open_page', response } }] },
 });
 
-/** Runs in one session, each by a runner of its own, as if each came to another process. */
+/** Runs in one session, each with a new runner, as if in different processes. */
 async function setUp() {
   const platform = fixedPlatform();
   const sessionService = new InMemorySessionService({ platform });

@@ -46,7 +46,7 @@ export async function compactSession(
 
 /**
  * Returns the pointer that lets later reads stop at the compaction. Undefined if the sequence numbers are not known exactly.
- * @param events all events that count, before the compaction is appended
+ * @param events all effective events, before the compaction is appended
  */
 function pointBehindCompaction(
   events: readonly Event[],
@@ -69,7 +69,7 @@ function pointBehindCompaction(
   };
 }
 
-/** Returns the events that count with their places, without those that summaries stand for and those that were rewound. */
+/** Returns the effective events with their positions, without summarized and rewound events. */
 function eventsThatCount(
   events: readonly Event[],
   places: HistoryPlaces,

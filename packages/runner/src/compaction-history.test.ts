@@ -80,7 +80,7 @@ class RandomModel extends BaseLlm {
   }
 }
 
-/** A session that two processes with clocks of their own work on by turns, as random as it gets; what it must say is kept beside it. */
+/** A session with random operations of two processes with different clocks, and a model of its expected content. */
 async function setUp(seed: number) {
   const random = randomOf(seed);
   const upTo = (count: number): number => Math.floor(random() * count);
@@ -126,7 +126,7 @@ async function setUp(seed: number) {
   return { upTo, say, ask, events, runners, model, hasOverlap: (eventsCompaction.overlapSize ?? 0) > 0 };
 }
 
-/** The words of a history without what was rewound, summaries apart. A rewind that was rewound itself undoes nothing. */
+/** Returns the words of a history without rewound events, and separately its summaries. A rewind that was itself rewound has no effect. */
 function wordsThatCount(events: readonly Event[]): Set<string> {
   const at = events.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId !== undefined);
   if (at < 0) {

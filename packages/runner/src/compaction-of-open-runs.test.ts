@@ -30,7 +30,7 @@ function textOf(content: Content | undefined): string {
 
 const call: ScriptedStep = { calls: [{ id: 'c', name: 'look', args: {} }] };
 
-/** A resumable run, "first", that waits for the result of its call; each runner is a process of its own. */
+/** A resumable run, "first", that waits for the result of its call; each runner represents another process. */
 async function setUp(steps: readonly ScriptedStep[]) {
   const model = new ScriptedModel([call, ...steps]);
   const look = new LongRunningFunctionTool({ name: 'look', description: 'Looks.', execute: () => undefined });

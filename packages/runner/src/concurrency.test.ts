@@ -10,7 +10,7 @@ import { Runner } from './runner.ts';
 
 const RUNS = 1000;
 
-/** Calls the tool with the user's text, and then says what it answered. */
+/** A model that calls the tool with the user's text, and then repeats the tool's result. */
 const answer: ScriptedFunction = ({ contents }) => {
   const response = contents.at(-1)?.parts?.[0]?.functionResponse?.response;
   if (response) return { chunks: [`It is ${JSON.stringify(response['is'])}`, '.'] };
@@ -77,7 +77,7 @@ function asked({ contents }: LlmRequest): string {
   return contents[0]?.parts?.[0]?.text ?? '';
 }
 
-/** An agent that is asked so often in each run; its model knows nothing but the request. */
+/** An agent that is called this often in each run; its model depends only on the request. */
 function agentOf(
   name: string,
   callsInEachRun: number,
@@ -88,7 +88,7 @@ function agentOf(
   return new LlmAgent({ name, model: new ScriptedModel(steps, { recordRequests: false }), ...config });
 }
 
-/** Two at once, then a loop of two rounds, then one who asks another and hands over to a third. */
+/** Two concurrent agents, then a loop of two rounds, then an agent that calls another one as a tool and transfers to a third. */
 function workflow(): SequentialAgent {
   const scouts = ['left', 'right'].map((name) =>
     agentOf(name, 1, (request) => `${name} of ${asked(request)}`, { outputKey: name }),

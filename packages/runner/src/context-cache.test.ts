@@ -4,7 +4,7 @@ import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { scenario } from './fixtures/scenario.ts';
 
-/** Notes what requests say of caching. */
+/** A model that records the cache fields of its requests. */
 class Watcher extends BasePlugin {
   readonly seen: unknown[] = [];
 

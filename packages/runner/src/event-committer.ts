@@ -44,7 +44,7 @@ export class EventCommitter {
   readonly #invocationId: string;
   readonly #asksPlugins: boolean;
   readonly #isStamped: boolean;
-  /** The time up to which compactions cover the session. No event is stored with an earlier one, whatever the clock says. */
+  /** The end of the time range that compactions cover. No event is stored with an earlier timestamp, whatever the clock. */
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
   /** Events of sub-invocations that are being stored. */
@@ -87,8 +87,8 @@ export class EventCommitter {
   }
 
   /**
-   * Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. Answers at once unless a plugin or
-   * the store has to be waited for.
+   * Completes an event, lets the plugins replace it, and stores it unless its kind is only streamed. Returns synchronously unless a plugin
+   * or the store is asynchronous.
    */
   commit(event: Event): MaybePromise<Event> {
     // Events of sub-invocations are already stored when they pass through the stream of the run.
@@ -153,7 +153,7 @@ export class EventCommitter {
       this.#childChanges?.note('', actions);
   }
 
-  /** Creates the event which says that a resumable run has ended: everything is done, and nothing is waited for. */
+  /** Creates the event that records the end of a resumable run: all work is done, and no answer is expected. */
   endEvent(): Event {
     const { appName: author } = this.#context;
     const event = this.#context.createEvent({ author, object: ObjectType.runnerEnd, actions: { endOfAgent: true } });
@@ -180,7 +180,7 @@ export class EventCommitter {
   }
 
   /**
-   * Appends an event, which repeats what was changed in the calls that it responds to. Waits for the append before, so that a change is
+   * Appends an event, which repeats the changes of the calls that it responds to. Waits for the previous append, so that a change is
    * repeated only while it is the newest.
    */
   async #appendRepeating(
@@ -222,7 +222,7 @@ export class EventCommitter {
     return (this.#outer ?? this).#context.invocation.session;
   }
 
-  /** True once nothing can be stored any more: another writer has the session, or the storage could not be used until the lease ran out. */
+  /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */
   get isLeaseLost(): boolean {
     return this.#held.lost !== undefined;
   }

@@ -16,8 +16,8 @@ export type LooseEnd =
     };
 
 /**
- * Checks that nothing of a session is left open: each run has its end, each call its response, and none has two. Reads all of the session's events,
- * and the app's open runs. Rewound events do not count. While a run of the session is under way it is listed too, with its calls left out.
+ * Checks that a session has no loose ends: each run has its end, and each call has exactly one response. Reads all of the session's events
+ * and the app's open runs. Rewound events do not count. An active run of the session is listed too, without its calls.
  *
  * @throws SessionNotFoundError
  */

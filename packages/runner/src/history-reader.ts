@@ -30,11 +30,11 @@ interface Piece {
 }
 
 /**
- * Reads a session backwards from its newest event to its last compaction, or to its start without one. Rewound events are skipped. So
- * the cost is that of the events since the last compaction that counts, however long the session.
+ * Reads a session backwards from its newest event to its last compaction, or to its start without one. Rewound events are skipped. The cost
+ * is therefore that of the events since the last effective compaction, however long the session is.
  *
- * Only sequence numbers decide, not timestamps. A compaction without a history pointer, as other programs write them, ends the read if
- * it covers everything from the session's first event on; earlier events that count are then found by its time. Otherwise it is
+ * Only sequence numbers decide, not timestamps. A compaction without a history pointer, as other programs write them, ends the read if it
+ * covers everything from the session's first event on; earlier events that are still effective are then found by its time. Otherwise it is
  * read like any event. All events are read if a rewind has no history pointer.
  * @param session with some of its newest events; each further read takes four times as many
  */

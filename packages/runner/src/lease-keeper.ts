@@ -69,14 +69,14 @@ function pause(platform: Platform, delayMs: number, signal: AbortSignal | undefi
 }
 
 /**
- * Renews the leases of runs that have appended nothing for a while. One timer serves all runs, and it only runs while there are
- * any: a turn that ends quickly sets none of its own.
+ * Renews the leases of runs that have appended nothing for a while. One timer serves all runs, and runs only while there are any: a short
+ * turn sets no timer of its own.
  */
 export class LeaseKeeper {
   readonly #service: BaseSessionService;
   readonly #platform: Platform;
   readonly #held = new Set<HeldLease>();
-  /** Those whose renewal is under way. */
+  /** Leases that are being renewed. */
   readonly #renewing = new Set<HeldLease>();
   #callOff: (() => void) | undefined;
   /** Time at which the timer is due; 0 without one. */
@@ -114,8 +114,9 @@ export class LeaseKeeper {
   }
 
   /**
-   * A failure that says nothing of the lease is the platform's to report: the next tick tries again, and appends are checked. So a run that
-   * writes nothing outlives a storage that is away for longer than its lease, unless another writer takes the session.
+   * Renews one lease. Another failure than the loss of the lease is reported to the platform: the next tick tries again, and appends check
+   * the lease. A run that writes nothing therefore survives a storage outage that is longer than its lease, unless another writer takes the
+   * session.
    */
   async #renew(held: HeldLease, nowMs: number): Promise<void> {
     if (this.#renewing.has(held)) return;

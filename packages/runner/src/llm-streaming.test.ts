@@ -15,7 +15,7 @@ function partsOf(events: readonly Event[]): (Part[] | undefined)[] {
   return events.map((event) => event.content?.parts);
 }
 
-/** A model that yields what it is told to. */
+/** A model that yields the given responses. */
 class Yielding extends BaseLlm {
   readonly #responses: readonly (LlmResponse | Error)[];
 

@@ -103,8 +103,8 @@ async function lockForNewRun(
 const NO_EVENTS: readonly Event[] = [];
 
 /**
- * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is locked
- * for a run, and again once nobody else can change the session.
+ * Locks the session of a run that may continue another one. The run that the answers continue is looked up before, because a session is
+ * locked for a run, and again once the session can no longer change.
  */
 async function lockForContinuedRun(
   runner: Runner,
@@ -188,7 +188,10 @@ function begin(
   });
 }
 
-/** Removes what keeps a run from beginning: an unfinished run of the session, or a request of which nothing is stored. @throws the error itself otherwise */
+/**
+ * Removes the obstacle to the start of a run: an unfinished run of the session, or a request without stored events. @throws the error
+ * itself if there is no such obstacle
+ */
 async function settle(
   runner: Runner,
   request: RunRequest,

@@ -6,13 +6,13 @@ import { isLlmAgent } from '@eventloom/llm-agent';
 const CLOSE_TIMEOUT_MS = 5000;
 
 /**
- * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is under way, which closes most of them,
- * as the ADK does after each run: so a program whose runs have ended can end as well. A toolset that is used again opens again.
+ * The toolsets of a runner's agents. They are suspended when a run ends and no other run of the runner is active. That closes most of them,
+ * as the ADK does after each run, so that the program can end. A toolset that is used again opens again.
  */
 export class OpenToolsets {
   readonly #toolsets: readonly BaseToolset[];
   readonly #platform: Platform;
-  /** The number of runs under way. */
+  /** The number of active runs. */
   #runs = 0;
   #closing: Promise<void> | undefined;
 

@@ -29,7 +29,7 @@ function by(author: string, params: EventParams = {}): Event {
   return createEvent({ author, content: { parts: [{ text: 'x' }] }, ...params });
 }
 
-/** An event that says nothing. */
+/** An event without content. */
 function silent(author: string, actions: Partial<EventActions>): Event {
   return createEvent({ author, actions });
 }
@@ -81,7 +81,7 @@ describe('a user message goes to', () => {
 });
 
 describe('a long history', () => {
-  /** A list that tells how many of its items were looked at. */
+  /** A list that counts how many of its items were read. */
   function watched(events: Event[]): { readonly events: Event[]; readonly looks: () => number } {
     let looks = 0;
     const proxy = new Proxy(events, {

@@ -33,7 +33,7 @@ export function pickAgent(
   return { agent: lastSpeaker(agent, session.events, derived) };
 }
 
-/** The last speaker among the first `count` events, which need not be looked at again. */
+/** The last agent that spoke in the first `count` events, which are not read again. */
 interface Remembered {
   readonly count: number;
   readonly agent: BaseAgent;
@@ -60,7 +60,7 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall,
 }
 
 /**
- * Returns the agent that a message of the user goes to: the last one that spoke, if it and all above it may transfer to their parents;
+ * Returns the agent that a message of the user goes to: the last one that spoke, if it and all its ancestors may transfer to their parents;
  * otherwise the root. Reads the events since the last call for this session, newest first, as far as needed.
  *
  * @param derived is kept as long as the events are

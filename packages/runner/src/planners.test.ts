@@ -106,7 +106,7 @@ test('invalid planners are refused', async () => {
   expect(() => new BuiltInPlanner({ thinkingConfig: undefined as never })).toThrow(/thinkingConfig/);
 });
 
-/** Notes what it is asked; counts its replies in state. */
+/** A planner that records its requests, and counts its replies in state. */
 class OwnPlanner extends BasePlanner {
   override buildPlanningInstruction(context: ReadonlyContext, request: LlmRequest): string | undefined {
     const said = request.contents.length;

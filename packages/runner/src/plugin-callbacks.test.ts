@@ -146,7 +146,7 @@ test('a plugin without overrides changes nothing', async () => {
   expect(await run()).toHaveLength(3);
 });
 
-/** Changes state where tools are selected, and where a tool has its say in the request. */
+/** A plugin that changes state while tools are selected and while a tool processes the request. */
 class Selecting extends BasePlugin {
   override beforeToolSelection({ callbackContext: { state } }: Parameters<BasePlugin['beforeToolSelection']>[0]) {
     state.set('selected', Number(state.get('selected') ?? 0) + 1);

@@ -17,7 +17,7 @@ class CountingService extends InMemorySessionService {
   }
 }
 
-/** A session of 1,000 invocations of an event each, `e-1` up to `e-1000`, and what comes then. */
+/** A session of 1,000 invocations with one event each, `e-1` to `e-1000`, followed by the given events. */
 async function setUp(then: readonly Event[]) {
   const service = new CountingService();
   const session = await service.createSession(KEY);

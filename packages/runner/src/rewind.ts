@@ -65,8 +65,8 @@ export async function rewind(runner: Runner, params: RewindParams): Promise<Even
 }
 
 /**
- * Appends the rewind. Before the append nothing is changed, after it nothing is thrown. Artifacts are stored apart and cannot be
- * committed with the event, so the event lists what to restore, and that is retried until it is done.
+ * Appends the rewind. Before the append nothing has changed, after it nothing is thrown. Artifacts are stored separately and cannot be
+ * committed with the event, so the event lists the versions to restore, and restoring is retried until it is done.
  * @param check throws to abort
  */
 async function commitRewind(

@@ -123,7 +123,7 @@ describe('the runConfig of a runner', () => {
 });
 
 describe('a resumed run', () => {
-  /** A run that was left when its first tool call was stored, in a runner with these defaults, and what it is resumed with. */
+  /** A run that was interrupted when its first tool call was stored, in a runner with these defaults, and the options of its resume. */
   async function resumedCalls(
     defaults: RunConfigDefaults,
     given: RunConfig,

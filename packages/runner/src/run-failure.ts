@@ -39,9 +39,9 @@ export function toRunError(
 }
 
 /**
- * The error of a run whose message is not stored. When another run took the session before, say because this process was stopped for longer than
- * a lease, nothing happened, and the message can be sent again. A storage that did not answer may have the message: its error says so, and
- * the reason of an abort would not.
+ * Returns the error of a run whose message is not stored. If another run took the session before, for example because this process was
+ * stopped for longer than a lease, nothing happened, and the message can be sent again. A storage that did not answer may have stored the
+ * message: its error says so, and the reason of an abort would not.
  */
 export function toRefusal(thrown: unknown, abortReason: EventloomError | undefined): EventloomError {
   if (isAway(thrown)) return thrown;
@@ -61,7 +61,7 @@ export interface UnfinishedRun {
   readonly failure: EventloomError;
   /** The error that was thrown; undefined if the reader left. */
   readonly thrown?: unknown;
-  /** The agent that failed, or the one that had control. */
+  /** The agent that failed, or the one that was active. */
   readonly failed?: InvocationContext | undefined;
 }
 
@@ -79,10 +79,11 @@ const NOT_ENDED: StoredEnd = { events: [], outcome: undefined };
 const LOST = [StaleWriterError, SessionNotFoundError];
 
 /**
- * Stores the end of a run that failed, was aborted or lost its reader: responses to its calls that have none, the error event, and the event
- * which says that a resumable run has ended. A storage failure here is reported to the platform: it must not replace the failure.
+ * Stores the end of a run that failed, was aborted or lost its reader: responses to its open calls, the error event, and the event that
+ * records the end of a resumable run. A storage failure here is reported to the platform, so that it does not replace the failure of the
+ * run.
  *
- * A resumable run whose process is about to end gets no end: it is resumed later.
+ * A resumable run whose process is shutting down gets no end: it is resumed later.
  */
 export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<StoredEnd> {
   const { context, committer, failure } = run;
@@ -169,7 +170,7 @@ export async function notifyPlugins(context: InvocationContext, failure: Eventlo
   }
 }
 
-/** The last event of a stream that asked for one: says how the run ended. Never stored. */
+/** Creates the last event of a stream with `completionEvent`: the outcome of the run. Never stored. */
 export function completionEvent(
   { appName: author, platform }: Runner,
   { requestId, customMetadata }: RunConfig = {},

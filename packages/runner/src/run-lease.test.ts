@@ -161,7 +161,7 @@ test('a run whose session another process took fails at its next event, which is
 });
 
 describe('a run that loses its session between its last event and its end', () => {
-  /** Another process runs the next message while the first run is stopped behind its last event. */
+  /** Another process runs the next message while the first run is stopped after its last event. */
   async function stopped(agent: BaseAgent | Script) {
     const gate = new Gate();
     class Stopping extends BasePlugin {

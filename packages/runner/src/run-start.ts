@@ -105,7 +105,7 @@ const PARAMS: OptionNames<RunAsyncParams> = {
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
-/** Hints for parameters that belong elsewhere, or that other libraries have. */
+/** Hints for parameters that are named otherwise in other libraries, or are options of another function. */
 const HINTS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...RUN_CONFIG_OPTIONS].map((option) => [option, `write runConfig: { ${option}: … }`])),
   streaming: "write runConfig: { streamingMode: 'sse' }",
@@ -212,8 +212,8 @@ export interface RunRequest {
   readonly config: RunConfig;
   readonly bounds: RunBounds | undefined;
   /**
-   * The part of the session's events that the run reads; undefined for everything that counts. A run that answers calls or goes on needs
-   * the events of these calls, however old they are.
+   * Returns the window of the session's events that the run reads; undefined for all effective events. A run that answers calls or resumes
+   * needs the events of these calls, however old they are.
    */
   readonly window: GetSessionConfig | undefined;
   /** Written together with the message. */

@@ -5,7 +5,7 @@ import { caller } from './fixtures/agent-tool-run.ts';
 import { KEY, scenario, scripted, textOf } from './fixtures/scenario.ts';
 import type { RunStream } from './run-stream.ts';
 
-/** Reads a stream to its end, with where it stood at each event. */
+/** Reads a stream to its end, with its position at each event. */
 async function positions(stream: RunStream): Promise<[seq: number, event: Event][]> {
   expect(stream.seq).toBe(0);
   const seen: [number, Event][] = [];

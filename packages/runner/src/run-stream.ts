@@ -16,8 +16,8 @@ import type { Runner } from './runner.ts';
 /** The events of one run, as they are committed. A reader that stops reading ends the run. */
 export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   /**
-   * Known before the first event. For answers to calls that are sent without an `invocationId` it is settled when the run has started:
-   * they may continue the run that asked.
+   * The id of the run, available before the first event. For answers to calls that are sent without an `invocationId` it is final once the
+   * run has started, because they may continue the run that requested them.
    */
   readonly invocationId: string;
   /**
@@ -28,15 +28,18 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
   readonly seq: number;
   /** The sequence number of the run's message in its session. 0 until the run has started. @internal */
   readonly firstSeq: number;
-  /** The position behind which the events of this stream are: 0 for a new run, that of the newest event of the session for one that is resumed. @internal */
+  /**
+   * The position before the first event of this stream: 0 for a new run, that of the newest event of the session for a resumed one.
+   * @internal
+   */
   readonly beginSeq: number;
   /** Grows with each attempt at the run, in whichever process: the epoch of its lease. 0 until the run has started. @internal */
   readonly attempt: number;
-  /** True when the stream ended and the run did not: the session says that it is open, or another process took it over. @internal */
+  /** True if the stream ended and the run did not: the run is still open in the session, or another process took it over. @internal */
   readonly isLeftOpen: boolean;
   /**
-   * Resolves to true when the run has its session and its message is stored, to false when the run ended before. Never rejects: an
-   * error is thrown to the reader. The run starts when the first event is asked for.
+   * Resolves to true when the run has its session and its message is stored, and to false if the run ended before. Never rejects: an error
+   * is thrown to the reader. The run starts when the first event is read.
    */
   whenStarted(): Promise<boolean>;
   /**
@@ -48,8 +51,8 @@ export interface RunStream extends AsyncGenerator<Event, void, undefined> {
 }
 
 /**
- * The stream of one run, and the handle on it for the runner: aborts the run, and knows how far it has come. It is no generator with
- * properties, because setting these on a generator would cost half a microsecond.
+ * The stream of one run, and the runner's handle on it: aborts the run, and tracks its progress. It is not a generator with extra
+ * properties, because setting them would cost half a microsecond.
  */
 export class RunControl implements RunStream {
   invocationId: string;

@@ -32,16 +32,16 @@ import type { Runner } from './runner.ts';
 const COMPLETED: RunOutcome = { state: 'completed' };
 
 /**
- * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message,
- * drive the agent, store the end, unlock. The only code that drives an agent and commits what it yields.
+ * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message, drive the
+ * agent, store the end, unlock. This is the only code that drives an agent and commits its events.
  *
- * The outer `try` unlocks the session however the run ends, and follows the known run when the request was sent before. The middle one
- * stores a failure, or that the reader left, behind the message. The inner one tells the plugins about a failure even when the reader leaves
- * at its error event.
+ * The outer `try` unlocks the session however the run ends, and follows the known run for a repeated request. The middle one stores a
+ * failure, or the loss of the reader, after the message. The inner one notifies the plugins of a failure even if the reader leaves at its
+ * error event.
  *
  * Throws before anything is written: ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError,
- * SessionNotFoundError, SessionBusyError. Later: RunAbortedError, StaleWriterError, or the agent's error after its error event. StorageError at
- * any time, when the storage cannot be used for as long as a lease lasts: until then calls of the store are repeated.
+ * SessionNotFoundError, SessionBusyError. Later: RunAbortedError, StaleWriterError, or the agent's error after its error event.
+ * StorageError at any time, if the storage cannot be used for as long as a lease lasts: until then calls of the store are repeated.
  */
 export async function* run(
   runner: Runner,

@@ -141,7 +141,7 @@ const HINTS = {
 
 const DAY_MS = 86_400_000;
 
-/** @throws ConfigurationError for what is missing, and for an option this version does not have */
+/** @throws ConfigurationError for a missing or an unknown option */
 export function checkRunnerConfig(config: RunnerConfig): void {
   if (isBaseAgent(config)) throw new ConfigurationError(`Runner: got an agent; write ${EXAMPLE}`);
   checkKnown('Runner', OPTIONS, config, HINTS, EXAMPLE);

@@ -79,7 +79,7 @@ export class Runner {
   readonly runConfig: RunConfigDefaults;
   /** Locks and reads sessions, for `run.ts`, rewinds and the closing of runs. @internal */
   readonly sessions: SessionLocks;
-  /** The toolsets of the agents, which are closed while no run is under way; undefined if no agent has one. @internal */
+  /** The toolsets of the agents, which are closed while no run is active; undefined if no agent has one. @internal */
   readonly toolsets: OpenToolsets | undefined;
   /** Compacts a session at the end of a run, if the runner is configured to. @internal */
   readonly compactor: EventsCompactor | undefined;
@@ -185,13 +185,14 @@ export class Runner {
   }
 
   /**
-   * Ends a run that has not ended, without finishing it. Its session gets an error event with the code `RUN_ABANDONED`, and a response for each
-   * call that has none: the result if the call was finished, otherwise `{ error: 'interrupted' }`. Answers to its long-running calls and
-   * questions are still accepted; they start a new run.
+   * Ends an unfinished run without completing it. Its session gets an error event with the code `RUN_ABANDONED`, and a response for each
+   * open call: the result if the call was finished, otherwise `{ error: 'interrupted' }`. Answers to its long-running calls and requests
+   * are still accepted; they start a new run.
    *
-   * @returns the error event; undefined if the run has ended already, or does not belong to the session
-   * @throws SessionNotFoundError SessionBusyError RunAbortedError; UnfinishedRunError when another run is open; StaleWriterError when another
-   * writer took the session
+   * @returns the error event; undefined if the run has already ended, or does not belong to the session
+   * @throws SessionNotFoundError SessionBusyError RunAbortedError
+   * @throws UnfinishedRunError if another run is open
+   * @throws StaleWriterError if another writer took the session
    */
   closeRun(params: CloseRunParams): Promise<Event | undefined> {
     return closeRun(this, params);

@@ -3,7 +3,7 @@ import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type LoadedSession, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
 
-/** A session with so many events, as a run has it when it ends. */
+/** A session with this number of events, in the form that a run leaves it. */
 function loadedOf(count: number): LoadedSession {
   const events = Array.from({ length: count }, (_, index) => userEvent(String(index)));
   const key = { appName: 'app', userId: 'u', id: 's' };

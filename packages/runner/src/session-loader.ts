@@ -87,11 +87,11 @@ export class SessionLoader {
   }
 
   /**
-   * Completes what was read of a session: with the window that was asked for, nothing is added; without one, everything that counts since the
-   * last compaction. The calls with these ids, and the run with this id, are among the events if the session has them, however old they are.
+   * Completes the first read of a session: with a requested window, nothing is added; without one, all effective events since the last
+   * compaction. The calls with these ids, and the run with this id, are included if the session has them, however old they are.
    *
    * @param locked repeats reads while the storage cannot be used
-   * @param session as `firstRead` said, with the message at the end if there is one
+   * @param session the session as `firstRead` selected it, with the message at the end if there is one
    * @throws SessionNotFoundError if the session was deleted in the meantime
    */
   load(locked: LockedSession, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {

@@ -29,7 +29,7 @@ import type { Runner } from './runner.ts';
 import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
 
-/** A run of this process that has a session, as another one that wants it sees it. */
+/** A run of this process that has locked a session, as another run that waits for the session sees it. */
 export interface SessionHolder {
   /** Also fires when only the work of the run's agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
@@ -77,7 +77,7 @@ export class SessionLocks {
   readonly runner: Runner;
   readonly keeper: LeaseKeeper;
   readonly loader: SessionLoader;
-  /** The runs of this process that have a session, by its name. */
+  /** The runs of this process that have locked a session, by its name. */
   readonly holders: Map<string, SessionHolder> = new Map();
   readonly #mayCreate: boolean;
   readonly #ttlMs: number;
@@ -101,11 +101,11 @@ export class SessionLocks {
   }
 
   /**
-   * Locks a session for a run, reads it, and appends the message if there is one: one call of the store. When older events cannot be read
-   * after that, the failure is stored behind the message of a run that cannot be resumed.
+   * Locks a session for a run, reads it, and appends the message if there is one: one call of the store. If older events cannot be read
+   * after that, the failure is stored after the message of a run that is not resumable.
    *
-   * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and what
-   * `appendEvent` throws for the message
+   * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and the errors of
+   * `appendEvent` for the message
    */
   async begin(request: BeginRequest): Promise<BegunSession> {
     const { key, run, window, message, mayCreate = false } = request;
@@ -211,8 +211,8 @@ export class SessionLocks {
   }
 
   /**
-   * Asks for a session again while the storage cannot be used: for as long as a lease, because an answer that was lost may have given one.
-   * @throws what was thrown last
+   * Repeats the lock request while the storage cannot be used: for as long as a lease, because a lost answer may have granted one.
+   * @throws the last error
    */
   #askAgain<T>(ask: () => Promise<T>, thrown: unknown, { abortSignal }: LockRequest): Promise<T> {
     const { platform } = this.runner;
@@ -298,11 +298,11 @@ export class LockedSession implements HeldLease {
   }
 
   /**
-   * Does work of the store under the lease. While the storage cannot be used the work is repeated, until the lease runs out, which loses it, or
-   * the run is aborted. What a run does under its lease can be repeated: what happened already is not done twice.
+   * Runs work of the store under the lease. While the storage cannot be used the work is repeated, until the lease expires and is lost, or
+   * the run is aborted. All work under a lease can be repeated without a second effect.
    *
-   * @param given handed to the work, so that an append needs no function of its own
-   * @throws what the work threw last
+   * @param given passed to the work, so that an append needs no closure
+   * @throws the last error of the work
    */
   write<T, A = undefined>(work: (given: A) => MaybePromise<T>, given: A): MaybePromise<T> {
     try {

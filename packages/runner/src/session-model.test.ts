@@ -59,7 +59,7 @@ interface Turn {
   readonly saved: ReadonlyMap<string, string>;
 }
 
-/** Does a turn, and notes what it was shown. */
+/** An agent that takes one turn, and records the events and state it gets. */
 class Acting extends BaseAgent {
   turn: Turn | undefined;
   seen: readonly string[] = [];

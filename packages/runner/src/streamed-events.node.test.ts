@@ -35,7 +35,7 @@ let folder = '';
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'streamed-events-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs the agent once with each message, and returns what was streamed and, read by another process, what is stored. */
+/** Runs the agent once with each message, and returns the streamed events and the stored events as another process reads them. */
 async function play({
   messages = ['hi'],
   run,
@@ -95,7 +95,7 @@ const work = new FunctionTool({
 });
 const WORK: ScriptedStep = { calls: [call('work')] };
 
-/** A tool that writes `key` when its agent is asked. */
+/** A tool that writes `key` when its agent calls it. */
 function writer(name: string, value: string, gate?: Gate): BaseAgent {
   return new CustomAgent(name, async function* (context) {
     yield context.createEvent({ actions: { stateDelta: { key: value, [name]: value, 'user:key': value } } });

@@ -7,7 +7,7 @@ const said = (text: string) => ({ role: 'model', parts: [{ text }] });
 
 type Options = (context: InvocationContext) => Partial<Pick<SubInvocation, 'inTurn' | 'abort'>>;
 
-/** Runs its sub-agent as a world of its own. */
+/** An agent that runs its sub-agent in a sub-invocation. */
 class Caller extends BaseAgent {
   readonly #options: Options;
 

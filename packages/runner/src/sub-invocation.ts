@@ -12,8 +12,8 @@ import { AgentDriver } from './agent-driver.ts';
 import type { EventCommitter } from './event-committer.ts';
 
 /**
- * Runs an agent as a world of its own within a run; see `InvocationContext.runSubInvocation`. Its session object is a view: the
- * state is the run's, the events are its own, so that a step costs the same however long the conversation around it is.
+ * Runs an agent in isolation within a run; see `InvocationContext.runSubInvocation`. Its session object is a view with the state of the run
+ * and only its own events, so that a step costs the same however long the surrounding conversation is.
  */
 export async function* runSubInvocation(
   parent: InvocationContext,
@@ -79,12 +79,12 @@ function recordedEvents(
   return [...before.map(asSeenWithin), ...since];
 }
 
-/** Returns a stored event of a sub-invocation as its agent sees it: the request of the caller is what the agent's user says. */
+/** Returns a stored event of a sub-invocation as its agent sees it: the caller's request becomes the user's message. */
 export function asSeenWithin(event: Event): Event {
   return event.object === ObjectType.agentInput ? { ...event, author: 'user' } : event;
 }
 
-/** Finds the events that ask people for an answer, have none, and were not yielded from the run. */
+/** Finds the events with unanswered requests to people that were not yielded from the run. */
 function unaskedRequests(
   recorded: readonly Event[],
   { invocation: { resumedFrom } }: InvocationContext,

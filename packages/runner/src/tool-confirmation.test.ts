@@ -222,7 +222,7 @@ test('a refused answer does not change a waiting resumable run or mark it as unf
   expect(ran.map(({ args }) => args)).toEqual([{ n: 1 }]);
 });
 
-/** A tool that asks for a confirmation itself, and decides what a no means. */
+/** A tool that requests a confirmation itself, and handles a refusal. */
 const booking: Partial<ToolOptions> = {
   requireConfirmation: false,
   execute: (_args, context: ToolContext) => {

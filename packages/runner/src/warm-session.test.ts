@@ -32,7 +32,7 @@ class CountingService extends InMemorySessionService {
   }
 }
 
-/** Says what it sees. */
+/** A model that replies with its request. */
 class Seeing extends BaseAgent {
   protected override async *runAsyncImpl({ session }: InvocationContext): AsyncGenerator<Event, void, void> {
     yield modelEvent('bot', session.events.map(textOf).join(' '));

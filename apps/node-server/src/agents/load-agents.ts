@@ -131,8 +131,8 @@ function typescriptHint(error: Error): string {
 }
 
 /**
- * Does something during which `process.exit` ends nothing: it throws where it is called, and fails what is done here, also when that
- * catches it. One at a time.
+ * Runs work during which `process.exit` throws instead of ending the process. Fails after such a call, even if the work catches the error.
+ * Only one at a time.
  * @throws AgentLoadError when `process.exit` was called
  */
 async function withoutExit<T>(act: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 
-/** One option: how it is read, and what `--help` says. */
+/** One option of the command line: how its value is parsed, and its text in `--help`. */
 interface OptionSpec {
   readonly type: 'string' | 'boolean';
   readonly multiple?: boolean;

@@ -34,13 +34,12 @@ export interface CommandLine {
   readonly help: boolean;
 }
 
-/** Stands before an argument that looks like an option and is none, where options are read. */
+/** Marks an argument that looks like an option but is not one, in arguments that may contain options. */
 const TEXT_MARK = '\0';
 
 /**
- * Reads the arguments of the program.
- * @throws UsageError for a command, an option or a value that does not exist, with the one that may have been meant, and for an option
- * that is given twice and has one value
+ * Parses the arguments of the program.
+ * @throws UsageError for an unknown command, option or value, with a similar name, and for a repeated option that has one value
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   // pnpm hands a separating `--` on, and nothing here needs one.

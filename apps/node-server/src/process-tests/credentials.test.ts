@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const SECRET = 'hunter2';
 
-/** An agent that reads with the user's key, and then says so. Reading never ends as long as there is no file that says it may. */
+/** An agent that reads data with the user's key, and reports it. Reading waits until a file exists that releases it. */
 const READER = `
   import { existsSync, writeFileSync } from 'node:fs';
   import { BaseLlm, FunctionTool, LlmAgent } from 'eventloom';

@@ -20,7 +20,7 @@ export interface ProgramResult {
   readonly stderr: string;
 }
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface StartedServer extends AsyncDisposable {
   readonly url: string;
   /** The line that the program printed when it was ready. */
@@ -33,7 +33,7 @@ export interface StartedServer extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<ProgramResult>;
 }
 
-/** A folder that is gone when the test is over. */
+/** Creates a folder that is deleted after the test. */
 export function temporaryFolder(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'eventloom-'));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
@@ -74,7 +74,7 @@ export async function interruptProgram(
   return ended;
 }
 
-/** Starts a server on a free port and waits for the text that says it is ready. */
+/** Starts a server on a free port and waits until it prints that it is ready. */
 export async function startServer(args: readonly string[], options: ProgramOptions): Promise<StartedServer> {
   const { child, output, ended } = launch(['start', '--port', '0', ...args], options);
   const ready = new Promise<string>((resolve, reject) => {

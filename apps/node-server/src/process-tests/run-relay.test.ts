@@ -6,7 +6,7 @@ import { startServer, temporaryFolder } from './program.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** An agent that says one word, and then waits until it is cancelled. */
+/** An agent that yields one word, and then waits until it is cancelled. */
 const SLOW = `
   import { BaseLlm, LlmAgent } from 'eventloom';
 

@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const SESSION = '/apps/steps/users/ann/sessions/s';
 
-/** An agent that takes step after step until there is a file that says it is enough. */
+/** An agent that takes steps until a file exists that ends it. */
 const STEPS = `
   import { existsSync } from 'node:fs';
   import { setTimeout } from 'node:timers/promises';
@@ -45,7 +45,7 @@ async function beginRun({ url }: StartedServer): Promise<Response> {
   return fetch(`${url}/run_sse`, { method: 'POST', body });
 }
 
-/** Ends the server while a run is under way. */
+/** Stops the server during a run. */
 async function endInMidRun(args: readonly string[], folder: string): Promise<void> {
   await using server = await startServer(args, { folder });
   const run = await beginRun(server);

@@ -40,13 +40,13 @@ export async function openPostgres(url: string, warn: (line: string) => void): P
   return { service, relay, close };
 }
 
-/** The server, the database and who uses it. Parameters can hold secrets as well. */
+/** Returns the server, the database and the user of a URL, without its parameters, which can contain secrets. */
 function withoutSecrets(url: string): string {
   const { protocol, username, host, pathname } = new URL(url);
   return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`;
 }
 
-/** A host with several addresses fails once for each, under an error that says nothing. */
+/** Returns the reasons of an error. A host with several addresses fails once per address, in an AggregateError without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return toError(error).message;

@@ -81,8 +81,9 @@ export async function openCredentials(place: CredentialsPlace): Promise<OpenCred
 }
 
 /**
- * The key in a file, which is made for its owner only where there is none. Of several processes that make it at once all get the same.
- * @throws ConfigurationError for a file that others may read, that cannot be read or made, or that holds no key
+ * Reads the key from a file, which is created for its owner only if it does not exist. Processes that create it at the same time get the
+ * same key.
+ * @throws ConfigurationError for a file that other users can read, that cannot be read or created, or that contains no key
  */
 export function readKeyFile(file: string): Uint8Array {
   try {
@@ -98,7 +99,7 @@ export function readKeyFile(file: string): Uint8Array {
   }
 }
 
-/** The file appears with all that is in it: who finds it can read it. */
+/** Writes the file atomically, so that a reader never finds an incomplete one. */
 function makeKeyFile(file: string): void {
   const draft = `${file}.${process.pid}`;
   makeFolder(dirname(resolve(file)));

@@ -3,7 +3,7 @@ import { bytes, KEY, text } from './samples.ts';
 
 const EVERY_BYTE = Array.from({ length: 256 }, (_, byte) => byte);
 
-/** Loading what was saved. */
+/** Rules about loading saved artifacts. */
 export const loadRules: readonly ArtifactRule[] = [
   {
     id: 'load.latest',

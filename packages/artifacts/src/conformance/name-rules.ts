@@ -2,7 +2,7 @@ import type { ArtifactKey } from '@eventloom/core';
 import type { ArtifactRule, Subject } from './artifact-rule.ts';
 import { SESSION, text } from './samples.ts';
 
-/** Names that some storage would take for one another, or for something of its own. */
+/** Names that a storage might confuse with each other, or with its own files. */
 const ODD_NAMES: readonly string[] = [
   'a',
   'a/b',
@@ -47,7 +47,7 @@ const ODD_NAMES: readonly string[] = [
   '€'.repeat(170),
 ];
 
-/** Rules about artifact names and about who can see them. */
+/** Rules about artifact names and their scopes. */
 export const nameRules: readonly ArtifactRule[] = [
   {
     id: 'name.odd-names',

@@ -12,20 +12,20 @@ export interface DurableObjectArtifactServiceOptions extends DriverArtifactServi
 const OPTIONS: OptionNames<DurableObjectArtifactServiceOptions> = { storage: true, platform: true };
 
 /**
- * Artifacts in the SQL storage of a Durable Object: small ones, where there is no R2 bucket. Make it in the object's constructor,
- * where its tables are made as well; the sessions of the same object have tables of their own.
+ * Artifacts in the SQL storage of a Durable Object, for small artifacts without an R2 bucket. Create it in the object's constructor, where
+ * its tables are created; they are separate from those of the sessions in the same object.
  *
- * An object knows the artifacts that were saved in it, also of `user:` names: for these to be whole, one object has all sessions
+ * An object has the artifacts that were saved in it, including `user:` names. For these to be complete, one object must have all sessions
  * of a user.
  *
- * Work on the storage is synchronous: a version is stored or deleted as a whole, and nothing comes between. What a call wrote is
- * durable before any answer or message leaves the object. A call that returned and was followed by no answer may be lost with
- * the machine, each call whole.
+ * Work on the storage is synchronous: a version is stored or deleted as a whole, without other work in between. The writes of a call are
+ * durable before an answer or message leaves the object. A call that returned and was not followed by an answer may be lost with the
+ * machine, but never in part.
  *
- * Limits: a version takes up to 16 MiB (16,777,216 bytes), its bytes and, as JSON, everything else of the part and the metadata
- * together; more is a SizeLimitError that changes nothing. It is cut into rows of 1 MiB, because a row takes 2 MB. Loading and
- * saving take about four times an artifact's size in memory, beside the part itself, of the 128 MB that an object has. An object
- * takes 10 GB; a write beyond is an error of the storage that changes nothing.
+ * Limits: a version takes up to 16 MiB (16,777,216 bytes): its bytes, and everything else of the part and the metadata as JSON; more is a
+ * SizeLimitError that changes nothing. It is split into rows of 1 MiB, because a row has at most 2 MB. Loading and saving need about four
+ * times an artifact's size in memory in addition to the part, of the 128 MB of an object. An object stores 10 GB; a write beyond that is an
+ * error of the storage that changes nothing.
  */
 export class DurableObjectArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */

@@ -10,9 +10,9 @@ interface VersionFile {
 }
 
 /**
- * Artifacts in folders, one an artifact. Version `N` is `N.data`, its bytes as they are, and `N.json`, the rest. `N.data` is made
- * first and exclusively: who makes it owns the number, and it stays for good, emptied when the version is deleted. `N.json` is
- * renamed into place last: a version is there when that file is. Folders and files that it makes are for their owner only.
+ * Artifacts in folders, one per artifact. Version `N` is `N.data`, its bytes, and `N.json`, everything else. `N.data` is created first and
+ * exclusively: its creator owns the number. It is never removed, only emptied when the version is deleted. `N.json` is renamed into place
+ * last: a version exists if this file exists. Created folders and files are private to their owner.
  */
 export class FileArtifactDriver implements ArtifactDriver {
   readonly #rootDir: string;
@@ -143,8 +143,8 @@ const MAX_SEGMENT = 200;
 const CONTINUED = '+';
 
 /**
- * The folder of an owner's artifacts. Every name is percent-encoded into segments of its own, so none can climb out of the root
- * or meet another: a slash in a name is `%2F`, and no segment is `.` or `..`.
+ * Returns the folder of an owner's artifacts. Every name is percent-encoded into separate segments, so a name cannot leave the root or
+ * match another one: a slash in a name is `%2F`, and no segment is `.` or `..`.
  */
 function ownerPath(rootDir: string, { appName, userId, sessionId }: ArtifactOwner): string {
   const user = join(rootDir, ...encodeName(appName), 'users', ...encodeName(userId));
@@ -167,7 +167,7 @@ export function decodeName(segments: readonly string[]): string {
   return decodeURIComponent(encoded.replaceAll(/!([a-z])/g, (_, letter: string) => letter.toUpperCase()));
 }
 
-/** `A` is `!a`, so that names which differ in case only stay apart where the file system does not tell them. */
+/** Encodes `A` as `!a`, so that names which differ only in case are distinct on file systems that ignore case. */
 function encodeName(name: string): string[] {
   const encoded = encodeURIComponent(name)
     .replaceAll(/[!'()*~]|^\.|\.$/g, (character) => `%${character.charCodeAt(0).toString(16)}`)

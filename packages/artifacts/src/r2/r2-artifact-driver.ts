@@ -181,7 +181,7 @@ function floorIn({ customMetadata }: R2ArtifactObject): number {
 
 /** Code at the end of R2's error message for a write during another write of the same key. */
 const TOO_MANY_WRITES = '(10058)';
-/** Delays between repeated writes: in total about the time that R2 asks to wait. */
+/** Delays between repeated writes: in total about the time that R2 recommends. */
 const WAITS_MS: readonly number[] = [250, 500, 1000, 2000, 4000];
 
 /** Writes, and repeats the write while R2 is busy with another write of the same key. @throws the last error */

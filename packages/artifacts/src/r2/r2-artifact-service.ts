@@ -19,31 +19,32 @@ export interface R2ArtifactServiceOptions extends DriverArtifactServiceOptions {
 const OPTIONS: OptionNames<R2ArtifactServiceOptions> = { bucket: true, prefix: true, platform: true };
 
 /**
- * Artifacts in an R2 bucket. Any number of Workers may use one bucket at the same time: no two saves get the same number, a
- * version is stored completely or not at all, and a deletion removes all versions at once, also if the Worker stops during either.
- * A deletion removes the versions that existed when it began; versions saved meanwhile stay. A bucket whose rules lock or expire
- * these objects cannot keep these promises.
+ * Artifacts in an R2 bucket. Any number of Workers may use one bucket at the same time: no two saves get the same number, a version is
+ * stored completely or not at all, and a deletion removes all versions at once, even if the Worker stops during either. A deletion removes
+ * the versions that existed when it started; versions saved meanwhile stay. A bucket whose rules lock or expire these objects cannot keep
+ * these promises.
  *
- * Operations, of which R2 bills class A at about twelve times class B:
+ * Operations (R2 bills class A at about twelve times class B):
  *
  * | call | class A | class B |
  * |---|---|---|
  * | save | 2 | 2 |
- * | load the latest; get it | 1 | 2 |
- * | load a version; get one | | 2 |
- * | list versions | 1 for each 1,000 | 1 |
- * | list what is known of versions | 1 for each page | 1 |
- * | list names, of the session and of the user each | 1 for each 1,000 names, 1 for each page of those that were ever deleted, 1 for each of these that is there again | |
- * | delete | 1, and 1 for each 1,000 versions | 1 |
+ * | load or describe the latest version | 1 | 2 |
+ * | load or describe a given version | | 2 |
+ * | list version numbers | 1 per 1,000 | 1 |
+ * | list version descriptions | 1 per page | 1 |
+ * | list names, for the session and for the user each | 1 per 1,000 names, 1 per page of deleted names, 1 per deleted name that was saved
+ * again | |
+ * | delete | 1, and 1 per 1,000 versions | 1 |
  *
- * A page has 1,000, or fewer where R2 gives fewer together with their metadata. A save costs as much again each time that another
- * save took its number, or a delete removed it before the save was over. A record of over 6,000 bytes as JSON (the metadata, and
- * the part without its bytes) lies in the object's body: to get it alone costs one B more. R2 takes one write of a key at a time:
- * a save or a delete that meets another one there waits and tries again, five times in up to eight seconds.
+ * A page has 1,000 entries, or fewer if R2 returns fewer together with their metadata. A save costs the same again each time another save
+ * took its number, or a deletion removed it before the save completed. A record of over 6,000 bytes as JSON (the metadata, and the part
+ * without its bytes) is stored in the object's body: describing it costs one more class B operation. R2 accepts one write of a key at a
+ * time: conflicting saves and deletions wait and try again, five times in up to eight seconds.
  *
- * Limits: bytes pass through memory, about four times the artifact's size beside the part itself, in a Worker that has 128 MB. A
- * name has up to 10,000,000,000 versions. An error of R2 is thrown as it is; a save that rejects with one may have been
- * stored. Of a deleted name an object of a few bytes stays, which knows the next number.
+ * Limits: bytes pass through memory, about four times the artifact's size in addition to the part, in a Worker with 128 MB. A name has up
+ * to 10,000,000,000 versions. An error of R2 is thrown unchanged; a save that rejects with one may have been stored. A deleted name keeps
+ * an object of a few bytes with the next number.
  */
 export class R2ArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError for a prefix that is too long or malformed, and for an option this version does not have */

@@ -37,7 +37,7 @@ export class AudioPlayer {
     source.addEventListener('ended', () => this.#playing.delete(source));
   }
 
-  /** Forgets what was not played yet: call it when an event is `interrupted`. */
+  /** Discards audio that has not been played yet: call it when an event is `interrupted`. */
   clear(): void {
     for (const source of this.#playing) source.stop();
     this.#playing.clear();
@@ -56,7 +56,7 @@ export class AudioPlayer {
   }
 }
 
-/** Returns the loudness that an analyser hears, from 0 to 1. */
+/** Returns the loudness that an analyser measures, from 0 to 1. */
 export function levelOf(meter: AnalyserNode): number {
   const wave = new Float32Array(meter.fftSize);
   meter.getFloatTimeDomainData(wave);

@@ -13,7 +13,7 @@ export interface MicrophoneOptions {
 
 /** An open microphone. */
 export interface Microphone {
-  /** Returns the loudness of what it hears, from 0 to 1. */
+  /** Returns the loudness of the input, from 0 to 1. */
   level(): number;
   /** Pauses and continues sending. */
   setMuted(isMuted: boolean): void;

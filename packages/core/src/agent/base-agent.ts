@@ -64,7 +64,7 @@ const NO_AGENTS: ReadonlyMap<string, BaseAgent> = new Map();
 export abstract class BaseAgent {
   /** Unique name in the agent's tree. It is the `author` of the agent's events. */
   readonly name: string;
-  /** Description of what the agent is for. Models of other agents read it to decide whether to hand over to this one. */
+  /** Description of the agent's task. Models of other agents read it to decide whether to transfer to this one. */
   readonly description: string;
   /** Child agents, in the order in which they were given. */
   readonly subAgents: readonly BaseAgent[];
@@ -197,7 +197,9 @@ export abstract class BaseAgent {
     return undefined;
   }
 
-  /** Releases the resources of the agent and of the agents below it, even if closing some of them fails. They cannot run afterwards. */
+  /**
+   * Releases the resources of the agent and of its sub-agents at any depth, even if closing some of them fails. They cannot run afterwards.
+   */
   close(): Promise<void> | void {
     return closeAll(this.subAgents);
   }
@@ -327,7 +329,7 @@ export interface RunDescription {
   readonly mermaid: string;
 }
 
-/** Closes all items one after the other, even if some throw. @throws the first error, after all were closed */
+/** Closes all items one after the other, even if some throw. @throws the first error, after all items were closed */
 export async function closeAll(all: Iterable<{ close(): Promise<void> | void }>): Promise<void> {
   const failures: unknown[] = [];
   for (const each of all) {

@@ -113,7 +113,7 @@ test.each(['transfer_to_agent', 'set_model_response', 'task_completed', 'adk_req
   },
 );
 
-/** A wrong value of every option. The compiler asks for one of each option that is added. */
+/** A wrong value of every option. The type requires an entry for each new option. */
 const WRONG: { readonly [K in keyof Required<RunConfig>]: unknown } = {
   streamingMode: 'fast',
   maxLlmCalls: '2',

@@ -175,7 +175,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['language_unspecified', ''],
 ]);
 
-/** Returns the language that an opening delimiter or a vendor's name stands for, in lower case; empty for none. */
+/** Returns the language of an opening delimiter or of a vendor's name, in lower case; empty for none. */
 export function languageOf(text: string): string {
   const name = /[\w+#-]+/.exec(text)?.[0].toLowerCase() ?? '';
   return ALIASES.get(name) ?? name;

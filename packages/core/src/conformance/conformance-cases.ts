@@ -17,17 +17,17 @@ export interface ConformanceCase {
 export interface ServiceUnderTest<S> {
   readonly service: S;
   /**
-   * The largest piece that the back end says it stores, in bytes of its JSON as UTF-8: that much is stored, and more is a
-   * SizeLimitError. Without it the back end states no limit, and none is looked for.
+   * The maximum size of a stored value in bytes of its JSON as UTF-8: a value of that size is stored, and a larger one is a SizeLimitError.
+   * Without it the back end has no stated limit, and limits are not tested.
    */
   readonly maxBytes?: number;
   /** Makes another service over the same storage, as another process would. Without it the storage has one service. */
   another?(): Promise<S> | S;
-  /** Called when the case is over, also when it failed. */
+  /** Called when the case has ended, even if it failed. */
   close?(): Promise<void> | void;
 }
 
-/** Makes the service of one case. Its time is the platform's, which stands still until the case moves it. */
+/** Creates the service of one case. Its clock is the platform's, which stands still until the case advances it. */
 export type MakeService<S> = (options: { readonly platform: Platform }) => Promise<ServiceUnderTest<S>>;
 
 /** The service under test, and the tools that a test case works with. */
@@ -57,7 +57,7 @@ export interface ConformanceOptions {
 }
 
 /**
- * The rules of a contract as cases for any test runner. Every case makes a service of its own.
+ * Returns the rules of a contract as cases for any test runner. Every case creates its own service.
  * @throws ConfigurationError for a deviation from a case that does not exist
  */
 export function conformanceCases<S>(

@@ -8,7 +8,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A platform whose clock stands still until it is moved, and whose ids count up. */
+/** A platform whose clock stands still until a test advances it, and whose ids are numbered. */
 export class ManualPlatform implements Platform {
   #nowMs = START_MS;
   #ids = 0;

@@ -70,7 +70,7 @@ export function normaliseBase64(data: string): string {
   return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
 }
 
-/** Looks for single characters, which is some fifty times as fast as a pattern: every piece of live audio comes through here. */
+/** Compares single characters, which is about fifty times as fast as a pattern: every piece of live audio is checked here. */
 function isPlain(data: string): boolean {
   if (data.length % 4 !== 0) return false;
   const padding = data.indexOf('=');

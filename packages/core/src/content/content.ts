@@ -10,7 +10,10 @@
  */
 export type VendorValue = any; // oxlint-disable-line typescript/no-explicit-any -- the one type that both takes a foreign enum and is taken for one
 
-/** A message of a conversation, or a chunk of one: who speaks, and the parts of what is said: `{ role: 'user', parts: [{ text: 'Hello' }] }`. */
+/**
+ * A message of a conversation, or a chunk of one: the speaker's role and the parts of the message: `{ role: 'user', parts: [{ text: 'Hello'
+ * }] }`.
+ */
 export interface Content {
   /** `user` or `model`. Function responses have the role `user`. */
   role?: string;
@@ -26,7 +29,7 @@ export interface Part {
   thought?: boolean;
   /** Opaque; goes back to the model unchanged with the part it came on. Base64. */
   thoughtSignature?: string;
-  /** A call of a tool that the model asks for. */
+  /** A function call that the model requests. */
   functionCall?: FunctionCall;
   /** The response to a function call. */
   functionResponse?: FunctionResponse;

@@ -1,8 +1,8 @@
 import { RunAbortedError } from '../errors.ts';
 
 /**
- * The abort of one run, or of a part of it: a signal to pass on, and waits that end at once when it fires. A wait adds
- * no listener to the signal and leaves nothing behind when it ends, however long the run is.
+ * The abort of one run or of a part of it: a signal to pass on, and waits that end at once when it fires. A wait adds no listener to the
+ * signal and leaves nothing behind when it ends, however long the run takes.
  */
 export class AbortGuard {
   readonly #controller = new AbortController();

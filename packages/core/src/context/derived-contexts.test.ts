@@ -11,7 +11,7 @@ import { CallbackContext, ReadonlyContext } from './callback-context.ts';
 import { ToolContext } from './tool-context.ts';
 import { agent, contextOf } from './fixtures/test-invocation.ts';
 
-/** Keeps what is saved in a row; its place there is its version. */
+/** Stores artifacts in a list; the index is the version. */
 class Shelf extends BaseArtifactService {
   readonly #saved: SaveArtifactRequest[];
 

@@ -11,7 +11,7 @@ export interface RecordedExecution {
   readonly agentState: Readonly<Record<string, unknown>> | undefined;
   /** Position in the invocation after which the agents that it ran are resumed: its last checkpoint, or its start. */
   readonly position: number;
-  /** Sets the event behind which the agents that it runs from now on are resumed. */
+  /** Sets the event after which the agents that it runs from now on are resumed. */
   continueAfter(event: Event): void;
   /** Makes the agents that it runs from now on start fresh. */
   continueFresh(): void;
@@ -35,9 +35,9 @@ export interface RecordedInvocation {
   readonly events: readonly Event[];
   /** Number of model replies so far. */
   readonly llmCalls: number;
-  /** Returns the execution with this id, of the agent of this name; undefined if there is none. */
+  /** Returns the execution with this id and this agent name; undefined if there is none. */
   claimById(executionId: string, agentName: string): RecordedExecution | undefined;
-  /** Returns the first matching execution that was not claimed before; undefined if there is none. */
+  /** Returns the first matching execution that has not been claimed; undefined if there is none. */
   claim(execution: ExecutionQuery): RecordedExecution | undefined;
   /** True if an event after the loop's position ended this loop, and not a loop inside it. */
   isLeft(loop: RecordedExecution): boolean;

@@ -11,8 +11,8 @@ import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
 import { CallbackContext, type CallbackContextParams, toJson } from './callback-context.ts';
 
 /**
- * Receives what a tool emits while it runs. Both methods resolve to true once the event was read, and to false if
- * nobody reads it any more.
+ * Receives events that a tool emits while it runs. Both methods resolve to true once the event was read, and to false if the stream has no
+ * reader.
  */
 export interface ToolListener {
   progress(output: JsonValue, scheduling: ResponseScheduling | undefined): Promise<boolean>;
@@ -30,7 +30,7 @@ export interface ToolContextParams extends CallbackContextParams {
   readonly toolConfirmation?: ToolConfirmation | undefined;
   /** Answers to the tool's requests for input, by the key of the question. */
   readonly inputs?: ReadonlyMap<string, unknown> | undefined;
-  /** The calls by which people were asked about this call, oldest first. */
+  /** The calls that requested a person's answer about this call, oldest first. */
   readonly asked?: readonly FunctionCall[] | undefined;
 }
 

@@ -99,8 +99,8 @@ export function isYieldedAgain(event: Event): boolean {
 }
 
 /**
- * Fills in what kind of event this is, by one rule for all paths: `object: error` and `error` beside every `errorCode`, and
- * `object: tool.response` on responses of tools. What the event says itself stays; other kinds follow from its content, see `objectTypeOf`.
+ * Sets the kind of an event by one rule for all paths: `object: error` and `error` for every `errorCode`, and `object: tool.response` for
+ * responses of tools. Values that the event already has are kept; other kinds are derived from the content, see `objectTypeOf`.
  */
 export function fillKind(event: { -readonly [K in keyof Event]: Event[K] }): void {
   const { errorCode, content } = event;

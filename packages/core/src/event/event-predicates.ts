@@ -35,7 +35,9 @@ export function isWholeReply({ usageMetadata, partial }: Event): boolean {
   return usageMetadata?.timingInfo !== undefined && partial !== true;
 }
 
-/** True for the error event of an agent or a run that failed. False for a reply that the model cut short, which is an error event as well. */
+/**
+ * True for the error event of an agent or a run that failed. False for a reply that the model truncated, which is an error event as well.
+ */
 export function isFailure(event: Event): boolean {
   return event.object === ObjectType.error && !isWholeReply(event);
 }
@@ -67,7 +69,7 @@ export function isRunnerCompletion(event: Event): boolean {
 }
 
 /**
- * True for the end of a model's reply: an event with content or an error that is no chunk and has no function call. Unlike
+ * True for the end of a model's reply: an event with content or an error that is not a chunk and has no function call. Unlike
  * `isFinalResponse`, it is also true for a function response. Named after `Done` of trpc-agent-go; to find the answer for the user call
  * `isFinalResponse`.
  */

@@ -23,7 +23,7 @@ const ODD_TEXTS = [
   '💡',
 ];
 
-/** Random events from a seed, so that a failure can be looked at. */
+/** Random events from a seed, so that a failure can be reproduced. */
 class EventMaker {
   #seed: number;
 
@@ -123,7 +123,7 @@ class EventMaker {
   }
 }
 
-/** The same JSON with the keys of the protocol in snake_case; what is under a key of the user's stays. */
+/** The same JSON with the keys of the protocol in snake_case; keys of the user's own data are unchanged. */
 function toSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toSnakeCase);
   if (typeof value !== 'object' || value === null) return value;

@@ -24,7 +24,7 @@ export function mergeTags(existing: readonly string[] | undefined, added: string
 export const EventTag = {
   /** The event holds code that a model wrote to be run. */
   codeExecutionCode: 'code_execution_code',
-  /** The event holds what came of running code. */
+  /** The event has the result of executed code. */
   codeExecutionResult: 'code_execution_result',
   /** Tag of events that a client provided when it created the session. They are not trusted: no run continues their calls. */
   imported: 'imported',

@@ -23,7 +23,7 @@ export interface Field<out T = unknown, out Required extends boolean = boolean> 
   readonly required: readonly string[];
   /** True for a member that must be present. */
   readonly isRequired: Required;
-  /** True for a member that is read though the JSON Schema does not show it. */
+  /** True for a member that is accepted although the JSON Schema does not show it. */
   readonly isHidden: boolean;
   /** False for a shape of which only the known members are read. */
   readonly isOpen: boolean;
@@ -124,7 +124,7 @@ export function vendor<T>(fields: FieldsOf<T>): Field<T, false> {
   return field('vendor', { vendorFields: members(fields).fields });
 }
 
-/** A shape with members that are read and checked too, though neither the type nor the JSON Schema has them. */
+/** A shape with members that are accepted and checked although neither the type nor the JSON Schema has them. */
 export function alsoReading<T>(base: Field<T, false>, hidden: Fields): Field<T, false> {
   const marked = Object.entries(hidden).map(([name, member]) => [name, { ...member, isHidden: true }]);
   return { ...base, ...members({ ...base.fields, ...Object.fromEntries(marked) }) };

@@ -3,7 +3,7 @@ import { createEvent } from './create-event.ts';
 import { parseContent, parseEvent } from './parse-event.ts';
 import { faultOf } from './fixtures/fault-of.ts';
 
-/** JSON that nests so many levels deep. */
+/** JSON with this number of nested levels. */
 function nested(levels: number): string {
   return '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
 }

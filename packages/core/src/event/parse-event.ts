@@ -9,7 +9,7 @@ import { ANY, faultOf, type Field, limitFaultOf } from './field.ts';
 /** Maximum nesting of an event: the 200 levels of a state value and the levels around it. */
 const MAX_DEPTH = 250;
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
-/** Members of vendors' objects whose own keys are somebody's data: OAuth scopes, HTTP headers, a tool's arguments and answer. */
+/** Members of vendors' objects whose own keys are user data: OAuth scopes, HTTP headers, a tool's arguments and response. */
 const DATA_KEYS = new Set(['scopes', 'additionalHeaders', 'args', 'response']);
 
 /**

@@ -70,7 +70,7 @@ describe('the type check of sealEvent', () => {
   const whole = createEvent({ id: '1', invocationId: 'e-1', author: 'bot', timestamp: 1 });
   const withActions = (actions: object): object => ({ actions: { ...whole.actions, ...actions } });
 
-  /** The path at fault in an event with this change; undefined when there is none. */
+  /** Returns the path of the error for an event with this change; undefined without one. */
   function faultPathOf(change: unknown): string | undefined {
     const isChange = typeof change === 'object' && change !== null && !Array.isArray(change);
     try {
@@ -187,7 +187,7 @@ describe('the fast path seals common events like the full check of all fields', 
   ];
   const MORE = [new Own(), inherited, Object.assign(Object.create(null), { text: 'x' }), JSON.parse('{"__proto__":1}')];
 
-  /** The value with `odd` in the place of each of its members in turn, and beside them. */
+  /** Returns variants of the value in which each member in turn is replaced by `odd`, or `odd` is added. */
   function* variantsOf(value: unknown, odd: unknown): Generator<unknown> {
     yield odd;
     if (Array.isArray(value)) {

@@ -55,7 +55,7 @@ function isBlank(value: unknown): boolean {
   return true;
 }
 
-/** Paths as a tree. A leaf stands for everything below it. */
+/** Paths as a tree. A leaf selects everything below it. */
 type PathTree = Map<string, PathTree>;
 
 function pathTree(paths: readonly string[], option: string): PathTree {

@@ -24,7 +24,7 @@ export interface LiveRunConfig {
   readonly sessionResumption?: object | undefined;
   /** Lets the service drop old content, so that it does not end a session for its length. */
   readonly contextWindowCompression?: object | undefined;
-  /** Lets the model decide not to answer what is not meant for it, for models that can. */
+  /** True lets the model ignore input that is not addressed to it, for models that can. */
   readonly proactivity?: object | undefined;
   /** True lets the model adapt its tone to the user's, for models that can. */
   readonly enableAffectiveDialog?: boolean | undefined;
@@ -35,8 +35,8 @@ export interface LiveRunConfig {
    */
   readonly saveLiveBlob?: boolean | undefined;
   /**
-   * True stores the model's audio in the session as it comes, in the events that carry it. A session with much audio is large: `saveLiveBlob`
-   * keeps the audio beside it. Default false.
+   * True stores the model's audio in the session, in the events that contain it. A session with much audio is large: `saveLiveBlob` stores
+   * the audio as artifacts instead. Default false.
    */
   readonly saveLiveModelAudioToSession?: boolean | undefined;
   /** True opens a new connection when one ends. Default true. */

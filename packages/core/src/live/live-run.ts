@@ -55,7 +55,7 @@ export interface LiveRun {
   checkAgent(agent: BaseAgent, root: BaseAgent): void;
 
   /**
-   * Runs an agent that has no `runLiveImpl` of its own: an LlmAgent, whose model speaks with the client.
+   * Runs an agent without its own `runLiveImpl`: an LlmAgent, whose model talks to the client.
    *
    * @throws ConfigurationError for an agent of another kind
    */

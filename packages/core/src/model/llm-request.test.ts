@@ -25,7 +25,7 @@ function declared(name: string): Declared {
   return new Declared({ name, description: '' });
 }
 
-/** A request whose system instruction is what its user configured. */
+/** A request whose system instruction is the one that its user configured. */
 function requestWith(systemInstruction: unknown): LlmRequest {
   return { ...createLlmRequest(), config: { systemInstruction } };
 }

@@ -6,14 +6,14 @@ export class StreamedCalls {
   #open: { readonly part: Part; readonly call: FunctionCall; readonly args: Record<string, unknown> } | undefined;
   readonly #lost: string[] = [];
 
-  /** The names of the calls that are not complete: those that were given up, and the one whose pieces are still coming. */
+  /** The names of the incomplete calls: those that were abandoned, and the one whose pieces are still arriving. */
   get incomplete(): readonly string[] {
     return this.#open ? [...this.#lost, this.#open.call.name ?? ''] : this.#lost;
   }
 
   /**
-   * Returns the part with the complete call; undefined while pieces of it are missing. A call that is not streamed is returned
-   * as it is. A call that was not finished when the next one begins is given up, and so is a piece that belongs to none: see `incomplete`.
+   * Returns the part with the complete call; undefined while pieces of it are missing. A call that is not streamed is returned unchanged. A
+   * call that is incomplete when the next one begins is dropped, and so is a piece that belongs to no call: see `incomplete`.
    */
   add(part: Part): Part | undefined {
     const call = part.functionCall;
@@ -44,7 +44,7 @@ export class StreamedCalls {
   }
 }
 
-/** Puts a piece where its JSON path says (`$.a.b[0]`): strings are appended, other values are set. A piece with a name where a list needs an index is dropped. */
+/** Applies a piece at its JSON path (`$.a.b[0]`): strings are appended, other values are set. A named key in a list is dropped. */
 function putPiece(args: Record<string, unknown>, piece: PartialArg): void {
   const keys = parseJsonPath(piece.jsonPath ?? '$');
   let target: object = args;

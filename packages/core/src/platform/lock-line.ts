@@ -11,7 +11,7 @@ const MAX_SLEEP_MS = 25;
 /** Work that found the file locked. */
 interface LockAttempt {
   readonly deadlineMs: number;
-  /** Undefined when it was settled, otherwise how it found the file busy. */
+  /** Tries the work again. Returns undefined once it is settled, otherwise the error of the locked file. */
   tryAgain(): unknown;
   fail(cause: unknown): void;
 }
@@ -26,7 +26,7 @@ export class LockLine {
   readonly #platform: Platform;
   readonly #line: Set<LockAttempt> = new Set();
 
-  /** @param storage what errors say cannot be used, e.g. `the session database` */
+  /** @param storage the name of the storage in error messages, e.g. `the session database` */
   constructor(storage: string, platform: Platform) {
     this.#storage = storage;
     this.#platform = platform;
@@ -42,7 +42,7 @@ export class LockLine {
     }
   }
 
-  /** Runs the work like `read`, but behind waiting writes. */
+  /** Runs the work like `read`, but after waiting writes. */
   write<T>(work: () => T): MaybePromise<T> {
     return this.#line.size === 0 ? this.read(work) : this.#wait(work);
   }

@@ -39,12 +39,12 @@ export const systemPlatform: Platform = {
   },
 };
 
-/** Reports an error that cannot change the outcome of the work any more, through `platform.background`. */
+/** Reports an error that can no longer change the outcome of the work, through `platform.background`. */
 export function reportTo(platform: Platform, error: unknown): void {
   platform.background(Promise.reject(toError(error)));
 }
 
-/** Like `reportTo`, but ignores errors that only say that the work was aborted. */
+/** Like `reportTo`, but ignores errors that only report the abort of the work. */
 export function reportUnlessStopped(platform: Platform, error: unknown): void {
   if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') reportTo(platform, error);
 }

@@ -1,12 +1,12 @@
 import { ConfigurationError } from '../errors.ts';
 
 /**
- * Returns the module `node:sqlite`, which runtimes older than Node 22.13 do not have, nor all others. Their own error for a static import would
- * name no service and no remedy.
+ * Returns the module `node:sqlite`, which runtimes older than Node 22.13 and some others do not have. The error of a static import would
+ * name neither the service nor a remedy.
  * @param owner the service that needs it, for the message
  * @param sqlite `process.getBuiltinModule?.('node:sqlite')`
  * @param version the version of the runtime
- * @throws ConfigurationError when there is no such module
+ * @throws ConfigurationError if the module does not exist
  */
 export function requireSqlite<T>(owner: string, sqlite: T | undefined, version: string): T {
   if (sqlite !== undefined) return sqlite;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-/** Runs a program that waits for a timer of the system's platform, and gives its exit code and what it printed. */
+/** Runs a program that waits for a timer of the system's platform, and returns its exit code and its output. */
 function waitFor(options: string): { status: number | null; printed: string } {
   const platform = JSON.stringify(new URL('platform.ts', import.meta.url).href);
   const program = `

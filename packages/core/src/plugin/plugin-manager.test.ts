@@ -12,7 +12,7 @@ function say(text: string): Content {
   return { role: 'model', parts: [{ text }] };
 }
 
-/** A plugin that writes down that it was asked, and answers as it is told. */
+/** A plugin that records its calls, and returns the given values. */
 class Asked extends BasePlugin {
   readonly log: string[];
   readonly answer: () => Content | undefined;

@@ -1,6 +1,6 @@
 import type { SessionKey } from './session.ts';
 
-/** A URL to notify of the end of a run. Stored with the run until the message is delivered or its delivery is given up. */
+/** A URL to notify of the end of a run. Stored with the run until the message is delivered or its delivery is abandoned. */
 export interface RunWebhook extends SessionKey {
   /** Id of the message, the same in all attempts and all processes. At most 256 bytes. */
   readonly id: string;

@@ -40,9 +40,9 @@ export interface BaseToolParams {
    */
   readonly isLongRunning?: boolean;
   /**
-   * True says that running a call twice does no more than running it once, as for a search. It matters when the process ends during a
-   * call and the run is resumed: an idempotent tool is run again; for another tool the model gets `{ error: 'interrupted' }`, because
-   * the call may have taken effect or not. Default false.
+   * True declares that running a call twice has the same effect as running it once, as for a search. It matters when the process ends
+   * during a call and the run is resumed: an idempotent tool is run again; for another tool the model gets `{ error: 'interrupted' }`,
+   * because the call may have taken effect or not. Default false.
    */
   readonly idempotent?: boolean;
   /**
@@ -52,13 +52,13 @@ export interface BaseToolParams {
    */
   readonly inputStream?: boolean;
   /**
-   * For live runs (voice): true lets the model speak on while the tool runs, if the model can do that (`NON_BLOCKING` in the Gemini
-   * API). Default false, or true with `responseScheduling`. Other runs ignore it.
+   * For live runs (voice): true lets the model continue to speak while the tool runs, if the model can do that (`NON_BLOCKING` in the
+   * Gemini API). Default false, or true with `responseScheduling`. Other runs ignore it.
    */
   readonly nonBlocking?: boolean;
   /**
-   * For live runs: says when the model speaks about a response of the tool. A single call can override it with
-   * `toolContext.responseScheduling`. Default: the model decides.
+   * For live runs: when the model speaks about a response of the tool. A single call can override it with `toolContext.responseScheduling`.
+   * Default: the model decides.
    */
   readonly responseScheduling?: ResponseScheduling | undefined;
 }

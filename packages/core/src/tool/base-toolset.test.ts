@@ -9,7 +9,7 @@ class Named extends BaseTool {
   }
 }
 
-/** A toolset of three tools that shows which of them its filter lets pass. */
+/** A toolset of three tools that shows which of them its filter selects. */
 class Three extends BaseToolset {
   getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const tools = ['a', 'b', 'c'].map((name) => new Named({ name: this.prefixed(name), description: '' }));

@@ -63,7 +63,7 @@ export type ToolRequest =
   | { readonly kind: 'credential'; readonly credentialKey: string }
   | ({ readonly kind: 'input' } & Readonly<InputRequest>);
 
-/** Returns the request in a function call that asks a person; undefined for other calls. */
+/** Returns the request in a function call that requests input; undefined for other calls. */
 export function toolRequestOf(call: FunctionCall): ToolRequest | undefined {
   const { toolConfirmation, authConfig } = call.args ?? {};
   if (call.name === REQUEST_CONFIRMATION && isRecord(toolConfirmation)) {
@@ -97,7 +97,7 @@ export function storedInput(value: unknown): Record<string, unknown> {
   return { result: value };
 }
 
-/** Returns the answer in a stored response; undefined if it came too late. */
+/** Returns the answer in a stored response; undefined if it arrived too late. */
 export function inputOf(response: Readonly<Record<string, unknown>> | undefined): unknown {
   return response?.['expired'] === true ? undefined : response?.['result'];
 }

@@ -53,7 +53,7 @@ export function isTransfer(call: { readonly name?: string | undefined } | undefi
 
 const REQUESTS = new Set<string | undefined>([REQUEST_CONFIRMATION, REQUEST_CREDENTIAL, REQUEST_INPUT]);
 
-/** True for a call that asks a person, and for the response to such a call. */
+/** True for a call that requests a person's answer, and for its response. */
 export function isPersonRequest({ name }: { readonly name?: string | undefined }): boolean {
   return REQUESTS.has(name);
 }

@@ -19,9 +19,9 @@ export function zodToJson(schema: object): Json {
   return new Conversion().root(schema);
 }
 
-/** One conversion. A schema that contains itself is written once, under `$defs`, and referenced elsewhere. */
+/** One conversion. A recursive schema is converted once, under `$defs`, and referenced elsewhere. */
 class Conversion {
-  /** Schemas whose conversion is under way. */
+  /** Schemas whose conversion has started and not ended. */
   readonly #open = new Set<object>();
   /** References to schemas that contain themselves. */
   readonly #references = new Map<object, string>();

@@ -124,8 +124,9 @@ export function readRewindSessionRequest(body: unknown): RewindSessionBody {
 }
 
 /**
- * Reads a body by its shape: keys in either spelling, nulls left out.
- * @throws InvalidRequestError that names each path at fault and what it must be: `newMessage.parts[0].text: must be a string, is the number 5`
+ * Reads a body by its shape: keys in either spelling, without nulls.
+ * @throws InvalidRequestError that names each invalid path and the expected value: `newMessage.parts[0].text: expected a string, got the
+ * number 5`
  */
 function readBody<T>(shape: Field<T>, body: unknown, others?: readonly string[]): T {
   if (isRecord(body)) checkFields(body, Object.keys(shape.fields ?? {}), others);

@@ -3,7 +3,7 @@ import type { CredentialRule } from './credential-rule.ts';
 
 const SECRET = 'hunter2';
 
-/** Everything in it that must stay on the server says hunter2. */
+/** A credential whose secret fields all have the value hunter2. */
 const CREDENTIAL: AuthCredential = {
   authType: 'oauth2',
   apiKey: SECRET,

@@ -3,12 +3,12 @@ import type { AuthCredential, CredentialKey } from '@eventloom/core';
 /** The key that most test cases use. */
 export const KEY: CredentialKey = { appName: 'app', userId: 'user', credentialKey: 'calendar' };
 
-/** A credential that tells which one it is. */
+/** A credential that contains the given name. */
 export function token(accessToken: string): AuthCredential {
   return { authType: 'oauth2', oauth2: { accessToken } };
 }
 
-/** A credential of every kind, with what others may add to them. */
+/** A credential of every kind, with unknown fields. */
 export const CREDENTIALS: readonly AuthCredential[] = [
   { authType: 'apiKey', apiKey: 'a key with "quotes", \\ and \u0000' },
   { authType: 'http', http: { scheme: 'basic', credentials: { username: 'Zoë', password: '密码 🔑' } } },

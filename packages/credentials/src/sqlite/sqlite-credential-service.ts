@@ -30,18 +30,18 @@ const HINTS = {
 };
 
 /**
- * Credentials in a SQLite file, through node's own `node:sqlite`, encrypted as `EncryptedCredentialService` says. Several processes of
- * one machine may use one file, with the same keys. An acknowledged write survives a crash of the machine. In a file that the
- * service opened, what is replaced or deleted is overwritten. A call that finds the file locked by another process is tried again without
- * blocking anything else, and fails with a StorageError when the file stays locked for five seconds; at once when the disk is full.
+ * Credentials in a SQLite file, through Node's `node:sqlite`, encrypted like those of `EncryptedCredentialService`. Several processes on
+ * one machine may use one file with the same keys. An acknowledged write survives a crash of the machine. In a file that the service
+ * opened, replaced and deleted values are overwritten. A call that finds the file locked by another process is retried without blocking
+ * other work, and fails with a StorageError if the file stays locked for five seconds; at once if the disk is full.
  */
 export class SqliteCredentialService extends EncryptedCredentialService {
   readonly #opened: DatabaseSync | undefined;
 
   /**
    * Opens the file, or prepares the database.
-   * @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, for bad keys, and for an
-   * option this version does not have
+   * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version, for invalid keys, and
+   * for an unknown option
    */
   constructor(options: SqliteCredentialServiceOptions) {
     checkKnown('SqliteCredentialService', OPTIONS, options, HINTS);
@@ -58,7 +58,9 @@ export class SqliteCredentialService extends EncryptedCredentialService {
     this.#opened = opened;
   }
 
-  /** Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards. */
+  /**
+   * Closes the file, unless the database was given as an option. Optional: no data is lost without it. Do not call the service afterwards.
+   */
   close(): void {
     if (this.#opened?.isOpen) this.#opened.close();
   }
@@ -68,9 +70,9 @@ export class SqliteCredentialService extends EncryptedCredentialService {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
- * database of its own. What is deleted is overwritten.
- * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
+ * Opens or creates the file at `path` and its folder; a new file or folder is private to its owner. `:memory:` is a separate database.
+ * Deleted values are overwritten.
+ * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version
  */
 function openDatabase(path: string): DatabaseSync {
   const sqlite = requireSqlite('SqliteCredentialService', process.getBuiltinModule?.('node:sqlite'), process.version);

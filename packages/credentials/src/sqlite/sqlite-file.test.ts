@@ -25,7 +25,7 @@ function apiKey(secret: string): AuthCredential {
   return { authType: 'apiKey', apiKey: secret };
 }
 
-/** Saves credentials in a process of its own, which is killed as soon as it says that it did. */
+/** Saves credentials in a separate process, which is killed as soon as it reports that they are saved. */
 async function saveAndDie(userId: string, count: number): Promise<void> {
   const program = join(import.meta.dirname, 'fixtures/saving-process.ts');
   const args = [program, path, encodeBase64(keys[0] ?? new Uint8Array()), userId, `${count}`];

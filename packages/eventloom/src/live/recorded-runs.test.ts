@@ -110,7 +110,10 @@ function summarize(event: Event): string {
   return `${who}${part?.text ?? speech?.text ?? (event.turnComplete ? 'end' : '')}`;
 }
 
-/** A recording, with a call before a response that answers none: a client of a run can answer only what was asked. One that ends with a response has an end. */
+/**
+ * A recording in which a call is added before a response without one, because a client can only answer a call. A recording that ends with a
+ * response gets an end.
+ */
 function playable(frames: LiveRecording['frames']): LiveRecording {
   const at = frames.findIndex(({ msg }) => 'toolResponse' in msg);
   if (at < 0) return { frames };
@@ -124,7 +127,7 @@ function playable(frames: LiveRecording['frames']): LiveRecording {
   return { frames: [...frames.slice(0, at), call, ...rest] };
 }
 
-/** Says what a recorded client said. */
+/** Sends the messages of the recorded client. */
 function say(queue: LiveRequestQueue, message: LiveWireMessage): void {
   const { clientContent, realtimeInput } = message as {
     clientContent?: { turns: Content[] };

@@ -3,7 +3,7 @@ import { CONTEXT_CACHE_DEFAULTS } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CacheTarget, ContextCaches } from './context-caches.ts';
 
-/** One request that may be sent with a cache in place of what it begins with, however often it is tried. */
+/** One request whose beginning may be replaced by a cache, for all of its attempts. */
 export class CachedRequest {
   readonly #request: LlmRequest;
   readonly #caches: ContextCaches;
@@ -37,7 +37,7 @@ export class CachedRequest {
     };
   }
 
-  /** True when a failed request may have failed for its cache, which then is used no more: the request can be sent without. */
+  /** True if a request may have failed because of its cache, which is then not used again: the request can be sent without the cache. */
   dropCache(error: unknown): boolean {
     const { cacheName, fingerprint, contentsCount } = this.#metadata ?? {};
     if (cacheName === undefined || fingerprint === undefined || contentsCount === undefined) return false;
@@ -85,10 +85,7 @@ export class CachedRequest {
   }
 }
 
-/**
- * Returns the index at which the user's last turn begins. A cache must end before it, because a request needs contents
- * of its own.
- */
+/** Returns the index at which the user's last turn begins. A cache must end before it, because a request needs contents of its own. */
 function beginOfLastTurn(contents: readonly Content[]): number {
   return contents.findLastIndex(({ role }) => role === 'model') + 1;
 }

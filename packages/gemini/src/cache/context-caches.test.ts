@@ -11,7 +11,7 @@ const NOW = Date.UTC(2026, 0, 1) / 1000;
 const TOOLS = [{ functionDeclarations: [{ name: 'look', description: 'Looks.' }] }];
 const said = (role: string, text: string): Content => ({ role, parts: [{ text }] });
 
-/** A model, and a conversation of so many turns with it: turn 2 asks u1, a1, u2. */
+/** A model, and a conversation with this number of turns: turn 2 sends u1, a1, u2. */
 function setUp(options: Partial<GeminiOptions> = {}) {
   const platform = fixedPlatform();
   const model = new Gemini({

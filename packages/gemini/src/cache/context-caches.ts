@@ -3,7 +3,10 @@ import type { GenerateContentParameters } from '@google/genai';
 import type { GenAiClient, OwnGenAiClient } from '../client/genai-client.ts';
 import { CachedRequest } from './cached-request.ts';
 
-/** After a cache could not be made, none is made for so long: what is too small for the service or too much for its quota stays so. */
+/**
+ * Time without further attempts after a cache could not be created: contents that are too small for the service, or too large for its
+ * quota, stay so.
+ */
 const PAUSE_MS = 60_000;
 
 /** The service whose caches are used, and the request to cache. */
@@ -20,13 +23,13 @@ export class ContextCaches {
   readonly #apiVersion: string | undefined;
   #pausedUntilMs = 0;
 
-  /** @param apiVersion the version of the Gemini API that is asked for; undefined for the client's own */
+  /** @param apiVersion the version of the Gemini API that is called; undefined for the client's default */
   constructor(platform: Platform, apiVersion: string | undefined) {
     this.#platform = platform;
     this.#apiVersion = apiVersion;
   }
 
-  /** The caching of one request; undefined when it wants none, or says itself what is cached. */
+  /** Returns the caching of one request; undefined if the request disables it or names a cache itself. */
   begin(request: LlmRequest): CachedRequest | undefined {
     if (!request.cacheConfig || request.config.cachedContent !== undefined) return undefined;
     return new CachedRequest(request, this);
@@ -73,7 +76,7 @@ export class ContextCaches {
     }
   }
 
-  /** Deletes a cache that is not used any more, beside the request. */
+  /** Deletes an unused cache in the background. */
   remove({ client }: CacheTarget, name: string): void {
     const removed = client.caches?.delete({ name, config: { httpOptions: this.versionFor(client) } });
     removed?.catch((error: unknown) => this.report('a cache could not be deleted', error));

@@ -23,7 +23,7 @@ export interface GenAiClient {
     create(parameters: CreateCachedContentParameters): Promise<CachedContent>;
     delete(parameters: DeleteCachedContentParameters): Promise<unknown>;
   };
-  /** Without it there are no live connections. */
+  /** Live connections; absent if the client does not support them. */
   readonly live?: { connect(parameters: LiveConnectParameters): Promise<LiveSession> };
 }
 
@@ -33,7 +33,7 @@ export interface LiveSession extends Pick<Session, 'close' | 'sendRealtimeInput'
   sendToolResponse(parameters: { readonly functionResponses: FunctionResponse[] }): void;
 }
 
-/** A client that was made here, so that its fetch is known and can be watched. Another's may have a fetch of its own. */
+/** A client that was created here, whose fetch can be observed. Another client may have its own fetch. */
 export interface OwnGenAiClient extends GenAiClient {
   readonly own: { readonly fetch: HttpOptions['fetch'] };
 }

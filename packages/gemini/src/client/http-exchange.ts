@@ -11,9 +11,9 @@ export class HttpExchange {
   readonly #caller: readonly AbortSignal[];
   readonly #abort = () => this.#controller.abort();
   #completed = false;
-  /** False for a client that was made elsewhere: nothing is known of its requests. */
+  /** False for a client that was created elsewhere, whose requests cannot be observed. */
   watched = false;
-  /** The answer, when one came. */
+  /** The response, if one arrived. */
   response: Response | undefined;
   /** The error that `fetch` threw, if it did. */
   failure: unknown;
@@ -37,7 +37,7 @@ export class HttpExchange {
     return this.#caller.find(({ aborted }) => aborted);
   }
 
-  /** A fetch that is watched. `fetch` is the one to use, when not the runtime's own. */
+  /** Returns a fetch that is observed. `fetch` is the implementation to use; default: the runtime's. */
   watch(fetch: Fetch | undefined): Fetch {
     this.watched = true;
     return async (input, init) => {
@@ -57,7 +57,7 @@ export class HttpExchange {
     this.#completed = true;
   }
 
-  /** Ends the attempt: what is still open is closed, down to the socket. */
+  /** Ends the attempt and closes all of its resources, including the socket. */
   close(): void {
     if (this.#completed) return;
     this.complete();

@@ -14,8 +14,8 @@ export interface ServiceError {
 const MAX_DEPTH = 4;
 
 /**
- * Finds the service's error in the text of the client's: JSON by itself, behind other words (`got status: X. {…}`, `data: {…}`),
- * in a list, or as text inside the message of an outer error. Undefined when there is none.
+ * Finds the service's error in the text of the client's error: JSON alone, JSON after other text (`got status: X. {…}`, `data: {…}`), in a
+ * list, or as text inside the message of an outer error. Returns undefined if there is none.
  */
 export function parseServiceError(text: string, depth = 0): ServiceError | undefined {
   const json = jsonIn(text);

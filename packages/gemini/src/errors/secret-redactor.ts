@@ -5,7 +5,7 @@ const REDACTED = '[redacted]';
 /** Shorter values are not treated as secrets, because they would also match ordinary words. */
 const SHORTEST = 8;
 
-/** A function that takes keys out of a text: the ones given, the values of headers that carry such, and what looks like one. */
+/** Creates a function that removes keys from a text: the given ones, the values of headers with keys, and text that looks like a key. */
 export function secretRedactor(
   apiKey: string | undefined,
   ...headers: readonly (Readonly<Record<string, string>> | undefined)[]

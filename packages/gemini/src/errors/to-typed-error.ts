@@ -17,11 +17,10 @@ interface FailedCall {
 }
 
 /**
- * Converts an error of the client: to a RunAbortedError if the caller ended the call, otherwise to a ModelError. A
- * ModelError has the service's message and code if the service reported the failure; otherwise one of these codes:
- * `UNAVAILABLE` (no connection, or it broke), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the
- * reply is malformed), `REQUEST_NOT_SENT` (the client refused the request, or got no credentials). No message contains
- * a key.
+ * Converts an error of the client: to a RunAbortedError if the caller ended the call, otherwise to a ModelError. A ModelError has the
+ * service's message and code if the service reported the failure; otherwise one of these codes: `UNAVAILABLE` (no connection, or it was
+ * lost), `DEADLINE_EXCEEDED` (the `timeout` of the HTTP options), `DATA_LOSS` (the reply is malformed), `REQUEST_NOT_SENT` (the client
+ * refused the request, or has no credentials). No message contains a key.
  */
 export function toTypedError(error: unknown, call: FailedCall): EventloomError {
   const { model, exchange } = call;
@@ -108,7 +107,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `fetch failed` says why only in its cause. */
+/** `fetch failed` has its reason only in the cause. */
 function causeText(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : '';

@@ -30,17 +30,17 @@ export interface GeminiLiveConnectionParams {
   readonly platform: Platform;
   /** Returns the error that the connection ended with; undefined while it is open. */
   readonly failure: () => EventloomError | undefined;
-  /** Called when the network takes no bytes any more. */
+  /** Called when the network accepts no more bytes. */
   readonly onStall: () => void;
   /** Called when this side closes the connection. */
   readonly onClose: () => void;
 }
 
-/** A send waits while so many bytes are on their way: some seconds of speech. */
+/** A send waits while this many bytes are unsent: some seconds of speech. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 /** Interval at which buffered bytes are checked, since no runtime has an event for it. */
 const DRAIN_CHECK_MS = 20;
-/** A network that takes nothing for so long is dead, which it would not say by itself for a quarter of an hour. */
+/** A network that accepts no bytes for this time is lost; the runtime would report it only after a quarter of an hour. */
 const STALL_MS = 15_000;
 
 /** A live connection to Gemini. */

@@ -158,7 +158,7 @@ describe('API keys', () => {
 });
 
 describe('a given client that hides its WebSocket factory', () => {
-  /** The real client, behind an object that shows no more than its method. */
+  /** The real client, behind an object that exposes only its method. */
   function foreign() {
     const client = new GoogleGenAI({ apiKey: KEY, httpOptions: { baseUrl: server.url } });
     const { models, live } = client;

@@ -43,7 +43,7 @@ async function start(...scripts: FakeLiveScript[]): Promise<string> {
   return url ?? '';
 }
 
-/** Stops the server, cuts open connections, and returns what the server received. */
+/** Stops the server, closes open connections, and returns what the server received. */
 async function stop(): Promise<Seen> {
   const response = await fetch(`${inject('fakeGemini')}?url=${url}`, { method: 'DELETE' });
   url = undefined;

@@ -12,7 +12,7 @@ import { GoogleGenAI } from '@google/genai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Gemini, type GeminiOptions } from '../gemini.ts';
 
-/** False for the sockets of browsers, which do not tell the status that a handshake is refused with. */
+/** False for the sockets of browsers, which do not expose the status of a refused handshake. */
 const tellsStatus = process.env['GEMINI_SOCKETS'] !== 'web';
 
 const KEY = 'AIzaSyA-1234567890abcdefghijklmnopqrstu';

@@ -23,14 +23,14 @@ export interface SplitHistory {
   readonly said: Content | undefined;
 }
 
-/** A past is not answered in the realtime dialect, so the user's last words are no part of it. */
+/** Splits a history. The realtime dialect does not answer the history, so the user's last content is sent separately. */
 export function splitHistory(history: readonly Content[]): SplitHistory {
   const last = history.at(-1);
   const said = last && last.role !== 'model' && isSayable(last) ? last : undefined;
   return { context: said ? history.slice(0, -1) : history, said };
 }
 
-/** True for what can go the way of speech: text, audio and images. */
+/** True for content that can be sent as realtime input: text, audio and images. */
 export function isSayable({ parts = [] }: Content): boolean {
   return parts.length > 0 && parts.every(({ text, inlineData }) => text !== undefined || inlineData !== undefined);
 }

@@ -17,13 +17,13 @@ const OVERFLOW = 8;
 /** Size that each response counts in addition to its content, in characters. */
 const OVERHEAD_CHARS = 256;
 
-/** Responses between the socket, which pushes them, and the one reader, who takes them when it likes: all of them, in order. */
+/** Queues responses between the socket, which pushes them, and the one reader, in order. */
 export class LiveInbox {
   readonly #options: LiveInboxOptions;
   readonly #waiting = new Fifo<LiveLlmResponse>();
   #chars = 0;
   #isFull = false;
-  /** The end behind the last response: with an error, or without one. */
+  /** The end after the last response: with an error, or without one. */
   #end: { readonly error?: unknown } | undefined;
 
   constructor(options: LiveInboxOptions) {
@@ -44,20 +44,20 @@ export class LiveInbox {
     if (this.#chars > OVERFLOW * maxChars) onOverflow();
   }
 
-  /** Nothing follows what is in it, or an error does. The first end counts. */
+  /** Ends the queue after its last response, with an error or without one. Only the first end counts. */
   end(end: { readonly error?: unknown }): void {
     this.#end ??= end;
     this.#waiting.end();
   }
 
-  /** The error is thrown now, and what is in it is dropped. */
+  /** Throws the error at once, and drops the queued responses. */
   abort(error: unknown): void {
     this.#end = { error };
     this.#waiting.drop(() => true);
     this.#waiting.end();
   }
 
-  /** The oldest response, as soon as there is one; undefined at the end. @throws what it ended with */
+  /** Returns the oldest response once there is one; undefined at the end. @throws the error that ended the queue */
   async take(): Promise<LiveLlmResponse | undefined> {
     await this.#waiting.peek();
     const oldest = this.#waiting.shift();

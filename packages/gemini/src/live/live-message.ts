@@ -19,7 +19,7 @@ export interface LiveMessage {
   readonly error?: { readonly code?: number; readonly status?: string; readonly message?: string };
 }
 
-/** Counts. Those that are named here are those that the Gemini API names otherwise than elsewhere. */
+/** Token counts. The fields listed here have other names in the Gemini API than elsewhere. */
 export interface LiveUsage {
   readonly responseTokenCount?: number;
   readonly responseTokensDetails?: object[];

@@ -16,10 +16,10 @@ import {
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Gemini } from '../gemini.ts';
 
-/** Recordings of the real service. They are no part of this repository and may lie beside the checkout. */
+/** Recordings of the real service. They are not part of this repository and may lie next to the checkout. */
 const FOLDER = new URL('../../../../../shared/fixtures/gemini/live/', import.meta.url);
 const recorded = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.json')) : [];
-/** Without them there is one skipped test that says so. */
+/** Without recordings one skipped test says that they are missing. */
 const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 const cases = names.flatMap((name) => [['binary', name] as const, ['text', name] as const]);
 
@@ -92,7 +92,7 @@ test.skipIf(recorded.length === 0).each<[string, object[]]>([
   await played.connection.close();
 });
 
-/** Goes through a recording: says what the client said in it, and reads what the service says. */
+/** Plays a recording: sends the client's messages, and reads the service's. */
 async function play(recording: LiveRecording, frames: 'binary' | 'text') {
   server.live.enqueue(recordedLive(recording, { frames }));
   const [first, , ...rest] = recording.frames;
@@ -117,7 +117,7 @@ async function play(recording: LiveRecording, frames: 'binary' | 'text') {
   return { setup: peer.setup, connection, responses };
 }
 
-/** Says by our contract what a recorded client said. */
+/** Sends a recorded client message through the contract of connections. */
 async function say(connection: BaseLlmConnection, message: LiveWireMessage): Promise<void> {
   const { clientContent, realtimeInput, toolResponse } = message as {
     clientContent?: { turns: Content[] };
@@ -164,7 +164,7 @@ function expected(message: LiveWireMessage): object[] {
   return Object.keys(response).length > 0 ? [response] : [];
 }
 
-/** Some of what was recorded is said in another way here: audio in its own field (the list is deprecated), a text as a turn. */
+/** Some recorded messages are sent in another form here: audio in its own field (the list is deprecated), a text as a turn. */
 function toOurWay(message: LiveWireMessage): LiveWireMessage {
   const { mediaChunks, text, ...rest } = (message['realtimeInput'] ?? {}) as Record<string, unknown>;
   if (mediaChunks) return { realtimeInput: { ...rest, audio: (mediaChunks as object[])[0] } };

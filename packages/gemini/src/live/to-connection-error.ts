@@ -2,7 +2,7 @@ import { LiveConnectionError } from '@eventloom/core';
 import { isRetryableStatus, statusCode } from '@eventloom/core/internal';
 import type { SocketEnding } from './client-socket.ts';
 
-/** A connection that ended, as far as its error depends on it. */
+/** The properties of an ended connection that determine its error. */
 export interface EndedConnection {
   readonly model: string;
   readonly ending: SocketEnding;
@@ -14,11 +14,11 @@ export interface EndedConnection {
   readonly redact: (text: string) => string;
 }
 
-/** The network died, or the runtime says no more. */
+/** The connection was lost, or the runtime gives no other code. */
 const ABNORMAL = 1006;
 /**
- * Codes that say that what was sent is at fault: protocol, kind of data, invalid argument, size, extension. 1008 is the service's for a
- * setup that it refuses, but also for a session that became too old, so it is one of them only before the setup is complete.
+ * Close codes for invalid input: protocol, kind of data, invalid argument, size, extension. The service uses 1008 for a setup that it
+ * refuses, but also for a session that became too old, so it counts only before the setup is complete.
  */
 const FAULTS: readonly number[] = [1002, 1003, 1007, 1009, 1010];
 const REFUSED = 1008;
@@ -33,10 +33,10 @@ const PASSING: readonly string[] = ['RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'DEADLI
 const QUOTA = /quota|resource.?exhausted|rate.?limit/i;
 const UNAVAILABLE = /unavailable|overloaded|try again/i;
 const DEADLINE = /deadline/i;
-/** Reasons are at most 123 bytes; what a runtime says may be long. */
+/** Reasons are at most 123 bytes; those of a runtime may be longer. */
 const MAX_MESSAGE = 1000;
 
-/** A connection's end as an error, in the service's own words where it said any. No message holds a key. */
+/** Converts the end of a connection to an error, with the service's message if it sent one. No message contains a key. */
 export function toConnectionError({ model, ending, isSetUp, hasHandle, redact }: EndedConnection): LiveConnectionError {
   const { reason, failure } = ending;
   const closeCode = ending.code ?? ABNORMAL;

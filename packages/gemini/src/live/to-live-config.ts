@@ -41,7 +41,7 @@ export function resumptionHandle({ config }: LlmRequest): string | undefined {
   return typeof sessionResumption.handle === 'string' ? sessionResumption.handle : undefined;
 }
 
-/** Only Vertex AI resumes transparently: it then reports the sends that it consumed. Requested unless the request says no. */
+/** Only Vertex AI resumes transparently: it then reports the consumed sends. Requested unless the request turns it off. */
 function toResumption(resumption: object, vertexai: boolean): object {
   if (vertexai) return { transparent: true, ...resumption };
   if (!('transparent' in resumption)) return resumption;

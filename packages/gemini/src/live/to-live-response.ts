@@ -2,12 +2,12 @@ import type { LiveLlmResponse, Part, Transcription, UsageMetadata } from '@event
 import { statusCode } from '@eventloom/core/internal';
 import type { LiveMessage, LiveServerContent, LiveUsage } from './live-message.ts';
 
-/** Reasons to end a turn that are no fault. */
+/** Reasons for the end of a turn that are not errors. */
 const PLAIN_REASONS: readonly string[] = ['TURN_COMPLETE_REASON_UNSPECIFIED', 'NEED_MORE_INPUT', 'STOP'];
 
 /**
- * A message of the service as one response with all that it holds, or undefined when it holds nothing to tell (`setupComplete`, an
- * empty `serverContent`, signals of voice activity). Parts and transcriptions are passed on as they came.
+ * Converts a message of the service to one response with all of its content; undefined for a message without any (`setupComplete`, an empty
+ * `serverContent`, signals of voice activity). Parts and transcriptions are unchanged.
  */
 export function toLiveResponse(message: LiveMessage): LiveLlmResponse | undefined {
   const response: LiveLlmResponse = {};
@@ -66,7 +66,7 @@ function saysSomething(transcription: Transcription | undefined): transcription 
   return transcription !== undefined && (Boolean(transcription.text) || transcription.finished === true);
 }
 
-/** One name for what the model said, whichever service counted it. */
+/** Uses one name for the tokens of the model's output, whichever service counted them. */
 function toUsage(usage: LiveUsage): UsageMetadata {
   const { responseTokenCount, responseTokensDetails, ...rest } = usage;
   return {

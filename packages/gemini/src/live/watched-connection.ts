@@ -28,9 +28,9 @@ interface RuntimeSocket {
 const decoder = new TextDecoder();
 
 /**
- * One live connection of the client, seen from the socket. The client alone cannot end a connection that is not set up, breaks the
- * process at a frame that is no JSON, and may turn around frames of two kinds. So it makes its socket through here, and gets no
- * frame but the one that completes its setup. A client that makes its sockets in another way is used as it is.
+ * One live connection of the client, observed at the socket. The client alone cannot end a connection before its setup, ends the process at
+ * a frame that is not JSON, and may reorder frames of two kinds. Therefore its socket is created here, and the client gets only the frame
+ * that completes its setup. A client that creates its sockets in another way is used unchanged.
  */
 export class WatchedConnection {
   readonly #listener: ConnectionListener;
@@ -68,7 +68,7 @@ export class WatchedConnection {
     return this.#runtimeSocket.bufferedAmount ?? 0;
   }
 
-  /** Closes the connection after the bytes already sent. The listener is not called any more. */
+  /** Closes the connection after the bytes already sent. The listener is no longer called. */
   close(): void {
     this.#isEnded = true;
     try {
@@ -78,7 +78,7 @@ export class WatchedConnection {
     }
   }
 
-  /** Ends the connection immediately, without waiting for the service. The listener is not called any more. */
+  /** Ends the connection immediately, without waiting for the service. The listener is no longer called. */
   terminate(): void {
     this.#isEnded = true;
     if (this.#runtimeSocket.terminate) this.#runtimeSocket.terminate();

@@ -2,7 +2,7 @@ import type { Blob, Content, FunctionCall, FunctionResponse, Part } from '@event
 import { CONTINUE, madeByOf, normaliseBase64 } from '@eventloom/core/internal';
 
 /**
- * Converts contents to what the service accepts. A content that needs no change is the same object; none is modified.
+ * Converts contents to the form that the service accepts. A content that needs no change is the same object; none is modified.
  *
  * A request has to end with a user turn or function responses. One that does not (an agent in a loop reads its own last reply, an
  * agent with all of its task in the instruction reads nothing) gets a user turn that asks the model to continue.
@@ -55,7 +55,7 @@ export function toWireContent(content: Content, vertexai: boolean): Content {
   return parts === content.parts ? content : { ...content, ...(parts && { parts }) };
 }
 
-/** Leaves out of a part what the one service or the other refuses, and the client would throw about. */
+/** Removes fields of a part that one of the services refuses, for which the client would throw. */
 function toWirePart(part: Part, vertexai: boolean): Part {
   const { inlineData, fileData, functionCall, functionResponse, partMetadata } = part;
   let wire = part;

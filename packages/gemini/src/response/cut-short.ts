@@ -8,17 +8,16 @@ export interface ReplyEnd {
   readonly promptFeedback: GenerateContentResponse['promptFeedback'] | undefined;
   /** The service's explanation of its finish reason. */
   readonly finishMessage: string | undefined;
-  /** True when a candidate came at all. */
+  /** True if there is a candidate. */
   readonly answered: boolean;
   /** A stream ends with a finish reason; a whole answer is whole without. */
   readonly stream: boolean;
 }
 
 /**
- * A whole reply with what cut it short, beside its content: the reason why the prompt was blocked, or a finish reason other
- * than STOP, as `errorCode`. Two codes are ours, for what the service leaves without one: `UNKNOWN_ERROR` (the ADK's) when it
- * answered nothing, `NO_FINISH_REASON` when a stream of text stopped without saying so. A stream that stopped so after calls, or inside one,
- * has the code `INCOMPLETE_CALL` and no calls.
+ * Adds the reason for a truncated reply as `errorCode`: the reason why the prompt was blocked, or a finish reason other than STOP. Two
+ * codes are ours, for replies without a reason: `UNKNOWN_ERROR` (the ADK's) for an empty reply, `NO_FINISH_REASON` for a stream of text
+ * that stopped. A stream that stopped after calls, or inside one, has the code `INCOMPLETE_CALL` and no calls.
  */
 export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
   if (reply.errorCode === INCOMPLETE_CALL) return reply;

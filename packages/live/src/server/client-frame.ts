@@ -30,9 +30,9 @@ const READERS: Readonly<Record<string, (value: unknown) => ClientFrame>> = {
 };
 
 /**
- * A text frame: JSON with one of `blob`, `content`, `activity_start`, `activity_end`, `close`, `ping` and `pong`, in either spelling.
- * Null and false are the same as leaving a key out, and other keys are ignored, as the ADK does.
- * @throws InvalidRequestError that names what is wrong, and where
+ * Parses a text frame: JSON with one of `blob`, `content`, `activity_start`, `activity_end`, `close`, `ping` and `pong`, in either
+ * spelling. Null and false count as absent, and other keys are ignored, as in the ADK.
+ * @throws InvalidRequestError with the path and the reason
  * @throws BodyTooLargeError
  */
 export function parseTextFrame(text: string, limits: CountLimits): ClientFrame {

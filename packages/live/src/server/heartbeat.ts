@@ -2,11 +2,11 @@ import type { Platform } from '@eventloom/core';
 
 /** A connection that is looked after. */
 export interface Beating {
-  /** Says that this side lives, and finds out whether the other one does. */
+  /** Sends a sign of life, and checks for one of the other side. */
   beat(): void;
 }
 
-/** Keeps silent connections open. One timer for all of them, which runs only while there are any: none is left behind. */
+/** Keeps silent connections open. One timer serves all of them, and runs only while there are any. */
 export class Heartbeat<T extends Beating> {
   readonly #platform: Platform;
   readonly #everyMs: number;

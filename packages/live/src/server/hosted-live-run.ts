@@ -115,7 +115,7 @@ export class HostedLiveRun implements LiveSocketEvents {
     this.#hangUp();
   }
 
-  /** Checks for a sign of life since the last heartbeat, and asks for the next one. */
+  /** Checks for a sign of life since the last heartbeat, and requests the next one. */
   beat(): void {
     if (this.#isClosed) return;
     const { answersPings, socket } = this.#params;
@@ -161,7 +161,10 @@ export class HostedLiveRun implements LiveSocketEvents {
     return createErrorEvent(base, code, message);
   }
 
-  /** Sends an answer without waiting for room: a client that asks and does not read would fill the memory. */
+  /**
+   * Sends an answer without waiting for space. Fails for a client that sends requests and does not read, because its answers would fill the
+   * memory.
+   */
   #answer(text: string): void {
     if (this.#writer.hasRoom) this.#writer.writeText(text);
     else this.#disconnect(new SlowReaderError('the client sends requests but does not read the answers'));

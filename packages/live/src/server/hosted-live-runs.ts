@@ -166,7 +166,7 @@ function shuttingDown(): ShuttingDownError {
   return new ShuttingDownError('the server is shutting down, and the conversation is in the session; call again');
 }
 
-/** Tells the client of an open socket why there is no run, and closes the socket. */
+/** Sends the client of an open socket the reason why there is no run, and closes the socket. */
 export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents {
   socket.send(JSON.stringify(errorBody(error)));
   const { code, reason } = socketCloseOf(error);
@@ -178,7 +178,7 @@ export function refuseLive(error: unknown, socket: LiveSocket): LiveSocketEvents
 /** Default time that a live run waits for its session: short, because the client waits. */
 const BUSY_WAIT_MS = 5000;
 
-/** The config of a live run: what the server decides over the query, without what is for runs that can be resumed. */
+/** Returns the config of a live run: values of the server before those of the query, without options that apply only to resumable runs. */
 function liveRunConfig(asked: RunConfig, decidedConfig: RunPolicy | undefined, runner: Runner): RunConfig {
   const { resumable: _, ...decided } = decidedConfig ?? {};
   const busyWaitMs = runner.runConfig.busyWaitMs ?? BUSY_WAIT_MS;

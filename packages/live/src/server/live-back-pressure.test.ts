@@ -9,7 +9,7 @@ const PIECE = 'x'.repeat(300);
 
 const PIECES = Array.from({ length: 100 }, () => PIECE);
 
-/** Says something after every frame that it is sent, until it is told no more. */
+/** A model that replies to every frame until it is stopped. */
 async function chat({ call, socket }: { call: HostedLiveRun; socket: FakeSocket }): Promise<void> {
   for (let count = 1; !socket.isClosed; count++) {
     await Promise.race([socket.has(count), socket.closed.promise]);

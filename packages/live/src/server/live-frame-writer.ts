@@ -1,7 +1,7 @@
 import { decodeBase64, type Event, InvalidRequestError, type Part, serializeEvent } from '@eventloom/core';
 import type { LiveSocket } from '@eventloom/server';
 
-/** The format that a client asked for, and the limits of what may wait for it. */
+/** The format that the client requested, and the limits of waiting bytes. */
 export interface LiveFrameWriterOptions {
   /** True: audio goes as binary frames, before the event it belongs to. */
   readonly isAudioBinary: boolean;
@@ -17,8 +17,8 @@ export interface LiveFrameWriterOptions {
 const PING_EVERY = 64 * 1024;
 
 /**
- * Writes frames to a client, and knows how much is still in flight: from the runtime where it reports that, otherwise from the client's
- * answers to pings. Without either, every frame of the client counts as a confirmation of everything, until too much was sent unconfirmed.
+ * Writes frames to a client, and tracks the bytes in flight: as the runtime reports them, otherwise by the client's answers to pings.
+ * Without either, every frame of the client counts as an acknowledgement of everything, until too many bytes are unacknowledged.
  */
 export class LiveFrameWriter {
   readonly #socket: LiveSocket;
@@ -46,7 +46,7 @@ export class LiveFrameWriter {
     return this.#isClosed || this.#isUnbounded || this.#sent - this.#taken < this.#options.maxWaiting;
   }
 
-  /** True when so much was sent unconfirmed that the run must end. */
+  /** True if so many bytes are unacknowledged that the run must end. */
   get hasTooMuchUnconfirmed(): boolean {
     return this.#isBlind && this.#options.unconfirmed.isTooMuch;
   }
@@ -102,7 +102,7 @@ export class LiveFrameWriter {
     return took;
   }
 
-  /** Closes the socket. Frames that the client did not take wait until its socket is gone. */
+  /** Closes the socket. Unread frames wait until the socket is closed. */
   close(code: number, reason: string): void {
     if (!this.#isClosed) {
       this.#socket.close(code, reason);
@@ -111,7 +111,7 @@ export class LiveFrameWriter {
     this.closed();
   }
 
-  /** Notes that the socket is gone, with everything that waited. */
+  /** Records that the socket is closed, with all waiting bytes. */
   gone(): void {
     this.#options.unconfirmed.remove(this.#counted);
     this.#counted = 0;
@@ -182,8 +182,8 @@ function isAudio(part: Part): part is Part & { inlineData: { data: string } } {
 }
 
 /**
- * Counts the bytes that may still wait in memory, where the runtime does not report them. For a client that answers no pings, all that it
- * was sent, as long as its socket exists; for another client, what it had not confirmed when it was disconnected. One count for all live runs
+ * Counts the bytes that may still be in memory, if the runtime does not report them. For a client that answers no pings, all sent bytes as
+ * long as its socket exists; for another client, the bytes that were unacknowledged when it was disconnected. One count for all live runs
  * of a server, because they share that memory.
  */
 export class UnconfirmedBytes {
@@ -202,7 +202,7 @@ export class UnconfirmedBytes {
     this.#bytes += bytes;
   }
 
-  /** Removes the bytes of a socket that is gone. */
+  /** Removes the bytes of a closed socket. */
   remove(bytes: number): void {
     this.#bytes -= bytes;
   }

@@ -41,7 +41,7 @@ function hello(text: string): string {
   return JSON.stringify({ content: { parts: [{ text }] } });
 }
 
-/** Sends bytes as they are, and gives what comes back until the connection ends. */
+/** Sends raw bytes, and returns what is received until the connection ends. */
 async function sendRaw({ port }: NodeServer, text: string): Promise<string> {
   let answer = '';
   const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));

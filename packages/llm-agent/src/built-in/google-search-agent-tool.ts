@@ -26,7 +26,7 @@ export function createGoogleSearchAgent(model: string | BaseLlm): LlmAgent {
  * const agent = new LlmAgent({ name: 'guide', model: 'gemini-2.5-flash', tools: [search, LOAD_MEMORY] });
  */
 export class GoogleSearchAgentTool extends AgentTool {
-  /** @throws ConfigurationError for a value that is no LLM agent */
+  /** @throws ConfigurationError for a value that is not an LLM agent */
   constructor(agent: LlmAgent) {
     if (!isLlmAgent(agent))
       throw new ConfigurationError(

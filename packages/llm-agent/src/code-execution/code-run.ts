@@ -31,7 +31,7 @@ export class CodeRun {
     this.#context = context;
   }
 
-  /** Returns the code of a complete reply. Undefined if the reply has no code or was cut short, or if code failed too often. */
+  /** Returns the code of a complete reply. Undefined if the reply has no code or was truncated, or if code failed too often. */
   find({ content, errorCode, finishReason }: LlmResponse): FoundCode | undefined {
     const isWhole = errorCode === undefined && (finishReason === undefined || finishReason === 'STOP');
     if (!isWhole || this.#failures >= this.#executor.errorRetryAttempts) return undefined;

@@ -29,7 +29,7 @@ export function rewritesHistory({ actions }: Event): boolean {
 /**
  * Returns the effective events in order: rewound events are removed, and summaries replace the events they cover. The result is the same
  * whether or not the covered events are in the list.
- * @param resumedId an invocation that is resumed: its events are kept, behind the summary that covers them
+ * @param resumedId an invocation that is resumed: its events are kept, after the summary that covers them
  */
 export function effectiveEvents(events: readonly Event[], resumedId?: string): (Event | Summary)[] {
   const { uncovered, summaries } = effectiveHistory(events, resumedId);

@@ -2,7 +2,7 @@ import { createEvent, type Event, type EventParams } from '@eventloom/core';
 import { expect, test } from 'vitest';
 import { settledPrefix } from './settled-prefix.ts';
 
-/** Events a second apart, each of the invocation that it names. */
+/** Events one second apart, each of the named invocation. */
 function eventsOf(...given: readonly (EventParams & { readonly invocationId: string })[]): Event[] {
   return given.map((params, index) => createEvent({ id: `${index}`, author: 'bot', timestamp: index + 1, ...params }));
 }

@@ -289,14 +289,14 @@ export class ContentsBuilder {
     this.#spoken = spoken;
   }
 
-  /** Adds a message that tells the model why its answer did not match the schema. */
+  /** Adds a message with the reason why the model's answer did not match the schema. */
   #addCorrection({ errorMessage = '' }: Event): void {
     this.#newestAnswered = NO_GROUPS;
     const text = `${errorMessage} Answer again with JSON that matches the schema and nothing else.`;
     this.#push({ role: 'user', parts: [{ text }] });
   }
 
-  /** Adds a message that tells the model that its reply was interrupted inside a call. Otherwise it would assume that the call was made. */
+  /** Adds a message that the model's reply was interrupted inside a call. Otherwise the model would assume that the call was made. */
   #addLostCalls({ errorMessage = '' }: Event): void {
     this.#newestAnswered = NO_GROUPS;
     this.#push({ role: 'user', parts: [{ text: `For context: ${errorMessage}.` }] });

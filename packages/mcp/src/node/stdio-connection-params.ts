@@ -4,7 +4,7 @@ import { ConfigurationError } from '@eventloom/core';
 import { checkKnown, type OptionNames } from '@eventloom/core/internal';
 import { type MCPConnectionOptions, MCPConnectionParams, type OpenTransport } from '../connection-params.ts';
 
-/** The process of a server: its command, and what it gets. */
+/** The process of a server: its command and its environment. */
 export interface StdioServerParameters {
   /** The program to start, such as `npx`. It is started without a shell. */
   readonly command: string;
@@ -137,7 +137,10 @@ interface Holding {
 
 /** The client's transport, with the possibility to let this process end although the server's process still runs. */
 class UnrefableTransport extends StdioClientTransport {
-  /** True makes the server's process keep this one alive, false lets this one end. The server's ends then too, because its input ends. */
+  /**
+   * True makes the server's process keep this one alive, false lets this process end. The server's process then ends too, because its input
+   * ends.
+   */
   hold(isHeld: boolean): void {
     const process: unknown = Reflect.get(this, '_process');
     if (!isHolding(process)) return;

@@ -3,9 +3,9 @@ import { ConfigurationError, type Content } from '@eventloom/core';
 import { MEMORY_WORDS_VERSION, memoryWords } from '../words.ts';
 
 /**
- * `eventloom_memory_words` is the index: under each word of a user the memories that have it. `eventloom_memories_deleted` holds
- * the ids of events that are not to be remembered, and nothing of what they said. Keys of memories are never used again, so that
- * they tell the order of adding. Times are seconds since the epoch.
+ * `eventloom_memory_words` is the index: the memories that have each word of a user. `eventloom_memories_deleted` has the ids of events
+ * that must not be added again, without their content. Keys of memories are never used again, so they record the order of adding. Times are
+ * seconds since the epoch.
  */
 const FIRST = `
   CREATE TABLE IF NOT EXISTS eventloom_meta (

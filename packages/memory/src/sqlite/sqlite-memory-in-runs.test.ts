@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { SqliteMemoryService } from './sqlite-memory-service.ts';
 
-/** Says something to an agent whose sessions and memories are in one file, which is closed afterwards. */
+/** Sends a message to an agent whose sessions and memories are in one file, which is closed afterwards. */
 async function say(path: string, sessionId: string, text: string, steps: readonly ScriptedStep[]) {
   const database = new DatabaseSync(path);
   const agent = new LlmAgent({

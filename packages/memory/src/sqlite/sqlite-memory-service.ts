@@ -26,21 +26,21 @@ const OPTIONS: OptionNames<SqliteMemoryServiceOptions> = { path: true, database:
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
- * Stores memories in a SQLite file, with the module `node:sqlite` of Node. Several processes of one machine may use the same file. Calls work
- * synchronously; a search takes longer the more memories of the user have its words. A call that finds the file locked by
- * another process is tried again without blocking anything else, and fails with a StorageError when the file stays locked for five seconds; at
- * once when the disk is full.
+ * Stores memories in a SQLite file, with the module `node:sqlite` of Node. Several processes on one machine may use the same file. Calls
+ * work synchronously; a search takes longer the more memories of the user contain its words. A call that finds the file locked by another
+ * process is retried without blocking other work, and fails with a StorageError if the file stays locked for five seconds; at once if the
+ * disk is full.
  *
- * An acknowledged write survives the death of this process; after a crash of the machine the last writes may be missing, all of a
- * call or nothing of it. In a file that the service opened, what is deleted is overwritten.
+ * An acknowledged write survives the end of this process; after a crash of the machine the last writes may be missing, but a call is stored
+ * as a whole or not at all. In a file that the service opened, deleted values are overwritten.
  */
 export class SqliteMemoryService extends DriverMemoryService {
   readonly #opened: DatabaseSync | undefined;
 
   /**
    * Opens the file, or prepares the database.
-   * @throws ConfigurationError when the file is no database, cannot be opened, or was made by a newer version, and for an option this
-   * version does not have
+   * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version, and for an unknown
+   * option
    */
   constructor(options: SqliteMemoryServiceOptions) {
     checkKnown('SqliteMemoryService', OPTIONS, options, HINTS);
@@ -64,9 +64,9 @@ export class SqliteMemoryService extends DriverMemoryService {
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens or makes the file at `path`, and the folder it lies in; a new file or folder is for its owner only. `:memory:` is a
- * database of its own. What is deleted is overwritten.
- * @throws ConfigurationError when it is no database, cannot be opened, or belongs to a newer program
+ * Opens or creates the file at `path` and its folder; a new file or folder is private to its owner. `:memory:` is a separate database.
+ * Deleted values are overwritten.
+ * @throws ConfigurationError if the file is not a database, cannot be opened, or was written by a newer version
  */
 function openDatabase(path: string): DatabaseSync {
   const sqlite = requireSqlite('SqliteMemoryService', process.getBuiltinModule?.('node:sqlite'), process.version);

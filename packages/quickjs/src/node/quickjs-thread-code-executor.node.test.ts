@@ -17,7 +17,7 @@ const GENEROUS_MS = 20_000;
 // Threads take long to start where other tests keep the processors busy.
 const SLOW = { timeout: 30_000 };
 
-/** Tells when the thread is started, and gives what it answers when it has ended. */
+/** Reports when the thread is started, and returns its answer when it has ended. */
 class Watched extends BaseCodeExecutor {
   readonly started = Promise.withResolvers<void>();
   ended: Promise<CodeExecutionOutput> | undefined;

@@ -42,7 +42,7 @@ interface Thread {
   idleTimer: NodeJS.Timeout | undefined;
 }
 
-/** The program of a thread: one execution after the other, each in an engine of its own. */
+/** The program of a thread: one execution after the other, each in a new engine. */
 const THREAD = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { module, wasmModule } = workerData;

@@ -33,7 +33,7 @@ const SECOND = { id: 'c2', name: 'slow' };
 
 type Service = InMemorySessionService;
 
-/** A storage that takes no events while it is dead. */
+/** A storage that refuses events while it is down. */
 class DyingService extends InMemorySessionService {
   isDead = false;
   /** Dies when the next call begins. */
@@ -74,7 +74,7 @@ function setUpAgent(model: ScriptedModel, gate: Gate) {
   return new LlmAgent({ name: 'bot', model, tools: [quick, slow, wait] });
 }
 
-/** A run that is left while the call of `slow` is under way and all others are finished. */
+/** A run whose process ended while the call of `slow` was running and all other calls were finished. */
 async function leftRun(calls: readonly FunctionCall[]) {
   const platform = fixedPlatform();
   const sessionService = new DyingService({ platform });
@@ -164,10 +164,12 @@ test('closeRun can be repeated after the process ended during it, and writes not
 
 const RECEIPT = { mimeType: 'text/plain', data: 'Nw==' };
 
-/** The end of a process: what it does last in the run that has a person's answer. */
+/** The end of a process: the last thing it does in the run with a person's answer. */
 type LastAct = 'stores the answer' | 'begins the call' | 'finishes the call';
 
-/** A run that was left after a person confirmed a call of `pay`; with `inNewRun`, the run that asked was closed before the answer. */
+/**
+ * A run whose process ended after a person confirmed a call of `pay`; with `inNewRun`, the run that requested the answer was closed before.
+ */
 async function leftConfirmedCall(lastAct: LastAct, inNewRun = false) {
   const platform = fixedPlatform();
   const sessionService = new DyingService({ platform });

@@ -42,7 +42,7 @@ export interface CloseRunParams {
   readonly userId: string;
   readonly sessionId: string;
   readonly invocationId: string;
-  /** Told in the event's `errorMessage`. */
+  /** The reason, in the event's `errorMessage`. */
   readonly reason: string;
   /** Behaviour while another run holds the session; default `queue`. */
   readonly onBusy?: OnBusy | undefined;
@@ -153,8 +153,8 @@ function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginMa
 }
 
 /**
- * Returns events with responses to the calls of a run that have none, so that a model can be asked again: one event for the calls of one
- * reply. None of them is stored yet.
+ * Returns events with responses to the calls of a run that have none, so that a model can be called again: one event for the calls of one
+ * reply. They are not stored yet.
  *
  * @param params of an event by this author
  */
@@ -196,9 +196,9 @@ export async function answerOpenCalls(
 }
 
 /**
- * Returns responses to these calls of one reply, so that a model can be asked again: the ledger's response to a call that finished, and
- * otherwise that the call was interrupted. A finished call whose response comes later, and a request to a person, stay open: they are
- * answered in a new run. Undefined if all calls stay open.
+ * Returns responses to these calls of one reply, so that a model can be called again: the ledger's response for a finished call, and
+ * otherwise a response that the call was interrupted. A finished call whose response comes later, and a request to a person, stay open:
+ * they are answered in a new run. Undefined if all calls stay open.
  */
 function answerCalls(
   calls: readonly RecordedCall[],
@@ -224,8 +224,8 @@ function answerCalls(
 }
 
 /**
- * Returns the ledger's entry of a call. A call that ran because a person answered is recorded under the event of that answer. Its entry under
- * the event that made the call is then about the first response, which says that the call waits.
+ * Returns the ledger's entry of a call. A call that ran after a person's answer is recorded under the event of that answer. Its entry under
+ * the event that made the call is then about the first response, which only reports that the call waits.
  */
 function entryOf(call: RecordedCall, ledger: ReadonlyMap<string, ToolLedgerEntry>): ToolLedgerEntry | undefined {
   const answers = openAnswers(call);

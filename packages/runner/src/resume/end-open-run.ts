@@ -17,9 +17,9 @@ import { closeRun } from './close-run.ts';
 export const NOT_RESUMABLE = [InvalidRequestError, ConfigurationError, RunNotFoundError];
 
 /**
- * Ends the run that keeps another one from beginning, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
+ * Ends the run that blocks another one, as `runConfig.onOpenRun` says: resumes it to its end, or closes it.
  *
- * @param abortSignal gives up; a run that is being resumed stays open then
+ * @param abortSignal ends the attempt; a run that is being resumed then stays open
  */
 export async function endOpenRun(
   runner: Runner,

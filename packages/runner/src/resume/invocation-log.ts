@@ -15,7 +15,7 @@ export class InvocationLog implements RecordedInvocation {
   readonly #executions = new Map<string, Execution>();
   readonly #claimed = new Set<Execution>();
 
-  /** @param events those of the invocation, in order, without what was rewound */
+  /** @param events the events of the invocation, in order, without rewound ones */
   constructor(events: readonly Event[]) {
     this.events = events;
     let llmCalls = 0;

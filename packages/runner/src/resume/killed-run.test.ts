@@ -60,7 +60,7 @@ function contentsByExecution(events: readonly Event[]): Map<string, unknown[]> {
   return new Map([...byBranch].toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** Runs until the run is killed; false when it came to its end before. */
+/** Runs until the run is killed; returns false if it ended before. */
 async function runUntilKilled(runner: Runner): Promise<boolean> {
   try {
     await runner.run(HI);

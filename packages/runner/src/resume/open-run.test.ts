@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest';
 import type { Script } from '../fixtures/custom-agent.ts';
 import { KEY, saying, scenario } from '../fixtures/scenario.ts';
 
-/** A storage that fails when it is told to. */
+/** A storage that fails on demand. */
 class FailingService extends InMemorySessionService {
   fails: 'appendEvent' | 'beginRun' | undefined;
 
@@ -42,7 +42,7 @@ async function setUp(agent: BaseAgent | Script, resumable = true) {
   return { ...played, sessionService, open, controller, hi };
 }
 
-/** Says one thing, passes a gate, and says another. */
+/** An agent that yields one text, waits at a gate, and yields another. */
 const halting = (gate: Gate): Script =>
   async function* ({ abortSignal }) {
     yield modelEvent('bot', 'one');

@@ -71,7 +71,10 @@ export function eventsOfRun(events: readonly Event[], invocationId: string): Eve
   return own.reverse();
 }
 
-/** The agent that a message started, if none of its events is stored: the one whose call it answers, or the last speaker before it. */
+/**
+ * Returns the agent that a message started, if none of its events is stored: the agent whose call the message answers, or the last agent
+ * that spoke before it.
+ */
 function firstAgent(root: BaseAgent, message: Event, events: readonly Event[], calls: Calls): BaseAgent {
   const [answered] = calls.answeredIn(message);
   const before = events.slice(0, events.indexOf(message));

@@ -26,7 +26,7 @@ const NAMES = new Set([
 ]);
 const MAX_EXPRESSIONS = 8;
 
-/** The arithmetic that a text holds, in the order it stands there, as expressions that have a result or fail for a reason. */
+/** Returns the arithmetic expressions of a text in order, including those whose evaluation fails. */
 export function findExpressions(text: string): string[] {
   let source = text.toLowerCase().replaceAll(DATE, ' . ');
   for (const [words, sign] of WORDS) source = source.replaceAll(words, sign);
@@ -51,7 +51,7 @@ function isArithmetic(piece: string): boolean {
   return /^[\d\-+*/^%(),×÷−]/.test(piece) || NAMES.has(piece);
 }
 
-/** The words around arithmetic look like parts of it (`of`, a dash): what does not fit is taken off at both ends. */
+/** Words around an expression can look like parts of it (`of`, a dash), so tokens that do not fit are removed at both ends. */
 function longestExpression(pieces: readonly string[]): string | undefined {
   const isLoose = (piece: string | undefined): boolean => piece !== undefined && /^([+*/^%,)×÷]|of|mod)$/.test(piece);
   let start = 0;

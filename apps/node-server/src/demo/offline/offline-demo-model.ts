@@ -28,8 +28,8 @@ const HELP =
 const CHUNK = /(?:\S+\s*){1,3}/g;
 
 /**
- * Stands in for a language model so that the demo works without a key and without a network: it finds out by words which of the
- * demo's tools are asked for, calls them for real, all at the same time, and puts into words what they answered.
+ * Replaces a language model so that the demo works without a key and without a network. It selects the demo's tools by words in the
+ * message, calls them concurrently, and answers with their results.
  */
 export class OfflineDemoModel extends BaseLlm {
   readonly #chunkDelayMs: number;

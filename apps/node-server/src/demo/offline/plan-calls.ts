@@ -26,10 +26,7 @@ const CONTAINED =
 /** The tool that refunds an order. */
 export const REFUND = 'refund_order';
 
-/**
- * The tools that a text seems to ask for. It looks for words and understands none of them; what it finds nothing in is an empty
- * list.
- */
+/** Returns the tool calls for a text, selected by words in it; an empty list if no word matches. */
 export function planCalls(text: string): FunctionCall[] {
   const source = text.slice(0, MAX_TEXT);
   const isFile = FILE.test(source);

@@ -193,7 +193,7 @@ export const nameMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that spoils what is loaded. */
+/** Creates a mutant that changes loaded parts. */
 function brokenPart(breaks: string, how: string, change: (part: Part) => Part): Mutant {
   return brokenService(breaks, how, (service) => ({
     async loadArtifact(request) {

@@ -84,7 +84,7 @@ export const versionMutants: readonly Mutant[] = [
   })),
 ];
 
-/** A mutant that spoils what is known of a version. */
+/** Creates a mutant that changes the descriptions of versions. */
 function brokenKnown(breaks: string, how: string, change: (known: ArtifactVersion) => ArtifactVersion): Mutant {
   return brokenService(breaks, how, (service) => ({
     listArtifactVersions: async (request) => (await service.listArtifactVersions(request)).map(change),

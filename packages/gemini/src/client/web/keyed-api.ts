@@ -32,7 +32,7 @@ const KEY_HEADER = 'x-goog-api-key';
 export class KeyedApi {
   readonly #apiKey: string;
   readonly #vertexai: boolean;
-  /** Undefined when the key alone says which. */
+  /** The project and location; undefined if the key identifies them. */
   readonly #project: { readonly name: string; readonly location: string } | undefined;
   readonly #http: HttpOptions;
 
@@ -134,7 +134,7 @@ export class KeyedApi {
   }
 }
 
-/** @param location undefined for a key that says itself which project is asked */
+/** @param location undefined for a key that identifies its project */
 function vertexOrigin(location = 'global'): string {
   if (location === 'global') return 'https://aiplatform.googleapis.com';
   if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`;
@@ -147,7 +147,10 @@ async function* pieces({ headers, body }: Response): AsyncGenerator<ApiResponse,
   for await (const text of readServerSentJson(body)) yield { headers: shared, json: async () => readPiece(text) };
 }
 
-/** @throws ApiError for an error that is reported in the midst of a stream; SyntaxError for what is no JSON */
+/**
+ * @throws ApiError for an error that is reported during a stream
+ * @throws SyntaxError for a frame that is not JSON
+ */
 function readPiece(text: string): unknown {
   const piece = JSON.parse(text) as { readonly error?: { readonly code?: unknown } | null } | null;
   const status = Number(piece?.error?.code);

@@ -13,7 +13,8 @@ interface WebLive {
 }
 
 /**
- * The live connections of an API. Frames are read by who watches the socket; the first that gets here says that the setup is complete.
+ * Creates the live connections of an API. The observer of the socket reads the frames; the first frame that arrives here completes the
+ * setup.
  * @throws LiveConnectionError (from `connect`) if the connection ends before; the callbacks get the reason
  */
 export function createWebLive(api: KeyedApi): WebLive {
@@ -58,7 +59,7 @@ class WebSocketFactory implements ClientSocketFactory {
 class WebSocketOfRuntime implements ClientSocket {
   readonly #url: string;
   readonly #callbacks: ClientSocketCallbacks;
-  /** Seen by who bounds the connection: see WatchedConnection. */
+  /** Called by the observer of the connection: see WatchedConnection. */
   ws: WebSocket | undefined;
 
   constructor(url: string, callbacks: ClientSocketCallbacks) {

@@ -2,7 +2,7 @@ import type { Event, MemoryEntry } from '@eventloom/core';
 import type { NewMemory, StoredMemory } from '../../memory-driver.ts';
 import { brokenDriver, brokenEvents, brokenFound, brokenMemory, brokenService, type Mutant, textOf } from './mutant.ts';
 
-/** A mutant that does not look at a mark of events. */
+/** Creates a mutant that ignores a field of events. */
 function blindTo(field: keyof Event): Mutant {
   return brokenEvents('add.not-said', `does not look at ${String(field)}`, (events) =>
     events.map((event) => ({ ...event, [field]: undefined })),
@@ -226,7 +226,7 @@ export const rewindMutants: readonly Mutant[] = [
   }),
 ];
 
-/** A mutant that spoils the parts of what is found. */
+/** Creates a mutant that changes the parts of found memories. */
 function brokenText(breaks: string, how: string, change: (text: string) => string): Mutant {
   return brokenFound(breaks, how, (found) =>
     found.map((memory) => ({

@@ -47,7 +47,7 @@ export function brokenService(
   };
 }
 
-/** A mutant that remembers events otherwise than they are. */
+/** Creates a mutant that changes events before they are added. */
 export function brokenEvents(breaks: string, how: string, change: (events: readonly Event[]) => Event[]): Mutant {
   return brokenService(breaks, how, (service) => ({
     addSessionToMemory: (session) => service.addSessionToMemory({ ...session, events: change(session.events) }),
@@ -55,14 +55,14 @@ export function brokenEvents(breaks: string, how: string, change: (events: reado
   }));
 }
 
-/** A mutant that stores memories otherwise. */
+/** Creates a mutant that changes memories before they are stored. */
 export function brokenMemory(breaks: string, how: string, change: (memory: NewMemory) => NewMemory): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     add: (key, memories) => driver.add(key, memories.map(change)),
   }));
 }
 
-/** A mutant that spoils what is found. */
+/** Creates a mutant that changes found memories. */
 export function brokenFound(breaks: string, how: string, change: (found: MemoryEntry[]) => MemoryEntry[]): Mutant {
   return brokenService(breaks, how, (service) => ({
     searchMemory: async (request) => ({ memories: change((await service.searchMemory(request)).memories) }),

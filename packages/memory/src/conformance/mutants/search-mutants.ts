@@ -18,7 +18,7 @@ function brokenQuery(breaks: string, how: string, change: (query: string) => str
   }));
 }
 
-/** A mutant that puts what is found into another order. */
+/** Creates a mutant that changes the order of found memories. */
 function brokenOrder(breaks: string, how: string, rank: (one: StoredMemory, other: StoredMemory) => number): Mutant {
   return brokenDriver(breaks, how, (driver) => ({
     search: (owner, search) => driver.search(owner, search).toSorted(rank),

@@ -40,10 +40,10 @@ const OP = {
 };
 
 /**
- * The module with a meter in it: a loop counts a turn whenever it begins one, a bulk instruction one for each 64 bytes it moves,
- * and after so many turns the import is called, which ends what runs by throwing. Between two calls there is little that could
- * take long: code without a loop ends by itself, and so does recursion, by the stack.
- * @throws TypeError for a module with instructions that are not known, or without the import
+ * Returns the module with a meter: a loop counts a turn for each iteration, and a bulk instruction one for each 64 bytes it moves. After a
+ * number of turns the import is called, which ends the code by throwing. Code between two calls cannot run for long: code without a loop
+ * ends by itself, and recursion ends at the stack limit.
+ * @throws TypeError for a module with unknown instructions, or without the import
  */
 export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, mark }: Meter): Uint8Array {
   const sections = readSections(bytes);

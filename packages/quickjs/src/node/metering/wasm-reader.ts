@@ -39,12 +39,12 @@ export class WasmReader {
     return new TextDecoder().decode(this.take());
   }
 
-  /** Passes over so many numbers, signed or not. */
+  /** Skips this many numbers, signed or not. */
   skipNumbers(count: number): void {
     for (let left = count; left > 0; left--) while (this.byte() >= 0x80);
   }
 
-  /** Passes over one instruction and gives what it is: its byte, and for those of two parts 0xfc00 and the second. */
+  /** Skips one instruction and returns its opcode: its byte, and for instructions of two parts 0xfc00 plus the second. */
   instruction(): number {
     const code = this.byte();
     if (code === 0xfc) {
