@@ -61,10 +61,10 @@ test('without a name the examples are listed', async () => {
 
 test.each([
   [['crodinator'], 'there is no example crodinator: '],
-  [['coordinator', 'hello'], '"hello": behind the name can stand nothing'],
-  [['stock-ticker', 'EVL'], '"EVL": behind the name can stand nothing'],
+  [['coordinator', 'hello'], '"hello": expected after the name: nothing'],
+  [['stock-ticker', 'EVL'], '"EVL": expected after the name: nothing'],
   [['voice-agent', 'nothing.wav'], 'nothing.wav cannot be read: '],
-  [['human-approval', 'maybe'], '"maybe": behind the name can stand nothing, or approve, or reject'],
+  [['human-approval', 'maybe'], '"maybe": expected after the name: nothing, or approve, or reject'],
 ])(
   '%j is refused with the list of existing names',
   async (args, message) => {

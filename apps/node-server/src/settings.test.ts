@@ -102,7 +102,7 @@ describe('settings', () => {
   test('contain the model of the demo agent', () => {
     expect(settingsOf(['--model', 'gemini-pro'], { GEMINI_API_KEY: 'a' })).toMatchObject({ demoModel: 'gemini-pro' });
     expect(() => settingsOf(['--model', 'gemini-pro', '--agents', 'a'], { GEMINI_API_KEY: 'a' })).toThrow(
-      '--model gemini-pro: is for the demo agent',
+      '--model gemini-pro: applies only to the demo agent',
     );
   });
 
@@ -110,7 +110,7 @@ describe('settings', () => {
     'refuse the origin %s under the name of the option',
     (origin) => {
       expect(() => settingsOf(['--origin', origin])).toThrow(UsageError);
-      expect(() => settingsOf(['--origin', origin])).toThrow(`--origin ${origin}: is no origin`);
+      expect(() => settingsOf(['--origin', origin])).toThrow(`--origin ${origin}: is not an origin`);
       expect(settingsOf(['--origin', 'https://app.example', '--origin', '*']).origins).toHaveLength(2);
     },
   );
@@ -169,11 +169,11 @@ describe('authentication', () => {
   });
 
   test.each([
-    [names, {}, 'say how tokens are signed'],
+    [names, {}, 'the key of the tokens is missing'],
     [[], secret, 'needs --jwt-issuer and --jwt-audience'],
     [['--jwks-url', 'https://a.example', '--jwt-issuer', 'login'], {}, 'needs --jwt-issuer and --jwt-audience'],
-    [[...names, '--jwks-url', 'https://a.example'], secret, 'is set too'],
-    [[...names, '--allow-unauthenticated'], secret, 'leave --allow-unauthenticated out'],
+    [[...names, '--jwks-url', 'https://a.example'], secret, 'is also set; remove one of them'],
+    [[...names, '--allow-unauthenticated'], secret, 'cannot be combined with --allow-unauthenticated'],
   ])('%j with %j are refused: %s', (args, environment, message) => {
     const read = () => settingsOf(args, environment);
     expect(read).toThrow(UsageError);

@@ -44,7 +44,7 @@ describe('RoutedLlm', () => {
   test('is refused when the router chooses a key that is not there', async () => {
     const model = new RoutedLlm({ models: { first: failing }, router: () => 'third' });
     await expect(textsOf(new LlmAgent({ name: 'helper', model }))).rejects.toThrow(
-      'the router chose "third"; return one of first',
+      'the router returned the unknown key "third"; return one of first',
     );
   });
 });

@@ -29,7 +29,7 @@ test.each<[string, () => unknown, RegExp]>([
           ['a', END],
         ],
       ),
-    /"stuck" has no edge/,
+    /"stuck" has no outgoing edge/,
   ],
   ['no edge from START', () => compiled(['a'], [['a', END]]), /START/],
   [

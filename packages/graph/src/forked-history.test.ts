@@ -55,7 +55,7 @@ test('fork throws for a missing or incomplete step and for an invalid update', a
   const fork = (params: object) =>
     reviewGraph().fork({ sessionService, ...KEY, invocationId, step: 1, newSessionId: 'fork', ...params });
   await expect(fork({ step: 9 })).rejects.toThrow(InvalidRequestError);
-  await expect(fork({ step: 5 })).rejects.toThrow(/no step 5 that is done/);
+  await expect(fork({ step: 5 })).rejects.toThrow(/no step 5 that has completed/);
   await expect(fork({ invocationId: 'e-none' })).rejects.toThrow(/has no run of the graph "review"/);
   await expect(fork({ update: { notes: 'x' } })).rejects.toThrow(/"notes"/);
   await expect(fork({ update: { nothing: 1 } })).rejects.toThrow(/"nothing"/);

@@ -55,7 +55,7 @@ test('a graph rejects an input that does not match its schema', async () => {
     .addEdge('n', END)
     .compile();
   const { run } = await scenario({ agent: graph });
-  await expect(run('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not fit/);
+  await expect(run('{"a":"x"}')).rejects.toThrow(/graph "g": its input does not match/);
 });
 
 test('a model can transfer to a graph, and a graph node can transfer to an agent', async () => {

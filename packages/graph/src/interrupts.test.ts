@@ -143,7 +143,7 @@ test('an answer to an abandoned run is rejected and runs no node', async () => {
   const runner = new Runner({ appName: 'app', agent: makeAgent(), sessionService, platform });
   await runner.closeRun({ ...IDS, invocationId: asked[0]?.invocationId ?? '', reason: 'given up' });
   await expect(answer([questionsIn(asked)[0]?.id, { result: 1 }])).rejects.toThrow(
-    /graph "g": the run that asked this question has ended/,
+    /graph "g": the run that requested this input has ended/,
   );
   expect(ran).toEqual(['before']);
 });

@@ -16,7 +16,7 @@ test('an input that does not match fails the node without a retry', async () => 
     inputSchema: z.string().min(5),
     retry: { maxAttempts: 3, initialDelayMs: 0 },
   });
-  await expect(run('hi')).rejects.toThrow(/node "work": its input does not fit/);
+  await expect(run('hi')).rejects.toThrow(/node "work": its input does not match/);
   expect(attempts).toBe(0);
 });
 
@@ -28,7 +28,7 @@ test('an output that does not match is retried and fails the node in the end', a
   });
   expect(answerOf(await run())).toBe('5');
   const bad = await setUp(() => 'no number', { outputSchema: z.number() });
-  await expect(bad.run()).rejects.toThrow(/node "work": its output does not fit/);
+  await expect(bad.run()).rejects.toThrow(/node "work": its output does not match/);
 });
 
 test('an output that is not JSON throws an error that names the node', async () => {

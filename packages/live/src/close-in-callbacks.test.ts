@@ -210,7 +210,7 @@ test.each(unsettled)(
   'code that never settles is reported to the platform, and the session is unlocked: $what',
   async (one) => {
     const { platform, sessionService } = await hangUp(one);
-    await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds of the end of the call/);
+    await expect(platform.drain()).rejects.toThrow(/did not settle within (4|30|60) seconds after the end of the call/);
     const agent = new LlmAgent({ name: 'next', model: new ScriptedLiveModel([[{ heard: 'content' }, 'Hello']]) });
     const liveRequestQueue = new LiveRequestQueue();
     liveRequestQueue.sendContent({ role: 'user', parts: [{ text: 'again' }] });

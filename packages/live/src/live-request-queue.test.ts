@@ -85,7 +85,7 @@ test('a request of half of maxChars fits when the queue is ready, and the error 
   await queue.ready();
   expect(() => queue.sendRealtime(audio('B'.repeat(700)))).toThrow(/smaller pieces/);
   queue.sendRealtime(audio('C'.repeat(436)));
-  expect(() => queue.sendRealtime(audio('D'.repeat(10)))).toThrow(/: wait for ready/);
+  expect(() => queue.sendRealtime(audio('D'.repeat(10)))).toThrow(/; wait for ready/);
 });
 
 test('holdsWritten is true while contents or tool responses are queued', () => {

@@ -229,7 +229,7 @@ export const LLM_AGENT_HINTS: Readonly<Record<string, string>> = {
   handoffs: 'did you mean "subAgents"?',
   children: 'did you mean "subAgents"?',
   llm: 'did you mean "model"?',
-  apiKey: 'write model: new Gemini({ model, apiKey }), or give the runner models: geminiModels({ apiKey })',
+  apiKey: 'write model: new Gemini({ model, apiKey }), or write models: geminiModels({ apiKey })',
   outputType: 'did you mean "outputSchema"?',
   responseSchema: 'did you mean "outputSchema"?',
   memory: 'write memoryService in the options of the runner, and tools: [LOAD_MEMORY]',

@@ -112,14 +112,14 @@ test.each<[string, Change, RegExp]>([
     /does not match its integrity stamp|has a stamp for a call/,
   ],
   [
-    'stamps that are no texts',
+    'stamps that are not strings',
     changeMetadata((rest) => ({ ...rest, [STAMPS]: { c1: 1 } })),
     /its integrity stamps are malformed/,
   ],
   [
-    'a stamp for a call that is not there',
+    'a stamp for a missing call',
     changeMetadata((rest) => ({ ...rest, [STAMPS]: { ...(rest[STAMPS] as object), c9: 'v1:' } })),
-    /has a stamp for a call "c9" that is not there/,
+    /has a stamp for a call "c9" that does not exist/,
   ],
 ])('a stored call with %s fails the run, and no tool runs', async (_, change, message) => {
   const { answered, paid } = await transfer(change);

@@ -191,7 +191,7 @@ describe('an AgentTool in a resumable run', () => {
     await run(agentOf('lead', ['done'], toolOf(agentOf('helper', ['ok']))), answer(first, 'c1', {}));
     const { newMessage } = answer(first, 'c1', {});
     const late = run(agentOf('lead', [], toolOf(agentOf('helper', []))), { newMessage });
-    await expect(late).rejects.toThrow('the call "c1" has its answer already');
+    await expect(late).rejects.toThrow('the call "c1" has already been answered');
   });
 });
 

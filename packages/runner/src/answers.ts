@@ -98,7 +98,9 @@ function checkCall(
   if (call.responses.length > 0 && !call.isLongRunning)
     fail(`the call ${JSON.stringify(id)} has already been answered`);
   if (name !== undefined && name !== call.call.name)
-    fail(`the call ${JSON.stringify(id)} calls ${JSON.stringify(call.call.name)}, not ${JSON.stringify(name)}`);
+    fail(
+      `the call ${JSON.stringify(id)} is a call of ${JSON.stringify(call.call.name)}, not of ${JSON.stringify(name)}`,
+    );
 }
 
 /** A credential in a message. */

@@ -26,7 +26,7 @@ describe('a custom agent that calls requestInput', () => {
     const { run } = await setUp({ resumable });
     const first = await run(new Clerk());
     expect(questions(first)).toMatchObject([{ args: { key: 'size', response_schema: { type: 'integer' } } }]);
-    await expect(run(new Clerk(), answer(first, 'large'))).rejects.toThrow('not as it was asked for');
+    await expect(run(new Clerk(), answer(first, 'large'))).rejects.toThrow('does not match the requested schema');
     const second = await run(new Clerk(), answer(first, 5));
     expect(questions(second)).toMatchObject([{ args: { key: 'colour', message: 'Which colour in 5?' } }]);
     const third = await run(new Clerk(), answer(second, 'red'));

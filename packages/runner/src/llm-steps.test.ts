@@ -170,8 +170,8 @@ test("a model name is looked up in the runner's models", async () => {
 });
 
 test.each([
-  ['nobody knows', { models: () => undefined }, 'the runner\'s models do not know the model "m-2"'],
-  ['there are no models to look it up in', {}, 'give the runner models: geminiModels({ apiKey })'],
+  ['nobody knows', { models: () => undefined }, 'the runner\'s models do not resolve the model "m-2"'],
+  ['there are no models to look it up in', {}, 'write models: geminiModels({ apiKey })'],
 ])('a name that %s fails the run with a configuration error', async (_, runnerConfig, message) => {
   const { run } = await scenario({ agent: { model: 'm-2' }, ...runnerConfig });
   const error: unknown = await run().catch((thrown: unknown) => thrown);

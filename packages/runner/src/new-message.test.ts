@@ -95,7 +95,7 @@ const answered = functionResponseEvent('bot', [{ id: 'c1', name: 'approve', resp
 test('a client may answer a long-running call again, and no other call', async () => {
   expect((await match(answering('c1'), [calling('c1', ['c1']), answered])).message.parts).toHaveLength(1);
   await expect(match(answering('c1'), [calling('c1'), answered])).rejects.toThrow(
-    'newMessage: the call "c1" has its answer already',
+    'newMessage: the call "c1" has already been answered',
   );
   await expect(match(answering('c1'), [calling('c1')])).rejects.toThrow(
     'newMessage: the call "c1" is not long-running, so only its tool can answer it',
@@ -109,7 +109,7 @@ test('a response answers the later of two calls with the same id', async () => {
 
 test.each([
   ['an id that no call has', answering('c2'), 'there is no call with the id "c2" that a run of this session made'],
-  ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is of "approve", not of "pay"'],
+  ['the name of another tool', answering('c1', { name: 'pay' }), 'the call "c1" is a call of "approve", not of "pay"'],
 ])('%s is refused', async (_, message, fault) => {
   const events = [createEvent({ author: 'user' }), calling('c1', ['c1'])];
   await expect(match(message, events)).rejects.toThrow(new InvalidMessageError(`newMessage: ${fault}`));

@@ -158,7 +158,7 @@ test('a custom agent that transfers to an unknown agent fails the run', async ()
     yield context.createEvent({ actions: { transferToAgent: 'gone' } });
   });
   const { run } = await scenario({ agent: lead });
-  await expect(run()).rejects.toThrow('agent "lead": asked to transfer to "gone", but');
+  await expect(run()).rejects.toThrow('agent "lead": requested a transfer to "gone", but');
 });
 
 test('an agent run by a custom agent may transfer, and the caller continues after the target', async () => {

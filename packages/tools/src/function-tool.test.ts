@@ -184,7 +184,7 @@ test.each([
   [
     'properties as a schema',
     { name: 'f', description: '', parameters: { city: 'string' }, execute: answer },
-    'no keyword of JSON Schema',
+    'without JSON Schema keywords',
   ],
   [
     'schemas of properties as a schema',

@@ -154,10 +154,10 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
   });
 
   test.each([
-    ['that is not there', {}, 'cannot be read'],
+    ['that does not exist', {}, 'cannot be read'],
     ['without agents', { 'agents/readme.txt': '' }, 'has no sub-folder with an agent.ts'],
-    ['that is itself an agent', { 'agents/agent.ts': ECHO }, 'name the folder that it is in'],
-    ['of which none can be served', { 'agents/broken/agent.ts': 'throw new Error("no");' }, 'can be served'],
+    ['that is itself an agent', { 'agents/agent.ts': ECHO }, 'write the folder that contains it'],
+    ['without a valid agent', { 'agents/broken/agent.ts': 'throw new Error("no");' }, 'can be served'],
   ])('%s is refused', async (_what, files, message) => {
     using folder = temporaryFolder();
     writeAgents(folder.path, files);

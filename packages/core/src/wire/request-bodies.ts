@@ -63,7 +63,7 @@ export function checkNoRunConfig(
     const set = option === 'runConfig' ? '…' : `{ ${option}: … }`;
     throw new InvalidRequestError(
       `${name}: is set on the server, not by a request; for all runs of an app write new Runner({ runConfig: ${set} }), ` +
-        `for one request by the hook runConfig of createServer${instead}`,
+        `for single requests use the hook runConfig of createServer${instead}`,
     );
   }
 }

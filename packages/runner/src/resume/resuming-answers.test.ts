@@ -84,7 +84,7 @@ describe('an answer resumes the run that requested it', () => {
     await begin(flow([WAIT], []));
     await begin(flow([{ calls: [{ id: 'c2', name: 'wait' }] }], []));
     const before = await stored();
-    await expect(run(flow([], []), answer('c1', 'c2'))).rejects.toThrow(/one after the other/);
+    await expect(run(flow([], []), answer('c1', 'c2'))).rejects.toThrow(/send one message per run/);
     expect(await stored()).toEqual(before);
   });
 
@@ -111,7 +111,7 @@ describe('an answer resumes the run that requested it', () => {
       const plugins = [new Changing('changing')];
       const runner = new Runner({ appName: 'app', agent: flow([], []), sessionService, resumable: true, plugins });
       const run = runner.run({ userId: 'u', sessionId: 's', ...given });
-      await expect(run).rejects.toThrow(/onUserMessageCallback returns/);
+      await expect(run).rejects.toThrow(/onUserMessageCallback returned/);
     }
     expect(await stored()).toEqual(before);
   });

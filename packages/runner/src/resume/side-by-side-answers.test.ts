@@ -74,7 +74,7 @@ describe('an answer resumes the run that requested it', () => {
     const tree = (left: ScriptedStep[], right: ScriptedStep[]) =>
       new ParallelAgent({ name: 'par', subAgents: [agentOf('left', left), agentOf('right', right)] });
     await begin(tree([ask('l')], [ask('r')]), false);
-    await expect(run(tree([], []), answer('l', 'r'), false)).rejects.toThrow(/one after the other/);
+    await expect(run(tree([], []), answer('l', 'r'), false)).rejects.toThrow(/send one message per agent/);
     expect(textsOf(await run(tree([], ['right']), answer('r'), false))).toEqual(['right: right']);
     expect(textsOf(await run(tree(['left'], []), answer('l'), false))).toEqual(['left: left']);
   });

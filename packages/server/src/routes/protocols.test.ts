@@ -210,7 +210,7 @@ describe('createServer', () => {
   const route = testProtocol().routes[0] as ProtocolRoute;
   test.each<[string, unknown, string]>([
     ['no list', {}, 'expected a list'],
-    ['nothing', [undefined], 'has a name and a list of routes'],
+    ['nothing', [undefined], 'expected a name and a list of routes'],
     ['a name twice', [testProtocol(), testProtocol()], 'two protocols have the name "test"'],
     [
       'an address of the ADK',

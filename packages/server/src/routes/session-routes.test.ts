@@ -147,6 +147,6 @@ test('an unknown path is a 404', async () => {
   const { status, json } = await setUp().send('GET', '/nope');
   expect([status, json]).toEqual([
     404,
-    { error: 'there is nothing at GET /nope; GET /openapi.json lists what there is', code: 'ROUTE_NOT_FOUND' },
+    { error: 'there is no route GET /nope; GET /openapi.json lists the routes', code: 'ROUTE_NOT_FOUND' },
   ]);
 });

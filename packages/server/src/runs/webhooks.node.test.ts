@@ -316,8 +316,8 @@ test.each([
   [{ secret: 'short', origins: ['https://a.example'] }, /webhooks\.secret/],
   [{ secret: 'whsec_c2hvcnQ=', origins: ['https://a.example'] }, /webhooks\.secret/],
   [{ secret: SECRET, origins: [] }, /webhooks\.origins/],
-  [{ secret: SECRET, origins: ['https://a.example/path'] }, /is no origin/],
-  [{ secret: SECRET, origins: ['*'] }, /is no origin/],
+  [{ secret: SECRET, origins: ['https://a.example/path'] }, /is not an origin/],
+  [{ secret: SECRET, origins: ['*'] }, /is not an origin/],
 ])('the options %j are refused', (webhooks, message) => {
   const create = () => createServer({ runners: [], webhooks });
   expect(create).toThrow(ConfigurationError);

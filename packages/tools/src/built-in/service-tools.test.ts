@@ -66,24 +66,24 @@ test.each([
   [
     GOOGLE_SEARCH,
     'gpt-5',
-    "GOOGLE_SEARCH: Google's service runs this tool, and the model \"gpt-5\" is not one of its models; write model: 'gemini-flash-latest', or remove the tool",
+    "GOOGLE_SEARCH: Google's service runs this tool, but the model \"gpt-5\" is not a Gemini model; write model: 'gemini-flash-latest', or remove the tool",
   ],
   [
     URL_CONTEXT,
     'gemini-1.5-pro',
-    'URL_CONTEXT: needs Gemini 2 or newer, and the model is "gemini-1.5-pro"; write model: \'gemini-flash-latest\'',
+    'URL_CONTEXT: needs Gemini 2 or later, but the model is "gemini-1.5-pro"; write model: \'gemini-flash-latest\'',
   ],
-  [GOOGLE_MAPS_GROUNDING, 'gemini-1.5-pro', 'GOOGLE_MAPS_GROUNDING: needs Gemini 2 or newer'],
+  [GOOGLE_MAPS_GROUNDING, 'gemini-1.5-pro', 'GOOGLE_MAPS_GROUNDING: needs Gemini 2 or later'],
   [
     ENTERPRISE_WEB_SEARCH,
     'gemini-1.5-pro',
-    'ENTERPRISE_WEB_SEARCH: the model "gemini-1.5-pro" takes this tool only alone; give it to an agent of its own, and that agent to this one as new AgentTool({ agent })',
+    'ENTERPRISE_WEB_SEARCH: the model "gemini-1.5-pro" cannot combine this tool with others; put the tool into a separate agent, and add that agent to tools as new AgentTool({ agent })',
   ],
-  [GOOGLE_SEARCH, 'gemini-1.5-pro', 'GOOGLE_SEARCH: the model "gemini-1.5-pro" takes this tool only alone'],
+  [GOOGLE_SEARCH, 'gemini-1.5-pro', 'GOOGLE_SEARCH: the model "gemini-1.5-pro" cannot combine this tool with others'],
   [
     new VertexAiSearchTool({ dataStoreId: STORE }),
     'gemini-1.5-pro',
-    'VertexAiSearchTool: the model "gemini-1.5-pro" takes',
+    'VertexAiSearchTool: the model "gemini-1.5-pro" cannot combine',
   ],
 ])('$name is refused for $1 beside a function', async (tool, model, message) => {
   await expect(toolsOf(tool, model, FUNCTIONS)).rejects.toThrow(message);
