@@ -197,7 +197,7 @@ export class EventCommitter {
   }
 
   async #appendInner(event: Event, outer: EventCommitter): Promise<Event> {
-    if (outer.#isClosed) throw new RunAbortedError('the run has ended: nothing more of it is stored');
+    if (outer.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
     const appending = outer.append(event, this.#context.branch);
     if (appending instanceof Promise) {
       outer.#underWay.add(appending);

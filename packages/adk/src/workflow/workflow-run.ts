@@ -230,7 +230,7 @@ export class WorkflowRun implements NodeRuns {
         await pause(this.context.platform, delayMsAfter(retry, attempt), place.guard);
       } finally {
         callOff?.();
-        guard.abort(new RunAbortedError(`node "${name}": this attempt is over`));
+        guard.abort(new RunAbortedError(`node "${name}": this attempt has ended`));
         place.guard.drop(guard);
       }
     }
