@@ -78,12 +78,12 @@ export class RequestQuota {
     const own = userId === undefined ? undefined : (users.get(userId) ?? { runs: 0, queued: 0, bodyBytes: 0 });
     if (amount > 0 && own && own[kind] + amount > limits[bound.perUser]) {
       throw new UserLimitError(
-        `the user has as many ${bound.what} as one may have at the same time: ${limits[bound.perUser]}, ` +
-          `which is limits.${bound.perUser} of this server; try again when one of the user's requests is answered`,
+        `the user has ${limits[bound.perUser]} ${bound.what}, which is limits.${bound.perUser} of this server; ` +
+          `try again when one of the user's requests has been answered`,
       );
     }
     if (amount > 0 && bound.total !== undefined && total[kind] + amount > limits[bound.total]) {
-      throw new ServerBusyError(`the server has as many ${bound.what} as it takes (limits.${bound.total}); try again`);
+      throw new ServerBusyError(`the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`);
     }
     this.#used[kind] += amount;
     total[kind] += amount;
