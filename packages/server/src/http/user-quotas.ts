@@ -83,7 +83,9 @@ export class RequestQuota {
       );
     }
     if (amount > 0 && bound.total !== undefined && total[kind] + amount > limits[bound.total]) {
-      throw new ServerBusyError(`the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`);
+      throw new ServerBusyError(
+        `the server has its maximum number of ${bound.what} (limits.${bound.total}); try again later`,
+      );
     }
     this.#used[kind] += amount;
     total[kind] += amount;
