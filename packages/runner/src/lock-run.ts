@@ -116,11 +116,13 @@ async function lockForContinuedRun(
   // The store knows the request as that of the run that it continues: only the events of the run say whether the message is stored.
   const continued = config.requestId;
   if (continued !== undefined) await checkNotKnown(runner, request, continued);
+  const ownId = control.invocationId;
   for (let tries = 1; ;) {
     const resumedId =
       start.kind === 'resume'
         ? start.invocationId
         : await findAnsweredRun(runner.sessionService, key, callIds, tries++);
+    control.invocationId = resumedId ?? ownId;
     const isResume = resumedId !== undefined;
     let begun: BegunSession;
     try {

@@ -64,12 +64,18 @@ export class InMemoryRunRelay implements RunRelay {
     };
   }
 
-  async find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
+  async find(key: SessionKey, id: string): Promise<RemoteRun | undefined> {
     this.#attached();
-    const run = this.#runs.get(nameOf(key, invocationId));
+    const run = this.#runs.get(nameOf(key, id)) ?? this.#findRequest(key, id);
     if (!run || run.isForgotten) return undefined;
-    const { attempt, gonePosition, lastPosition } = run.log;
-    return { attempt, gonePosition, lastPosition, end: endOf(run.log) };
+    const { invocationId, attempt, gonePosition, lastPosition } = run.log;
+    return { invocationId, attempt, gonePosition, lastPosition, end: endOf(run.log) };
+  }
+
+  #findRequest(key: SessionKey, id: string): PublishedRun | undefined {
+    for (const run of this.#runs.values())
+      if (run.log.requestId === id && nameOf(run.log.key, '') === nameOf(key, '')) return run;
+    return undefined;
   }
 
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void {

@@ -79,7 +79,16 @@ export const relayMutants: readonly RelayMutant[] = [
   })),
   broken('find.unknown', 'finds runs that do not exist', (relay) => ({
     find: async (key, id) =>
-      (await relay.find(key, id)) ?? { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined },
+      (await relay.find(key, id)) ?? {
+        invocationId: id,
+        attempt: 1,
+        gonePosition: 0,
+        lastPosition: 0,
+        end: undefined,
+      },
+  })),
+  broken('find.request', 'knows nothing of requests', (relay) => ({
+    publish: (log) => relay.publish(disguised(log, { requestId: undefined })),
   })),
   broken('find.session', 'finds runs under other keys', (relay) => {
     const keys = new Map<string, RelayedLog['key']>();

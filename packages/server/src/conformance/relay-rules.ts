@@ -28,6 +28,7 @@ const newId = (): string => `e-${++runs}-${systemPlatform.newUuid()}`;
 class SaidLog implements RelayedLog {
   readonly key: SessionKey;
   readonly invocationId: string;
+  readonly requestId: string | undefined;
   readonly attempt: number;
   publication: RunPublication | undefined;
   isEnded = false;
@@ -36,9 +37,10 @@ class SaidLog implements RelayedLog {
   lastPosition: number;
   #frames: readonly RunFrame[] = [];
 
-  constructor({ invocationId = newId(), key = KEY, attempt = 1, begin = 0 }: SaidLogOptions = {}) {
+  constructor({ invocationId = newId(), requestId, key = KEY, attempt = 1, begin = 0 }: SaidLogOptions = {}) {
     this.key = key;
     this.invocationId = invocationId;
+    this.requestId = requestId;
     this.attempt = attempt;
     this.gonePosition = begin;
     this.lastPosition = begin;
@@ -80,6 +82,7 @@ class SaidLog implements RelayedLog {
 
 interface SaidLogOptions {
   readonly invocationId?: string;
+  readonly requestId?: string;
   readonly key?: SessionKey;
   readonly attempt?: number;
   readonly begin?: number;
@@ -190,7 +193,7 @@ export const relayRules: readonly RelayRule[] = [
       const [here, there] = await twoServers(subject);
       const log = await here.publish({ attempt: 7, begin: 40 });
       const found = await there.relay.find(KEY, log.invocationId);
-      subject.expect.same('the run', found, { attempt: 7, gonePosition: 40, lastPosition: 40 });
+      subject.expect.same('the run', found, { invocationId: log.invocationId, attempt: 7, gonePosition: 40, lastPosition: 40 });
     },
   },
   {
@@ -199,6 +202,21 @@ export const relayRules: readonly RelayRule[] = [
     async check(subject) {
       const [, there] = await twoServers(subject);
       subject.expect.same('the run', await there.relay.find(KEY, newId()), undefined);
+    },
+  },
+  {
+    id: 'find.request',
+    title: 'A run is found by the id of its request, under the key of its session, unless another run has that invocation id.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const [first, second] = [newId(), newId()];
+      await here.publish({ invocationId: first, requestId: `r-${first}` });
+      await here.publish({ invocationId: second, requestId: first });
+      const find = async (id: string, key = KEY) => (await there.relay.find(key, id))?.invocationId;
+      subject.expect.same('the run of the request', await find(`r-${first}`), first);
+      subject.expect.same('the run of the invocation id', await find(first), first);
+      for (const key of OTHER_KEYS)
+        subject.expect.same(`the run of ${JSON.stringify(key)}`, await find(`r-${first}`, key), undefined);
     },
   },
   {
@@ -228,7 +246,9 @@ export const relayRules: readonly RelayRule[] = [
       const expected = ['1 one', '2 two — “zwei”', '3 three', '4 four', '5 five', 'ended'];
       subject.expect.same('the received frames', await mirror.until('ended'), expected);
       const found = await there.relay.find(KEY, log.invocationId);
-      subject.expect.same('the run', found, { attempt: 1, gonePosition: 0, lastPosition: 5, end: { kind: 'ended' } });
+      const { invocationId } = log;
+      const expectedRun = { invocationId, attempt: 1, gonePosition: 0, lastPosition: 5, end: { kind: 'ended' } };
+      subject.expect.same('the run', found, expectedRun);
     },
   },
   {

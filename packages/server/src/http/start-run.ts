@@ -74,9 +74,16 @@ export async function startRun(
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
   const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
+  const beganMs = server.platform.now();
+  const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
+  if (isQueued && requestId !== undefined) {
+    // The same request need not stand in line twice: the session knows it when its message is stored.
+    const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenStored();
+    if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
+  }
   const hasAnswers = hasResponses(newMessage);
   const log = server.runs.start(runner, params, { mayResume: hasAnswers || invocationId !== undefined, quota });
-  if (waitMs !== undefined) await storedWithin(server, log, waitMs);
+  if (waitMs !== undefined) await storedWithin(server, log, waitMs, server.platform.now() - beganMs);
   else if (hasAnswers || requestId !== undefined) await log.whenStored();
   const { failure } = log;
   if (!failure || ifKnown === 'reject' || !RequestKnownError.isInstance(failure)) return { log, known: undefined };
@@ -103,9 +110,17 @@ export function openRun(
   );
 }
 
-/** Waits until the message of a run is stored. A run that does not get its session in time is aborted: nothing of it is stored. */
-async function storedWithin({ platform }: ServerRequest['server'], log: RunLog, waitMs: number): Promise<void> {
-  await within(platform, log.whenStored(), waitMs);
+/**
+ * Waits until the message of a run is stored. A run that does not get its session in time is aborted: nothing of it is stored.
+ * @param waitedMs part of the time that is over
+ */
+async function storedWithin(
+  { platform }: ServerRequest['server'],
+  log: RunLog,
+  waitMs: number,
+  waitedMs: number,
+): Promise<void> {
+  await within(platform, log.whenStored(), Math.max(0, waitMs - waitedMs));
   if (log.isStored || log.isEnded) return;
   log.abort(
     new SessionBusyError(

@@ -57,6 +57,7 @@ class HoldingPool implements PostgresPool {
 class SaidRun implements RelayedLog {
   readonly key = { appName: 'app', userId: 'ann', sessionId: 's' };
   readonly leftOpen = undefined;
+  readonly requestId = undefined;
   readonly chars = 0;
   readonly invocationId: string;
   readonly attempt: number;

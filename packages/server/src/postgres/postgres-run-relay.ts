@@ -99,17 +99,18 @@ export class PostgresRunRelay implements RunRelay {
     return this.#use().publisher.publish(log);
   }
 
-  async find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined> {
+  async find(key: SessionKey, id: string): Promise<RemoteRun | undefined> {
     interface Row extends RelayState {
+      readonly invocation_id: string;
       readonly attempt: number;
       readonly gone_position: number;
       readonly last_position: number;
     }
     const { database, statements } = this.#use();
-    const [row] = await database.query<Row>(statements.find, valuesOf(key, invocationId));
+    const [row] = await database.query<Row>(statements.find, valuesOf(key, id));
     if (!row) return undefined;
-    const { attempt, gone_position: gonePosition, last_position: lastPosition } = row;
-    return { attempt, gonePosition, lastPosition, end: endOf(row, invocationId) };
+    const { invocation_id: invocationId, attempt, gone_position: gonePosition, last_position: lastPosition } = row;
+    return { invocationId, attempt, gonePosition, lastPosition, end: endOf(row, invocationId) };
   }
 
   follow(key: SessionKey, invocationId: string, position: number, mirror: LogMirror): () => void {

@@ -15,6 +15,7 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   )`,
   `CREATE UNLOGGED TABLE ${runs} (
     invocation_id text COLLATE "C" PRIMARY KEY,
+    request_id text COLLATE "C",
     host uuid NOT NULL,
     app_name text COLLATE "C" NOT NULL,
     user_id text COLLATE "C" NOT NULL,

@@ -24,17 +24,17 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
      * Inserts the rows of new runs. A run whose row exists already, because the result of the same statement was lost,
      * continues at that row; the row of an earlier attempt at the run, by any host, is replaced; a run of which another
      * host has a later attempt is not returned. Parameters: host, lease and time to keep in ms, then lists: ids, apps,
-     * users, sessions, attempts, positions of the removed frames, and true for runs that are followed.
+     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, and request ids or null.
      */
     announce: `
       WITH lease AS (${renewLease})
       INSERT INTO ${runs} AS r
-        (invocation_id, host, app_name, user_id, session_id, keep_ms, attempt, gone_position, last_position, is_followed)
-      SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.attempt, b.gone_position, b.gone_position, b.is_followed
-      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::boolean[])
-        AS b (invocation_id, app_name, user_id, session_id, attempt, gone_position, is_followed)
+        (invocation_id, host, app_name, user_id, session_id, keep_ms, attempt, gone_position, last_position, is_followed, request_id)
+      SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.attempt, b.gone_position, b.gone_position, b.is_followed, b.request_id
+      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[])
+        AS b (invocation_id, app_name, user_id, session_id, attempt, gone_position, is_followed, request_id)
       ON CONFLICT (invocation_id) DO UPDATE SET
-        host = excluded.host,
+        host = excluded.host, request_id = excluded.request_id,
         app_name = excluded.app_name, user_id = excluded.user_id, session_id = excluded.session_id,
         keep_ms = excluded.keep_ms, attempt = excluded.attempt,
         gone_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.gone_position ELSE r.gone_position END,
@@ -64,12 +64,14 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /** Marks the runs of a host that shuts down as lost. Parameter: host. */
     leave: `DELETE FROM ${hosts} WHERE host = $1`,
 
-    /** A run that may be found. App, user, session, id. */
+    /** A run that may be found. App, user, session, invocation id or request id. */
     find: `
-      SELECT r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
+      SELECT r.invocation_id, r.attempt::float8 AS attempt, r.gone_position::float8 AS gone_position, r.last_position::float8 AS last_position,
         r.state, ${isAlive} AS is_alive
       FROM ${runs} r
-      WHERE ${OF_RUN} AND r.stop IS DISTINCT FROM 'forget' AND r.stop IS DISTINCT FROM 'hidden' AND (r.expires_at IS NULL OR r.expires_at > now())`,
+      WHERE ${OF_SESSION} AND $4 IN (r.invocation_id, r.request_id)
+        AND r.stop IS DISTINCT FROM 'forget' AND r.stop IS DISTINCT FROM 'hidden' AND (r.expires_at IS NULL OR r.expires_at > now())
+      ORDER BY r.invocation_id = $4 DESC, r.expires_at DESC NULLS FIRST LIMIT 1`,
 
     /** Asks the host of a run to publish each frame immediately, with notifications. Parameters: app, user, session, id. */
     follow: `

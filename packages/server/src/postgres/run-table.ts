@@ -45,6 +45,7 @@ export class RelayTable {
       published.map(({ log }) => log.attempt),
       published.map(({ log }) => log.gonePosition),
       published.map(({ isFollowed }) => isFollowed),
+      published.map(({ log }) => log.requestId ?? null),
     ]);
     return new Map(rows.map(({ invocation_id, last_position }) => [invocation_id, last_position]));
   }

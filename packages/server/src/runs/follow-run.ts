@@ -46,6 +46,7 @@ export class RunFollower {
 
   /**
    * Opens a connection that reads a run of this session, of whichever process, behind a position.
+   * @param id the run's invocation id, or the id of a request that began or continued it, which may still wait for its session
    * @returns no body when the run has ended and there is nothing behind the position
    * @throws RunNotFoundError @throws RunEventsGoneError @throws TooManyReadersError @throws UserLimitError @throws RunRelayError
    * @throws RunEventNotFoundError for a position that the run does not have
@@ -53,15 +54,15 @@ export class RunFollower {
   async follow(
     runner: HostedRunner,
     key: SessionKey,
-    invocationId: string,
+    id: string,
     position: number,
     frames?: FrameEncoder,
   ): Promise<FollowedRun> {
-    let log = await this.#findStarted(key, invocationId);
-    if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, invocationId, position, log)) ?? log;
+    let log = await this.#findStarted(runner, key, id);
+    if (!log || log.isEnded) log = (await this.#findElsewhere(runner, key, id, position, log)) ?? log;
     return log && !(isBehindEnd(log, position) && (await this.#isStored(runner, log, position)))
       ? this.#read(runner, log, position, frames)
-      : this.#followStored(runner, key, invocationId, position, frames);
+      : this.#followStored(runner, key, id, position, frames);
   }
 
   /**
@@ -74,13 +75,14 @@ export class RunFollower {
     return Boolean(stored && session && session.lastSeq >= stored.firstSeq + seqOf(position));
   }
 
-  /** Finds a run of this process. Which of the frames of a resumed run are in its session is known when the run has it. */
-  async #findStarted(key: SessionKey, invocationId: string): Promise<RunLog | undefined> {
-    const log = this.#hub.inFlightRun(key, invocationId);
-    if (log?.mayResume) await log.whenStored();
-    const found = this.#hub.find(key, invocationId);
-    // One that was refused, or waits for its session, has nothing to be read.
-    return found?.mayResume && !found.isStored ? undefined : found;
+  /**
+   * Finds a run of this process. A run that is being resumed is waited for: which of its frames are in its session is known when it has it. A
+   * run that is not open is not: the answer that continues it may wait for long.
+   */
+  async #findStarted({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunLog | undefined> {
+    const log = this.#hub.inFlightRun(key, id);
+    if (log?.isResuming && (await sessionService.findRun({ ...key, id }))?.open) await log.whenStored();
+    return this.#hub.find(key, id);
   }
 
   async #read(runner: HostedRunner, log: RunLog, position: number, frames?: FrameEncoder): Promise<FollowedRun> {
@@ -124,16 +126,22 @@ export class RunFollower {
     frames: FrameEncoder | undefined,
   ): Promise<FollowedRun> {
     const { sessionService } = runner;
+    const request = this.#hub.inFlightRequest(key, id);
     let stored = await sessionService.findRun({ ...key, id });
+    if (!stored && request) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.look();
-      const log = await this.#findStarted(key, id);
+      const log = await this.#findStarted(runner, key, id);
       if (log && !isBehindEnd(log, position)) return this.#read(runner, log, position, frames);
       stored = await sessionService.findRun({ ...key, id });
     }
     const session = stored && (await readWithoutState(sessionService, { ...key, config: { numRecentEvents: 0 } }));
-    if (!stored || !session) throw runNotFound(key, id);
+    if (!stored || !session) {
+      const waiting = session ? undefined : await this.#findRequestElsewhere(key, id);
+      if (waiting !== undefined) return this.follow(runner, key, waiting, position, frames);
+      throw runNotFound(key, id);
+    }
     const { invocationId, firstSeq, open } = stored;
     // On record, and its message is not stored: its process may have been killed before that.
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
@@ -151,6 +159,27 @@ export class RunFollower {
     if (first.done === true && !open) return { invocationId, body: undefined };
     const earlier: EarlierFrames = { first: first.value, pages, untilPosition };
     return { invocationId, body: this.#readers.join(log, position, frames, earlier) };
+  }
+
+  /** Reads the run of a request that was not stored a moment ago. */
+  async #followRequest(
+    runner: HostedRunner,
+    request: RunLog,
+    position: number,
+    frames: FrameEncoder | undefined,
+  ): Promise<FollowedRun> {
+    const { key, requestId = '' } = request;
+    if (!request.isResuming) return this.#read(runner, request, position, frames);
+    // The run that an answer continues is known when the answer is stored.
+    const isStored = await request.whenStored();
+    if (!isStored && !(await runner.sessionService.findRun({ ...key, id: requestId }))) throw runNotFound(key, requestId);
+    return this.follow(runner, key, isStored ? request.invocationId : requestId, position, frames);
+  }
+
+  /** Returns the invocation id of the run of a request that waits in another process. @throws RunRelayError */
+  async #findRequestElsewhere(key: SessionKey, id: string): Promise<string | undefined> {
+    const remote = await this.#relay?.find(key, id);
+    return remote && !remote.end && remote.invocationId !== id ? remote.invocationId : undefined;
   }
 
   /** A copy of a run that another process has, or has a later attempt of. @throws RunRelayError */
@@ -172,6 +201,8 @@ export class RunFollower {
     }
     const open = this.#mirrors.get(name);
     if (open && !open.isEnded) return isLater(open) ? open : undefined;
+    // A run of a request with this id: the session is asked first whether it has a run with it.
+    if (remote && remote.invocationId !== invocationId) return undefined;
     // Events of a lost process are in the session, unless they were never stored.
     if (!remote || remote.end?.kind === 'lost' || !isLater(remote)) return undefined;
     const log = new RunLog(this.#memory, key, invocationId);
@@ -229,13 +260,16 @@ export class RunFollower {
    */
   async state({ sessionService }: HostedRunner, key: SessionKey, id: string): Promise<RunState> {
     const log = this.#hub.inFlightRun(key, id);
-    if (log) return { invocationId: id, state: log.isStored || log.mayResume ? 'running' : 'queued' };
+    if (log && !log.isResuming) return stateOf(log);
+    const request = log ?? this.#hub.inFlightRequest(key, id);
+    // A run that an answer is to continue is what it was until the answer has the session.
     const stored = await sessionService.findRun({ ...key, id });
     if (stored) return readRunState(sessionService, key, stored);
+    if (request && !request.isEnded) return stateOf(request);
     // Another process may be about to store the message.
     const remote = await this.#relay?.find(key, id);
     if (!remote || remote.end) throw runNotFound(key, id);
-    return { invocationId: id, state: 'queued' };
+    return { invocationId: remote.invocationId, state: 'queued' };
   }
 
   /**
@@ -246,42 +280,56 @@ export class RunFollower {
   async cancel(
     runner: Pick<Runner, 'closeRun' | 'sessionService'>,
     key: SessionKey,
-    invocationId: string,
+    id: string,
   ): Promise<void> {
-    const log = this.#hub.find(key, invocationId);
-    if (log && !log.isEnded) {
-      log.cancel();
-      await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
-      return;
-    }
-    const remote = await this.#relay?.find(key, invocationId);
-    if (this.#relay && remote && !remote.end) await this.#cancelElsewhere(this.#relay, remote, key, invocationId);
-    else if (remote?.end?.kind !== 'ended' && !log) await this.#cancelStored(runner, key, invocationId);
+    const own = this.#hub.inFlightRun(key, id);
+    if (own) await this.#cancelOwn(own);
+    // A run that waited to be resumed is as it was.
+    if (own && !own.isResuming) return;
+    const log = this.#hub.find(key, id);
+    const remote = await this.#relay?.find(key, id);
+    if (remote && !remote.end && remote.invocationId === id) await this.#cancelElsewhere(remote, key);
+    else if (remote?.end?.kind !== 'ended' && !log) await this.#cancelStored(runner, key, id, remote);
   }
 
+  async #cancelOwn(log: RunLog): Promise<void> {
+    log.cancel();
+    await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
+  }
+
+  /** @param remote a run of another process that has the id, or whose request has it */
   async #cancelStored(
     runner: Pick<Runner, 'closeRun' | 'sessionService'>,
     key: SessionKey,
-    invocationId: string,
+    id: string,
+    remote: RemoteRun | undefined,
   ): Promise<void> {
-    const stored = await runner.sessionService.findRun({ ...key, id: invocationId });
-    if (!stored) throw runNotFound(key, invocationId);
-    if (stored.invocationId !== invocationId) return this.cancel(runner, key, stored.invocationId);
-    if (!stored.open) return;
-    if (stored.open.heldUntilMs > this.#options.platform.now()) {
+    const request = this.#hub.inFlightRequest(key, id);
+    const stored = await runner.sessionService.findRun({ ...key, id });
+    if (!stored) {
+      if (request) return this.#cancelOwn(request);
+      if (remote && !remote.end) return this.#cancelElsewhere(remote, key);
+      throw runNotFound(key, id);
+    }
+    const { invocationId, open } = stored;
+    if (invocationId !== id) return this.cancel(runner, key, invocationId);
+    if (!open) return;
+    if (open.heldUntilMs > this.#options.platform.now()) {
       throw new RunRelayError(
         `the run ${invocationId} runs in a process that this one cannot reach to cancel it; try again`,
       );
     }
     const { userId, sessionId } = key;
-    await runner.closeRun({ userId, sessionId, invocationId: stored.invocationId, reason: 'the run was cancelled' });
+    await runner.closeRun({ userId, sessionId, invocationId, reason: 'the run was cancelled' });
   }
 
-  async #cancelElsewhere(relay: RunRelay, remote: RemoteRun, key: SessionKey, invocationId: string): Promise<void> {
+  async #cancelElsewhere({ invocationId, lastPosition }: RemoteRun, key: SessionKey): Promise<void> {
+    const relay = this.#relay;
+    if (!relay) return;
     await relay.cancel(key, invocationId);
     const over = Promise.withResolvers<void>();
     const mirror = { mirror: () => undefined, mirrorEnded: () => over.resolve() };
-    const leave = relay.follow(key, invocationId, remote.lastPosition, mirror);
+    const leave = relay.follow(key, invocationId, lastPosition, mirror);
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
   }
@@ -292,6 +340,11 @@ export class RunFollower {
       log.end(new RunGoesOnError('the server is shutting down and the run continues; follow it on another server'));
     }
   }
+}
+
+/** The state of a run in flight. Of an answer that waits for its session, the run is as good as known. */
+function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
+  return isStored ? { invocationId, state: 'running' } : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
 function notStoredYet(invocationId: string): RunRelayError {

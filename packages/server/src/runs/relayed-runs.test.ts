@@ -11,7 +11,7 @@ const ID = 'e-there';
 
 /** Stands for the other processes: one run, which the test plays. */
 class ScriptedRelay implements RunRelay {
-  remote: RemoteRun | undefined = { attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined };
+  remote: RemoteRun | undefined = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 0, end: undefined };
   readonly mirrors = new Set<LogMirror>();
   readonly asked: string[] = [];
   host: RelayHost | undefined;
@@ -89,7 +89,7 @@ describe('a run of another process', () => {
 
   test('is mirrored once for several readers, from its oldest frame, until the last reader leaves', async () => {
     const { relay, read } = setUp();
-    relay.remote = { attempt: 1, gonePosition: 4e9, lastPosition: 9e9, end: undefined };
+    relay.remote = { invocationId: ID, attempt: 1, gonePosition: 4e9, lastPosition: 9e9, end: undefined };
     const [one, other] = await Promise.all([read(4), read(8)]);
     expect([relay.asked, relay.mirrors.size]).toEqual([['follow behind 4'], 1]);
     await (one as ReadableStream).cancel();
@@ -131,14 +131,14 @@ describe('a run of another process', () => {
 
   test('that completed is not mirrored for a reader that has all of it', async () => {
     const { relay, follow } = setUp();
-    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
+    relay.remote = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     expect([await follow(3), relay.asked]).toEqual([undefined, []]);
     await expect(follow(4)).rejects.toMatchObject({ code: 'RUN_EVENT_NOT_FOUND' });
   });
 
   test('is read from its session after its reported end if it was resumed', async () => {
     const { relay, follow, sessionService } = setUp();
-    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
+    relay.remote = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
     await sessionService.createSession(KEY);
     const eventOf = (text: string) => ({ ...say(text), invocationId: ID });
     const message = { ...eventOf('hi'), author: 'user' };
@@ -233,7 +233,7 @@ describe('cancelling a run of another process', () => {
 
   test('does not affect a completed run', async () => {
     const { cancel, relay } = setUp();
-    relay.remote = { attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
+    relay.remote = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
     await cancel();
     expect(relay.asked).toEqual([]);
   });

@@ -51,13 +51,6 @@ export interface RunHubOptions {
   readonly onUnfinishedRuns?: OnUnfinishedRuns | undefined;
 }
 
-/** The parts of a request that its run is recorded with. */
-interface HostedRequest {
-  readonly requestId: string | undefined;
-  /** True if the unfinished run that holds the session is finished first. */
-  readonly finishesOthers: boolean;
-}
-
 /** Unfinished runs that a run finishes before it gives up: each time another one may come first. */
 const MAX_FINISHED = 5;
 /** Milliseconds that an aborted run gets to clean up. */
@@ -146,19 +139,17 @@ export class RunHub {
     const log = new RunLog(this.#memory, key, '');
     const { abortSignal } = log;
     const stream = runner.runAsync({ ...params, runConfig, ifKnown: 'reject', bounds: this.#bounds, abortSignal });
+    log.stream = stream;
     log.invocationId = resumed ?? stream.invocationId;
+    log.requestId = params.requestId ?? runConfig?.requestId;
     log.mayResume = mayResume;
-    log.isHidden = isUnasked;
     // Answers to a run in flight are listed as that run once they have its session.
     log.name = runName(key, isInFlight ? this.platform.newUuid() : log.invocationId);
     this.#active.set(log.name, log);
     if (!mayResume) log.publication = this.#relay?.publish(log);
     if (quota) quota.runEnded = log.ended;
     void this.#whenStarted(log, stream, quota);
-    void this.#record(log, stream, runner, {
-      requestId: runConfig?.requestId,
-      finishesOthers: finishesOthers && !isUnasked,
-    });
+    void this.#record(log, stream, runner, finishesOthers && !isUnasked);
     return log;
   }
 
@@ -169,7 +160,6 @@ export class RunHub {
     if (!isStarted) return;
     log.begin(stream);
     if (!log.mayResume) return;
-    log.isHidden = false;
     const name = runName(log.key, log.invocationId);
     if (this.#active.delete(log.name)) this.#active.set(name, log);
     log.name = name;
@@ -177,8 +167,11 @@ export class RunHub {
     log.publication = this.#relay?.publish(log);
   }
 
-  /** Records a run until its end, then keeps its log for later readers. Never rejects. */
-  async #record(log: RunLog, first: RecordedRun, runner: HostedRunner, request: HostedRequest): Promise<void> {
+  /**
+   * Records a run until its end, then keeps its log for later readers. Never rejects.
+   * @param finishesOthers true if the unfinished run that holds the session is finished first
+   */
+  async #record(log: RunLog, first: RecordedRun, runner: HostedRunner, finishesOthers: boolean): Promise<void> {
     let stream = first;
     try {
       for (let tries = 1; ; tries++) {
@@ -186,16 +179,16 @@ export class RunHub {
           await log.record(stream, this.platform);
           break;
         } catch (thrown) {
-          if (!request.finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
-          stream = await this.#finish(thrown, stream, log);
+          if (!finishesOthers || !UnfinishedRunError.isInstance(thrown) || tries === MAX_FINISHED) throw thrown;
+          stream = log.stream = await this.#finish(thrown, stream, log);
         }
       }
     } catch (thrown) {
       // An event that cannot be recorded leaves the run with its session.
       await stream.return().catch(() => undefined);
-      await this.#fail(log, stream, thrown, runner, request);
+      await this.#fail(log, stream, thrown, runner);
     }
-    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isHidden;
+    const wasFound = this.#active.get(log.name) === log && this.#active.delete(log.name) && !log.isResuming;
     log.end();
     // The error of a run that failed before its first event is the answer to its request.
     if (wasFound && !log.leftOpen && (log.hasEvents || log.wasRead)) {
@@ -213,15 +206,14 @@ export class RunHub {
     stream: RecordedRun,
     thrown: unknown,
     { sessionService }: HostedRunner,
-    { requestId }: HostedRequest,
   ): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     let isOpen = stream.isLeftOpen;
-    if (!isOpen && ShuttingDownError.isInstance(failure)) {
-      // A client that tried again would send a message that is already stored.
-      if (await stream.whenStarted()) return log.fail(shutDownError(failure));
+    if (!isOpen && (ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure))) {
+      // A client that tried again would send a message that is already stored: by this run, or by the same request before.
+      if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
       try {
-        const stored = await findMessage(sessionService, log.key, requestId ?? stream.invocationId);
+        const stored = await findMessage(sessionService, log.key, log.requestId ?? stream.invocationId);
         isOpen = stored !== undefined;
         log.invocationId = stored ?? log.invocationId;
       } catch (error) {
@@ -254,6 +246,19 @@ export class RunHub {
     return this.#active.get(runName(key, invocationId));
   }
 
+  /** Returns the run of this process that a request began or continues; one that has its session comes before those that wait. */
+  inFlightRequest({ appName, userId, sessionId }: SessionKey, requestId: string): RunLog | undefined {
+    let found: RunLog | undefined;
+    for (const log of this.#active.values()) {
+      if (log.requestId !== requestId) continue;
+      const { key, isStored } = log;
+      if (key.sessionId !== sessionId || key.userId !== userId || key.appName !== appName) continue;
+      if (isStored) return log;
+      found ??= log;
+    }
+    return found;
+  }
+
   /** Returns the id of the run that holds this session in this process. */
   holderOf({ appName, userId, sessionId }: SessionKey): string | undefined {
     for (const { key, isStored, invocationId } of this.#active.values())
@@ -266,7 +271,8 @@ export class RunHub {
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
-    return log && !log.isHidden ? log : this.#memory.find(name);
+    // One that may be resumed, and waits for its session, has nothing to be read.
+    return log && !log.isResuming ? log : this.#memory.find(name);
   }
 
   /**
@@ -340,10 +346,10 @@ function shuttingDown(): EventloomError {
   return new ShuttingDownError('the server is shutting down; committed events are in the session, try again');
 }
 
-function shutDownError(cause: Error): RunAbortedError {
-  return new RunAbortedError('the server was shut down before the run ended; its committed events are in the session', {
-    cause,
-  });
+/** The error of a run that was stopped after its message was stored. The reason would say that the message can be sent again. */
+function stoppedError(cause: Error): RunAbortedError {
+  const why = ShuttingDownError.isInstance(cause) ? 'the server was shut down' : 'the client stopped waiting';
+  return new RunAbortedError(`${why} before the run ended; its committed events are in the session`, { cause });
 }
 
 /** Converts the reason to an error. The run continues, so no follower may get a failure. */

@@ -37,7 +37,11 @@ export class RunLog implements RelayedLog, LogMirror {
   /** The name under which the process lists the run: see `runName`. */
   name = '';
   readonly readers: Set<RunReader> = new Set();
+  /** The run that is recorded; undefined in a mirror. */
+  stream: Pick<RecordedRun, 'invocationId'> | undefined;
   invocationId: string;
+  /** The id of the request that began the run, or continued it here, if the caller gave one. */
+  requestId: string | undefined;
   attempt = 0;
   /** The sequence number of the run's message in its session; undefined until the run has its session, and in a mirror. */
   firstSeq: number | undefined;
@@ -56,8 +60,6 @@ export class RunLog implements RelayedLog, LogMirror {
   /** True once the run has its session and its message is stored, also when it finished another run first. */
   isStored = false;
   #stored: PromiseWithResolvers<boolean> | undefined;
-  /** True for a run that no client asked for, until it has its session: it cannot be found. */
-  isHidden = false;
   /** True for a copy of a run of another process. */
   isMirror = false;
   /** Requests that are about to read the log. */
@@ -93,6 +95,11 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#memory = memory;
     this.key = key;
     this.invocationId = invocationId;
+  }
+
+  /** True while a run that may be resumed waits for its session. */
+  get isResuming(): boolean {
+    return this.mayResume && !this.isStored;
   }
 
   /** The number of kept frames. */

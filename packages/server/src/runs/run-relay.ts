@@ -14,6 +14,8 @@ export interface RunFrame {
 export interface RelayedLog {
   readonly key: SessionKey;
   readonly invocationId: string;
+  /** The id of the request that began the run, if the caller gave one: the run is found by it, too. */
+  readonly requestId: string | undefined;
   /** The epoch of the lease that the run holds: of two processes that publish one run, the higher one has it. 0 until it is known. */
   readonly attempt: number;
   /** All frames behind this position are kept. */
@@ -62,6 +64,7 @@ export type RelayEnd = { readonly kind: 'ended' } | { readonly kind: 'lost'; rea
 
 /** A run of another process, as it was when it was asked for. */
 export interface RemoteRun {
+  readonly invocationId: string;
   readonly attempt: number;
   /** All frames behind this position can be followed. */
   readonly gonePosition: number;
@@ -96,8 +99,12 @@ export interface RunRelay {
    * attempt replaces what any process published of the run before; an earlier attempt is ignored.
    */
   publish(log: RelayedLog): RunPublication;
-  /** Returns a run of this session that any process published; undefined if there is none. @throws RunRelayError */
-  find(key: SessionKey, invocationId: string): Promise<RemoteRun | undefined>;
+  /**
+   * Returns a run of this session that any process published; undefined if there is none.
+   * @param id the run's invocation id, or the id of the request that began it; the run with this invocation id comes first
+   * @throws RunRelayError
+   */
+  find(key: SessionKey, id: string): Promise<RemoteRun | undefined>;
   /** Copies the frames of a run that was found behind a position into a mirror. The returned function ends that: nothing comes any more. */
   follow(key: SessionKey, invocationId: string, afterPosition: number, mirror: LogMirror): () => void;
   /** Asks the host of a run to end it. Settles when it is asked; a run that ended, or is unknown, is left alone. @throws RunRelayError */
