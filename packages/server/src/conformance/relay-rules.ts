@@ -193,7 +193,12 @@ export const relayRules: readonly RelayRule[] = [
       const [here, there] = await twoServers(subject);
       const log = await here.publish({ attempt: 7, begin: 40 });
       const found = await there.relay.find(KEY, log.invocationId);
-      subject.expect.same('the run', found, { invocationId: log.invocationId, attempt: 7, gonePosition: 40, lastPosition: 40 });
+      subject.expect.same('the run', found, {
+        invocationId: log.invocationId,
+        attempt: 7,
+        gonePosition: 40,
+        lastPosition: 40,
+      });
     },
   },
   {
@@ -206,7 +211,8 @@ export const relayRules: readonly RelayRule[] = [
   },
   {
     id: 'find.request',
-    title: 'A run is found by the id of its request, under the key of its session, unless another run has that invocation id.',
+    title:
+      'A run is found by the id of its request, under the key of its session, unless another run has that invocation id.',
     async check(subject) {
       const [here, there] = await twoServers(subject);
       const [first, second] = [newId(), newId()];

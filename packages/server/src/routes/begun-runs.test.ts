@@ -5,11 +5,14 @@ import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
+import type { RunRelay } from '../runs/run-relay.ts';
 import { createServer, type EventloomServer } from '../create-server.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
 const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] } };
+const JSON_STATE = { accept: 'application/json' };
 const sessionKey = { appName: 'app', userId: 'ann', sessionId: 's' };
 
 interface Place {
@@ -25,18 +28,20 @@ async function setUp(
   steps: readonly ScriptedStep[],
   sessionService = new InMemorySessionService(),
   rootAgent?: BaseAgent,
+  resumable = false,
+  relay?: RunRelay,
 ): Promise<Place> {
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
   const agent = rootAgent ?? new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
-  const runner = new Runner({ appName: 'app', agent, sessionService });
-  const server = createServer({ runners: [runner], onError: () => undefined, limits: { answerAfterMs: 0 } });
+  const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
+  const server = createServer({ runners: [runner], relay, onError: () => undefined, limits: { answerAfterMs: 0 } });
   const send: Place['send'] = async (method, path, body, headers = {}) => {
     const text = body === undefined ? null : JSON.stringify(body);
     return server.fetch(new Request(`http://localhost${path}`, { method, body: text, headers }));
   };
   const stateOf = async (location: string | null): Promise<object> => {
-    return (await send('GET', `${location}`, undefined, { accept: 'application/json' })).json();
+    return (await send('GET', `${location}`, undefined, JSON_STATE)).json();
   };
   if (!(await sessionService.getSession(sessionKey))) await sessionService.createSession(sessionKey);
   return { server, sessionService, send, stateOf };
@@ -78,6 +83,131 @@ test('a run is queued until it has its session', async () => {
   await sessionService.releaseLease(lease);
   expect(await response.text()).toContain('done');
   expect(await stateOf(location)).toEqual({ invocationId, state: 'completed' });
+});
+
+describe('a request that waits for its session', () => {
+  const REQUEST = { ...MESSAGE, requestId: 'r-1' };
+  const ADDRESS = `${SESSION}/runs/r-1`;
+
+  test('is queued, followed and answered by its request id', async () => {
+    const { sessionService, send, stateOf } = await setUp(['done']);
+    const lease = await sessionService.acquireLease(sessionKey);
+    const begun = send('POST', `${SESSION}/runs`, REQUEST);
+    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    const state = await stateOf(ADDRESS);
+    expect(state).toEqual({ invocationId: expect.stringMatching(/^e-/), state: 'queued' });
+    const followed = await send('GET', ADDRESS);
+    expect(followed.status).toBe(200);
+    await sessionService.releaseLease(lease);
+    expect(await (await begun).json()).toMatchObject({ invocationId: Object(state).invocationId });
+    expect(await followed.text()).toContain('done');
+    expect(await stateOf(ADDRESS)).toEqual({ ...state, state: 'completed' });
+  });
+
+  test('is cancelled by its request id, and nothing is stored', async () => {
+    const { sessionService, send, stateOf } = await setUp(['never']);
+    const lease = await sessionService.acquireLease(sessionKey);
+    const begun = send('POST', `${SESSION}/runs`, REQUEST);
+    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    expect((await send('DELETE', ADDRESS)).status).toBe(200);
+    expect(await (await begun).json()).toMatchObject({ code: 'RUN_ABORTED' });
+    await sessionService.releaseLease(lease);
+    expect((await sessionService.getSession(sessionKey))?.events).toEqual([]);
+    expect(await stateOf(ADDRESS)).toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect((await send('DELETE', ADDRESS)).status).toBe(404);
+  });
+
+  test('is answered when it is sent again as soon as it has the session, although its run is under way', async () => {
+    const gate = new Gate();
+    const { sessionService, send } = await setUp([{ gate, text: 'done' }]);
+    const lease = await sessionService.acquireLease(sessionKey);
+    const both = [1, 2].map(() => send('POST', `${SESSION}/runs`, REQUEST));
+    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    await sessionService.releaseLease(lease);
+    const [first, second] = await Promise.all(both);
+    expect([first?.status, second?.status]).toEqual([202, 202]);
+    expect(second?.headers.get('location')).toBe(first?.headers.get('location'));
+    gate.open();
+  });
+
+  test.each(['followed', 'cancelled'])('can be %s by its request id in another process', async (how) => {
+    const network = new RunNetwork();
+    const first = await setUp(['done'], undefined, undefined, false, new InMemoryRunRelay(network));
+    const { sessionService } = first;
+    const { send, stateOf } = await setUp([], sessionService, undefined, false, new InMemoryRunRelay(network));
+    const lease = await sessionService.acquireLease(sessionKey);
+    const begun = first.send('POST', `${SESSION}/runs`, REQUEST);
+    await vi.waitUntil(async () => (await send('GET', ADDRESS, undefined, JSON_STATE)).ok);
+    const state = await stateOf(ADDRESS);
+    expect(state).toMatchObject({ state: 'queued' });
+    const asked = how === 'cancelled' ? await send('DELETE', ADDRESS) : await send('GET', ADDRESS);
+    await sessionService.releaseLease(lease);
+    if (how === 'followed') expect(await asked.text()).toContain('done');
+    const answer = await (await begun).json();
+    expect(answer).toMatchObject(how === 'cancelled' ? { code: 'RUN_ABORTED' } : { ...state, state: 'running' });
+  });
+
+  test('does not take the address of a run with that invocation id', async () => {
+    const { sessionService, send, stateOf } = await setUp(['one']);
+    const first = await send('POST', `${SESSION}/runs`, MESSAGE);
+    const { invocationId } = (await first.json()) as { invocationId: string };
+    await (await send('GET', `${SESSION}/runs/${invocationId}`)).text();
+    const lease = await sessionService.acquireLease(sessionKey);
+    const second = send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: invocationId });
+    expect(await stateOf(`${SESSION}/runs/${invocationId}`)).toEqual({ invocationId, state: 'completed' });
+    await sessionService.releaseLease(lease);
+    expect(await (await second).json()).toMatchObject({ code: 'REQUEST_ID_REUSED' });
+  });
+});
+
+describe('an answer that waits for its session', () => {
+  /** A run that waits for an answer, which waits for the session. */
+  async function answering() {
+    const played = await setUp([{ calls: [{ name: 'order', id: 'c-1' }] }, 'thanks'], undefined, undefined, true);
+    const { sessionService, send, stateOf } = played;
+    const asked = await send('POST', `${SESSION}/runs`, MESSAGE);
+    const location = `${asked.headers.get('location')}`;
+    const { invocationId } = (await asked.json()) as { invocationId: string };
+    await (await send('GET', location)).text();
+    const lease = await sessionService.acquireLease(sessionKey);
+    const parts = [{ functionResponse: { id: 'c-1', name: 'order', response: { ordered: true } } }];
+    const answer = send('POST', `${SESSION}/runs`, { newMessage: { parts }, requestId: 'r-2' });
+    await vi.waitUntil(async () => (await send('GET', `${SESSION}/runs/r-2`, undefined, JSON_STATE)).ok);
+    return {
+      ...played,
+      location,
+      invocationId,
+      answer,
+      state: () => stateOf(location),
+      release: () => sessionService.releaseLease(lease),
+    };
+  }
+
+  test('leaves its run waiting, whose followers get its end at once', async () => {
+    const { send, location, invocationId, answer, state, release, stateOf } = await answering();
+    expect(await state()).toEqual({ invocationId, state: 'waiting', waitingFor: ['c-1'] });
+    const followed = await (await send('GET', location)).text();
+    expect(followed).toContain('"order"');
+    expect(followed).not.toContain('thanks');
+    // The request of the answer has a state of its own, with the run that it continues.
+    expect(await stateOf(`${SESSION}/runs/r-2`)).toEqual({ invocationId, state: 'queued' });
+    const follower = send('GET', `${SESSION}/runs/r-2`, undefined);
+    await release();
+    expect(await (await answer).json()).toMatchObject({ invocationId });
+    expect(await (await follower).text()).toMatch(/"order".*thanks/s);
+    expect(await state()).toEqual({ invocationId, state: 'completed' });
+  });
+
+  test.each(['r-2', undefined])(
+    'is cancelled by its request id or that of its run (%s), which waits on',
+    async (id) => {
+      const { send, location, answer, state, release } = await answering();
+      expect((await send('DELETE', id === undefined ? location : `${SESSION}/runs/${id}`)).status).toBe(200);
+      expect(await (await answer).json()).toMatchObject({ code: 'RUN_ABORTED' });
+      await release();
+      expect(await state()).toMatchObject({ state: 'waiting' });
+    },
+  );
 });
 
 test('a failed run has its code, and a cancelled one the state interrupted', async () => {

@@ -128,7 +128,8 @@ export class RunFollower {
     const { sessionService } = runner;
     const request = this.#hub.inFlightRequest(key, id);
     let stored = await sessionService.findRun({ ...key, id });
-    if (!stored && request) return this.#followRequest(runner, request, position, frames);
+    // The session knows a request from the begin of its run, a moment before its message is stored.
+    if (request && (!stored || request.isResuming)) return this.#followRequest(runner, request, position, frames);
     if (stored && stored.invocationId !== id) return this.follow(runner, key, stored.invocationId, position, frames);
     if (stored?.open) {
       if (stored.open.heldUntilMs <= this.#options.platform.now()) await this.#hub.unfinished.look();
@@ -172,7 +173,8 @@ export class RunFollower {
     if (!request.isResuming) return this.#read(runner, request, position, frames);
     // The run that an answer continues is known when the answer is stored.
     const isStored = await request.whenStored();
-    if (!isStored && !(await runner.sessionService.findRun({ ...key, id: requestId }))) throw runNotFound(key, requestId);
+    if (!isStored && !(await runner.sessionService.findRun({ ...key, id: requestId })))
+      throw runNotFound(key, requestId);
     return this.follow(runner, key, isStored ? request.invocationId : requestId, position, frames);
   }
 
@@ -277,15 +279,11 @@ export class RunFollower {
    * that a process left is closed.
    * @throws RunNotFoundError @throws RunRelayError for a run of a process that cannot be asked
    */
-  async cancel(
-    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
-    key: SessionKey,
-    id: string,
-  ): Promise<void> {
+  async cancel(runner: Pick<Runner, 'closeRun' | 'sessionService'>, key: SessionKey, id: string): Promise<void> {
     const own = this.#hub.inFlightRun(key, id);
-    if (own) await this.#cancelOwn(own);
-    // A run that waited to be resumed is as it was.
-    if (own && !own.isResuming) return;
+    if (own && !own.isResuming) return this.#cancelOwn(own);
+    // What waits to resume the run ends, and the run is as it was.
+    await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(log)));
     const log = this.#hub.find(key, id);
     const remote = await this.#relay?.find(key, id);
     if (remote && !remote.end && remote.invocationId === id) await this.#cancelElsewhere(remote, key);
@@ -344,7 +342,9 @@ export class RunFollower {
 
 /** The state of a run in flight. Of an answer that waits for its session, the run is as good as known. */
 function stateOf({ isStored, stream, invocationId }: RunLog): RunState {
-  return isStored ? { invocationId, state: 'running' } : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
+  return isStored
+    ? { invocationId, state: 'running' }
+    : { invocationId: stream?.invocationId ?? invocationId, state: 'queued' };
 }
 
 function notStoredYet(invocationId: string): RunRelayError {

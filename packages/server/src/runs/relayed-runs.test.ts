@@ -201,9 +201,15 @@ describe('a run taken over by another process', () => {
     const { hub, relay, play, read } = setUp();
     const log = play([say('mine')], { invocationId: ID });
     await log.ended;
-    relay.remote = { attempt: log.attempt, gonePosition: 0, lastPosition: 1e9, end: { kind: 'ended' } };
+    relay.remote = {
+      invocationId: ID,
+      attempt: log.attempt,
+      gonePosition: 0,
+      lastPosition: 1e9,
+      end: { kind: 'ended' },
+    };
     expect(await readAll(await read())).toEqual(['1 mine']);
-    relay.remote = { attempt: log.attempt + 1, gonePosition: 0, lastPosition: 1e9, end: undefined };
+    relay.remote = { invocationId: ID, attempt: log.attempt + 1, gonePosition: 0, lastPosition: 1e9, end: undefined };
     const received = readAll(await read());
     relay.tell(1, 'theirs');
     relay.end();

@@ -127,7 +127,7 @@ describe('a run resumed by the server', () => {
     const { hub, play } = setUp();
     const [taken, said] = [new Gate(), new Gate()];
     const log = play([said, say('one')], { invocationId: 'e-left', resumes: 'e-expected', taken, beginSeq: 4 });
-    expect([log.invocationId, hub.find(KEY, 'e-expected')]).toEqual(['e-expected', log]);
+    expect([log.invocationId, hub.inFlightRun(KEY, 'e-expected')]).toEqual(['e-expected', log]);
     const reading = readAll(hub.readers.read(log));
     taken.open();
     await said.reached;

@@ -201,19 +201,16 @@ export class RunHub {
   }
 
   /** Sends the readers of a run its outcome: a failure only if the session has it, otherwise RUN_GOES_ON. */
-  async #fail(
-    log: RunLog,
-    stream: RecordedRun,
-    thrown: unknown,
-    { sessionService }: HostedRunner,
-  ): Promise<void> {
+  async #fail(log: RunLog, stream: RecordedRun, thrown: unknown, { sessionService }: HostedRunner): Promise<void> {
     const failure = RunAbortedError.isInstance(thrown) && log.stopReason ? log.stopReason : toError(thrown);
     let isOpen = stream.isLeftOpen;
     if (!isOpen && (ShuttingDownError.isInstance(failure) || SessionBusyError.isInstance(failure))) {
       // A client that tried again would send a message that is already stored: by this run, or by the same request before.
       if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
       try {
-        const stored = await findMessage(sessionService, log.key, log.requestId ?? stream.invocationId);
+        // A message without a request id that answers or resumes cannot be told from others of its run.
+        const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
+        const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
         isOpen = stored !== undefined;
         log.invocationId = stored ?? log.invocationId;
       } catch (error) {
@@ -247,24 +244,24 @@ export class RunHub {
   }
 
   /** Returns the run of this process that a request began or continues; one that has its session comes before those that wait. */
-  inFlightRequest({ appName, userId, sessionId }: SessionKey, requestId: string): RunLog | undefined {
-    let found: RunLog | undefined;
-    for (const log of this.#active.values()) {
-      if (log.requestId !== requestId) continue;
-      const { key, isStored } = log;
-      if (key.sessionId !== sessionId || key.userId !== userId || key.appName !== appName) continue;
-      if (isStored) return log;
-      found ??= log;
-    }
-    return found;
+  inFlightRequest(key: SessionKey, requestId: string): RunLog | undefined {
+    const logs = this.#inSession(key).filter((log) => log.requestId === requestId);
+    return logs.find(({ isStored }) => isStored) ?? logs[0];
+  }
+
+  /** Returns what waits for the session to resume a run: answers to its calls among them. */
+  resuming(key: SessionKey, invocationId: string): RunLog[] {
+    return this.#inSession(key).filter(({ isResuming, stream }) => isResuming && stream?.invocationId === invocationId);
   }
 
   /** Returns the id of the run that holds this session in this process. */
-  holderOf({ appName, userId, sessionId }: SessionKey): string | undefined {
-    for (const { key, isStored, invocationId } of this.#active.values())
-      if (isStored && key.sessionId === sessionId && key.userId === userId && key.appName === appName)
-        return invocationId;
-    return undefined;
+  holderOf(key: SessionKey): string | undefined {
+    return this.#inSession(key).find(({ isStored }) => isStored)?.invocationId;
+  }
+
+  /** The runs of a session that are in flight in this process, or wait for the session. */
+  #inSession(key: SessionKey): RunLog[] {
+    return Array.from(this.#active.values()).filter((log) => isOfSession(log, key));
   }
 
   /** Returns a run of this session in this process: in flight, or ended within `limits.keepRunsMs`. */
@@ -298,11 +295,7 @@ export class RunHub {
 
   /** Ends the runs of a session and forgets them, its finished ones too, in all processes. Settles when they have ended. @throws RunRelayError */
   async forgetSession(key: SessionKey): Promise<void> {
-    const logs = [...this.#active.values(), ...this.#memory.finished];
-    const own = logs.filter(
-      ({ key: { appName, userId, sessionId } }) =>
-        sessionId === key.sessionId && userId === key.userId && appName === key.appName,
-    );
+    const own = [...this.#active.values(), ...this.#memory.finished].filter((log) => isOfSession(log, key));
     await Promise.all([...own.map((log) => this.#endAndForget(log)), this.#relay?.forgetSession(key)]);
   }
 
@@ -340,6 +333,10 @@ export class RunHub {
     this.follower.stop();
     this.readers.stop();
   }
+}
+
+function isOfSession({ key }: RunLog, { appName, userId, sessionId }: SessionKey): boolean {
+  return key.sessionId === sessionId && key.userId === userId && key.appName === appName;
 }
 
 function shuttingDown(): EventloomError {
