@@ -1,4 +1,4 @@
-import { EventloomError } from '@eventloom/core';
+import { AgentError, EventloomError } from '@eventloom/core';
 
 /** Thrown for a name of @google/adk that Eventloom does not have. The message says what to write instead. */
 export class NotOfferedError extends EventloomError {
@@ -78,8 +78,9 @@ export class DynamicNodeFailError extends EventloomError {
   readonly error: Error;
   readonly errorNodePath: string;
 
-  constructor(message: string, error: Error, errorNodePath: string) {
-    super(message, { cause: error });
+  constructor(nodeName: string, error: Error, errorNodePath: string) {
+    const publicMessage = AgentError.around(error, `node "${nodeName}"`).publicMessage;
+    super(`Dynamic node ${nodeName} failed: ${error.message}`, { cause: error, publicMessage });
     this.error = error;
     this.errorNodePath = errorNodePath;
   }

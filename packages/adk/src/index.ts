@@ -76,6 +76,27 @@ export type { DynamicEntry, RunnableRoot, WorkflowConfig } from './workflow/work
 export { asRunnableRoot, isRunnableRoot, isWorkflow, Workflow } from './workflow/workflow.ts';
 export type { NodeInfo } from '@eventloom/core';
 
+// Long conversations
+export type {
+  AnchoredContextCompactorOptions,
+  BaseContextCompactor,
+  BaseSummarizer,
+  CompactedEvent,
+  LlmSummarizerOptions,
+  TokenBasedContextCompactorOptions,
+  TrajectoryThoughtPruningCompactorOptions,
+  TruncatingContextCompactorOptions,
+} from './context-compactors.ts';
+export {
+  AnchoredContextCompactor,
+  isCompactedEvent,
+  isScratchpadEvent,
+  LlmSummarizer,
+  TokenBasedContextCompactor,
+  TrajectoryThoughtPruningCompactor,
+  TruncatingContextCompactor,
+} from './context-compactors.ts';
+
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from './app.ts';
 export { App, createResumabilityConfig, isApp, validateAppName } from './app.ts';
@@ -325,7 +346,6 @@ export {
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   AgentTransferLlmRequestProcessor,
-  AnchoredContextCompactor,
   ApigeeLlm,
   AuthPreprocessor,
   BaseEnvironment,
@@ -346,7 +366,6 @@ export {
   IntentMismatchError,
   InteractionsRequestProcessor,
   ListSkillsTool,
-  LlmSummarizer,
   LoadMcpResourceTool,
   LoadSkillResourceTool,
   LoadSkillTool,
@@ -367,10 +386,7 @@ export {
   SearchSkillsTool,
   SessionStateCredentialService,
   SkillToolset,
-  TokenBasedContextCompactor,
   ToolAuthHandler,
-  TrajectoryThoughtPruningCompactor,
-  TruncatingContextCompactor,
   UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
@@ -381,10 +397,8 @@ export {
   getA2AAgentCard,
   getGcpExporters,
   getGcpResource,
-  isCompactedEvent,
   isGoogleApi,
   isIntentMismatchError,
-  isScratchpadEvent,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,

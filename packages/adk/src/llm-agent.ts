@@ -1,4 +1,6 @@
+import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
+import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
 import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
@@ -9,6 +11,8 @@ export type AdkToolUnion = ToolUnion | BaseNode;
 /** Options of an `LlmAgent` of programs that were written for @google/adk: those of `@eventloom/llm-agent`, and nodes as tools. */
 export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
   readonly tools?: readonly AdkToolUnion[];
+  /** Shorten the conversation that the model reads. Default: none. */
+  readonly contextCompactors?: readonly BaseContextCompactor[] | undefined;
 }
 
 /**
@@ -21,18 +25,24 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
 export class AdkLlmAgent extends LlmAgent {
   /** True if the options say that the agent sees the whole conversation. As the node of a workflow it otherwise sees only its input. */
   readonly seesConversation: boolean;
+  readonly contextCompactors: readonly BaseContextCompactor[];
 
   /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
   constructor(config: AdkLlmAgentConfig) {
-    const { tools, instruction, ...options } = config ?? {};
+    const { tools, instruction, contextCompactors = [], ...options } = config ?? {};
+    const shortening = shorteningCallbacks(`agent "${config?.name}"`, contextCompactors);
     super({
       ...options,
+      ...(shortening.length > 0
+        ? { beforeModelCallback: [...shortening, ...toList(options.beforeModelCallback)] }
+        : {}),
       // What is no list is refused by the agent.
       ...(tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toTool) : (tools as []) }),
       ...(instruction === undefined
         ? {}
         : { instruction: typeof instruction === 'string' ? scopedInstruction(instruction) : instruction }),
     });
+    this.contextCompactors = contextCompactors;
     this.seesConversation = config.includeContents === 'default';
   }
 }

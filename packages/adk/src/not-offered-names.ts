@@ -71,11 +71,6 @@ export const AgentControlledContextCompactor = /* @__PURE__ */ notOffered(
   'write eventsCompaction in the options of the Runner',
 );
 /** Not offered: write eventsCompaction in the options of the Runner. */
-export const AnchoredContextCompactor = /* @__PURE__ */ notOffered(
-  'AnchoredContextCompactor',
-  'write eventsCompaction in the options of the Runner',
-);
-/** Not offered: write eventsCompaction in the options of the Runner. */
 export const ConsolidateContextTool = /* @__PURE__ */ notOffered(
   'ConsolidateContextTool',
   'write eventsCompaction in the options of the Runner',
@@ -85,30 +80,6 @@ export const ContextCompactionTrigger = /* @__PURE__ */ notOffered(
   'ContextCompactionTrigger',
   'write eventsCompaction in the options of the Runner',
 );
-/** Not offered: write eventsCompaction in the options of the Runner. */
-export const LlmSummarizer = /* @__PURE__ */ notOffered(
-  'LlmSummarizer',
-  'write eventsCompaction in the options of the Runner',
-);
-/** Not offered: write eventsCompaction in the options of the Runner. */
-export const TokenBasedContextCompactor = /* @__PURE__ */ notOffered(
-  'TokenBasedContextCompactor',
-  'write eventsCompaction in the options of the Runner',
-);
-/** Not offered: write eventsCompaction in the options of the Runner. */
-export const TrajectoryThoughtPruningCompactor = /* @__PURE__ */ notOffered(
-  'TrajectoryThoughtPruningCompactor',
-  'write eventsCompaction in the options of the Runner',
-);
-/** Not offered: write eventsCompaction in the options of the Runner. */
-export const TruncatingContextCompactor = /* @__PURE__ */ notOffered(
-  'TruncatingContextCompactor',
-  'write eventsCompaction in the options of the Runner',
-);
-/** Not offered: read event.actions.compaction. */
-export const isCompactedEvent = /* @__PURE__ */ notOffered('isCompactedEvent', 'read event.actions.compaction');
-/** Not offered: read event.actions.compaction. */
-export const isScratchpadEvent = /* @__PURE__ */ notOffered('isScratchpadEvent', 'read event.actions.compaction');
 
 // Tasks
 /** Not offered: write outputSchema in the options of the agent. */

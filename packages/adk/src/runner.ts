@@ -11,6 +11,7 @@ import { describeKind, isBookkeeping } from '@eventloom/core/internal';
 import { live } from '@eventloom/live';
 import { type RunAsyncParams, Runner, type RunnerConfig, type RunStream } from '@eventloom/runner';
 import { type App, isApp, type ResumabilityConfig } from './app.ts';
+import { compactionOf } from './context-compactors.ts';
 import { LLMRegistry } from './llm-registry.ts';
 import type { RunnableNode } from './workflow/node-context.ts';
 import { asRunnableRoot, isWorkflow } from './workflow/workflow.ts';
@@ -83,6 +84,7 @@ export class AdkRunner extends Runner {
       plugins: [...(app?.plugins ?? []), ...(plugins ?? [])],
       // A workflow can wait for people only in runs that can be resumed.
       resumable: resumable ?? (isWorkflow(root) || undefined),
+      eventsCompaction: config.eventsCompaction ?? compactionOf(root),
       models: config.models ?? LLMRegistry.resolver(),
       live: config.live ?? live(),
     });

@@ -266,7 +266,7 @@ export class AgentNode extends BaseNode {
     let isPaused = false;
     const events = invocationContext.runSubInvocation({
       agent: turn,
-      userContent: toMessage(input),
+      userContent: input === undefined ? toContext(place) : toMessage(input),
       callId: `${context.nodePath}#${place.activation}!${context.attemptCount}`,
       streaming: true,
       abort: guard,
@@ -307,6 +307,12 @@ function branchOf({ place }: AdkNodeContext): { branch?: string; isolationScope?
 function toMessage(input: unknown): Content {
   if (isContent(input)) return { ...input, role: 'user' };
   return { role: 'user', parts: [{ text: typeof input === 'string' ? input : JSON.stringify(input ?? null) }] };
+}
+
+/** The message to an agent whose node has no input: the last words of a node, or the message of the user. */
+function toContext({ runs: { lastWords }, invocationContext }: NodePlace): Content {
+  if (!lastWords) return invocationContext.userContent ?? toMessage(null);
+  return { role: 'user', parts: [{ text: 'For context:' }, { text: `[${lastWords.author}] said: ${lastWords.text}` }] };
 }
 
 /** Runs an agent for a node: its last answer is the output of the node. */

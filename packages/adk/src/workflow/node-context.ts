@@ -46,6 +46,8 @@ export interface AdkRunNodeOptions {
 /** Runs the nodes of a workflow: see `NodeScheduler`. */
 export interface NodeRuns {
   run(outer: AdkNodeContext, nodeLike: RunnableNode, input: unknown, options: AdkRunNodeOptions): Promise<NodeResult>;
+  /** The last words of a node. */
+  readonly lastWords: { readonly author: string; readonly text: string } | undefined;
   /** Adds an event to the stream of the workflow. Resolves to false when nobody reads it any more. */
   post(event: Event): Promise<boolean>;
 }

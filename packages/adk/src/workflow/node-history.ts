@@ -1,4 +1,4 @@
-import { type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
+import { type Content, type Event, type FunctionCall, type InvocationContext, REQUEST_INPUT } from '@eventloom/core';
 import { isRecord, newestEntries } from '@eventloom/core/internal';
 import type { RouteValue } from './node-context.ts';
 
@@ -34,6 +34,8 @@ export class AdkNodeHistory {
   readonly answers: Record<string, unknown> = {};
   /** True if anything ran before. */
   readonly isContinued: boolean;
+  /** The message that the workflow began with, if it is continued. */
+  readonly firstMessage: Content | undefined;
 
   constructor(context: InvocationContext) {
     const open = new Map<string, { readonly path: string; readonly schema: unknown }>();
@@ -45,7 +47,8 @@ export class AdkNodeHistory {
       this.#add(question.path, { position, answer: { id, value } });
     };
     let isContinued = false;
-    for (const [position, event] of eventsOfRun(context).entries()) {
+    const events = eventsOfRun(context);
+    for (const [position, event] of events.entries()) {
       if (event.author === 'user') {
         for (const { functionResponse } of event.content?.parts ?? []) {
           const { id = '', response } = functionResponse ?? {};
@@ -64,6 +67,7 @@ export class AdkNodeHistory {
         if (!open.has(id)) open.set(id, { path, schema: schemaOf(event, id) });
     }
     this.isContinued = isContinued;
+    this.firstMessage = events.find(({ author }) => author === 'user')?.content;
   }
 
   #add(path: string, said: Said): void {
@@ -128,14 +132,15 @@ export function isDone({ output, route }: NodeRecord): boolean {
   return output !== undefined || route !== undefined;
 }
 
-/** The events of the invocation, and of those right before it that ended with a question, in order. */
+/** The events of the invocation, and of those right before it that ended with an open question, in order. */
 function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
   const { session, resumedFrom } = invocation;
   const recorded = resumedFrom?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
-  let asking: { readonly invocationId: string; readonly events: Event[]; isAsking: boolean } | undefined;
+  const before: Event[][] = [];
   const firstId = recorded[0]?.id;
+  // Runs of other agents between a question and its answer do not count.
   let isBefore = firstId === undefined;
   for (const [, event] of newestEntries(session.events)) {
     if (event.id === firstId) isBefore = true;
@@ -143,20 +148,32 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
       if (!known.has(event.id)) newest.push(event);
       continue;
     }
-    // Runs of other agents between a question and its answer do not count.
     if (!isBefore) continue;
-    if (event.invocationId !== asking?.invocationId) {
-      if (asking && !asking.isAsking) break;
-      asking = { invocationId: event.invocationId, events: asking?.events ?? [], isAsking: false };
+    const group = before.at(-1);
+    if (group?.[0]?.invocationId === event.invocationId) {
+      group.push(event);
+      continue;
     }
-    if (event.nodeInfo?.path !== undefined && event.longRunningToolIds?.length) asking.isAsking = true;
-    asking.events.push(event);
+    if (group && !hasOpenQuestion(group)) break;
+    before.push([event]);
   }
-  const before = asking?.events ?? [];
-  // The last group asked nothing: the run before the question ended.
-  const kept =
-    asking && !asking.isAsking ? before.filter((event) => event.invocationId !== asking.invocationId) : before;
-  return [...kept.toReversed(), ...recorded, ...newest.toReversed()];
+  const last = before.at(-1);
+  // The oldest group asked nothing: it is no part of the run.
+  if (last && !hasOpenQuestion(last)) before.pop();
+  return [...before.flat().toReversed(), ...recorded, ...newest.toReversed()];
+}
+
+/** Returns true if a node asked a person in these events, and no response in them answers it. */
+function hasOpenQuestion(events: readonly Event[]): boolean {
+  const answered = new Set(
+    events
+      .filter(({ author }) => author === 'user')
+      .flatMap(({ content }) => content?.parts?.flatMap((part) => part.functionResponse?.id ?? []) ?? []),
+  );
+  return events.some(
+    ({ nodeInfo, longRunningToolIds }) =>
+      nodeInfo?.path !== undefined && longRunningToolIds?.some((id) => !answered.has(id)) === true,
+  );
 }
 
 /** The text of a message that consists of texts. */

@@ -10,6 +10,7 @@ import {
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
 import type { BaseNode } from './base-node.ts';
 import { runNodeAsInvocation } from './workflow.ts';
+import { WorkflowRun } from './workflow-run.ts';
 
 const REQUEST: SchemaLike = {
   type: 'object',
@@ -101,6 +102,6 @@ class NodeCall extends BaseAgent {
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    return runNodeAsInvocation(this.#node, context, this.#input, this.#onOutput);
+    return runNodeAsInvocation(this.#node, new WorkflowRun(context), this.#input, this.#onOutput);
   }
 }

@@ -1,7 +1,9 @@
 import {
+  AgentError,
   ConfigurationError,
   type Event,
   type EventParams,
+  contentText,
   type InvocationContext,
   RunAbortedError,
   toError,
@@ -47,6 +49,8 @@ interface RunPlace extends AdkRunNodeOptions {
 export class WorkflowRun implements NodeRuns {
   readonly context: InvocationContext;
   readonly history: AdkNodeHistory;
+  /** The last words of a node. */
+  lastWords: { readonly author: string; readonly text: string } | undefined;
   /** The last output that an event had. */
   lastOutput: { readonly value: unknown } | undefined;
   readonly #channel = new EventChannel();
@@ -135,9 +139,8 @@ export class WorkflowRun implements NodeRuns {
     } catch (thrown) {
       if (NodeInterruptedError.isInstance(thrown) || DynamicNodeFailError.isInstance(thrown)) throw thrown;
       if (outer.guard.signal.aborted) throw thrown;
-      const error = toError(thrown);
       const { nodePath = '' } = place;
-      throw new DynamicNodeFailError(`Dynamic node ${node.name} failed: ${error.message}`, error, nodePath);
+      throw new DynamicNodeFailError(node.name, toError(thrown), nodePath);
     }
   }
 
@@ -302,6 +305,8 @@ export class WorkflowRun implements NodeRuns {
   }
 
   async #postAsIs(event: Event): Promise<void> {
+    const text = event.partial === true ? '' : contentText(event.content);
+    if (text !== '') this.lastWords = { author: event.author, text };
     if (await this.#channel.post(event)) return;
     throw new RunAbortedError('the reader of the workflow stopped reading');
   }
@@ -310,12 +315,23 @@ export class WorkflowRun implements NodeRuns {
   async report(outer: Outer, name: string, thrown: unknown): Promise<void> {
     if (outer.guard.signal.aborted) return;
     if (typeof thrown === 'object' && thrown !== null) {
+      this.context.markReported(thrown);
       if (this.#reported.has(thrown)) return;
       this.#reported.add(thrown);
     }
-    this.context.markReported(thrown);
     const path = outer.nodePath ? `${outer.nodePath}.${name}` : name;
-    const { id: _, timestamp: __, ...said } = createNodeErrorEvent({ error: thrown, author: name, nodeInfo: { path } });
+    // The text of an error of the program may hold secrets.
+    const errorMessage = AgentError.around(thrown, `node "${name}"`).publicMessage;
+    const {
+      id: _,
+      timestamp: __,
+      ...said
+    } = createNodeErrorEvent({
+      error: thrown,
+      errorMessage,
+      author: name,
+      nodeInfo: { path },
+    });
     const { branch, isolationScope } = outer;
     await this.#postAsIs(
       this.context.createEvent({

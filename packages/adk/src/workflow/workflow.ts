@@ -92,7 +92,12 @@ export class Workflow extends BaseNode {
 
   /** Runs the workflow as the agent of a run. Its input is the text of the message, or the message. */
   protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
-    yield* runNodeAsInvocation(this, context, inputOf(context.userContent));
+    // Says that the run began with the workflow: its other events have the names of nodes.
+    if (context.isResumable && !context.resumedFrom)
+      yield context.createEvent({ actions: { agentState: { begun: true } } });
+    const run = new WorkflowRun(context);
+    const { isContinued, firstMessage } = run.history;
+    yield* runNodeAsInvocation(this, run, inputOf(isContinued ? firstMessage : context.userContent));
   }
 
   // Its nodes put their events into the stream of the run.
@@ -245,11 +250,11 @@ class GraphTurn {
 /** Runs a node as the work of an agent: yields the events of all nodes, and pauses the run while one waits for a person. */
 export async function* runNodeAsInvocation(
   node: BaseNode,
-  context: InvocationContext,
+  run: WorkflowRun,
   input: unknown,
   onOutput?: (output: unknown) => void,
 ): AsyncGenerator<Event, void, void> {
-  const run = new WorkflowRun(context);
+  const { context } = run;
   let result: NodeResult | undefined;
   yield* run.events(async (guard) => {
     const outer = { nodePath: '', branch: undefined, isolationScope: context.isolationScope, stateSchema: undefined };

@@ -71,6 +71,27 @@ export type { DynamicEntry, RunnableRoot, WorkflowConfig } from '@eventloom/adk'
 export { Workflow, asRunnableRoot, isRunnableRoot, isWorkflow } from '@eventloom/adk';
 export type { NodeInfo } from '@eventloom/adk';
 
+// Long conversations
+export type {
+  AnchoredContextCompactorOptions,
+  BaseContextCompactor,
+  BaseSummarizer,
+  CompactedEvent,
+  LlmSummarizerOptions,
+  TokenBasedContextCompactorOptions,
+  TrajectoryThoughtPruningCompactorOptions,
+  TruncatingContextCompactorOptions,
+} from '@eventloom/adk';
+export {
+  AnchoredContextCompactor,
+  LlmSummarizer,
+  TokenBasedContextCompactor,
+  TrajectoryThoughtPruningCompactor,
+  TruncatingContextCompactor,
+  isCompactedEvent,
+  isScratchpadEvent,
+} from '@eventloom/adk';
+
 // Apps and runs
 export type { AppOptions, ResumabilityConfig } from '@eventloom/adk';
 export { App, createResumabilityConfig, isApp, validateAppName } from '@eventloom/adk';
@@ -309,7 +330,6 @@ export {
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   AgentTransferLlmRequestProcessor,
-  AnchoredContextCompactor,
   ApigeeLlm,
   AuthPreprocessor,
   BaseEnvironment,
@@ -330,7 +350,6 @@ export {
   IntentMismatchError,
   InteractionsRequestProcessor,
   ListSkillsTool,
-  LlmSummarizer,
   LoadMcpResourceTool,
   LoadSkillResourceTool,
   LoadSkillTool,
@@ -351,10 +370,7 @@ export {
   SearchSkillsTool,
   SessionStateCredentialService,
   SkillToolset,
-  TokenBasedContextCompactor,
   ToolAuthHandler,
-  TrajectoryThoughtPruningCompactor,
-  TruncatingContextCompactor,
   UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
@@ -365,10 +381,8 @@ export {
   getA2AAgentCard,
   getGcpExporters,
   getGcpResource,
-  isCompactedEvent,
   isGoogleApi,
   isIntentMismatchError,
-  isScratchpadEvent,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,

@@ -1,0 +1,300 @@
+import {
+  type BaseAgent,
+  type BaseLlm,
+  ConfigurationError,
+  type Content,
+  contentText,
+  createEvent,
+  type Event,
+  createLlmRequest,
+  ModelError,
+} from '@eventloom/core';
+import { describeKind, isBaseLlm } from '@eventloom/core/internal';
+import {
+  BaseEventsSummarizer,
+  createCompactionEvent,
+  type EventsCompactionConfig,
+  isLlmAgent,
+  type SingleBeforeModelCallback,
+  type SummarizeEventsRequest,
+} from '@eventloom/llm-agent';
+
+/** A summary in place of the events that it covers. */
+export interface CompactedEvent extends Event {
+  readonly isCompacted: true;
+  /** Seconds since the epoch of the first event that it covers. */
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly compactedContent: string;
+  readonly isScratchpad?: boolean;
+}
+
+/** Writes summaries. `LlmSummarizer` is one. */
+export interface BaseSummarizer {
+  summarize(events: Event[]): Promise<CompactedEvent>;
+}
+
+/** Shortens the conversation that a model reads. Only the compactors of this package can: sessions keep their events. */
+export interface BaseContextCompactor {
+  readonly '~eventloom.adk-compactor': 'session' | 'request';
+}
+
+/** Options of an `LlmSummarizer`. */
+export interface LlmSummarizerOptions {
+  readonly llm: BaseLlm;
+  /** The text before the events. Default: a request for a summary, in English. */
+  readonly prompt?: string | undefined;
+}
+
+const PROMPT =
+  'Sum up the following conversation of a user and an agent, so that the agent can continue from the summary alone. Keep facts, numbers, names, decisions and what is still open. Write nothing but the summary.';
+
+/**
+ * Summarizes events with a model.
+ *
+ * @example
+ * const summarizer = new LlmSummarizer({ llm: new Gemini({ model: 'gemini-flash-latest' }) });
+ */
+export class LlmSummarizer implements BaseSummarizer {
+  readonly #llm: BaseLlm;
+  readonly #prompt: string;
+
+  /** @throws ConfigurationError for a value that is no model */
+  constructor({ llm, prompt }: LlmSummarizerOptions) {
+    if (!isBaseLlm(llm))
+      throw new ConfigurationError(
+        `LlmSummarizer: llm: expected a model object, got ${describeKind(llm)}; write llm: new Gemini({ model: 'gemini-flash-latest' })`,
+      );
+    this.#llm = llm;
+    this.#prompt = prompt || PROMPT;
+  }
+
+  /** @throws ConfigurationError without events @throws ModelError if the model gives no summary */
+  async summarize(events: readonly Event[]): Promise<CompactedEvent> {
+    const [first] = events;
+    const last = events.at(-1);
+    if (!first || !last) throw new ConfigurationError('LlmSummarizer: there are no events to summarize');
+    const shown = events.map((event, at) => `[Event ${at + 1} - Author: ${event.author}]\n${textOf(event)}\n`);
+    const request = createLlmRequest();
+    request.model = this.#llm.model;
+    request.contents = [{ role: 'user', parts: [{ text: [this.#prompt, ...shown].join('\n\n') }] }];
+    let text = '';
+    for await (const { content, partial, errorCode, errorMessage } of this.#llm.generateContentAsync(request, false)) {
+      if (errorCode !== undefined) throw new ModelError(`LlmSummarizer: ${errorMessage ?? errorCode}`, { errorCode });
+      if (partial !== true) text += contentText(content);
+    }
+    if (text === '') throw new ModelError('LlmSummarizer: the model gave no summary', { errorCode: 'EMPTY' });
+    return createCompactedEvent(first.timestamp, last.timestamp, text);
+  }
+}
+
+function createCompactedEvent(startTime: number, endTime: number, compactedContent: string): CompactedEvent {
+  const content = { role: 'model', parts: [{ text: compactedContent }] };
+  return { ...createEvent({ author: 'system', content }), isCompacted: true, startTime, endTime, compactedContent };
+}
+
+/** The texts of an event, with the calls and responses of tools as JSON. */
+function textOf({ content }: Event): string {
+  const texts = (content?.parts ?? []).map(({ text, thought, functionCall, functionResponse }) => {
+    if (text !== undefined) return thought === true ? '' : text;
+    const told = functionCall ?? functionResponse;
+    return told ? JSON.stringify(told) : '';
+  });
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+/** Options of a `TokenBasedContextCompactor`. */
+export interface TokenBasedContextCompactorOptions {
+  /** Tokens of a model request from which on the session is compacted. */
+  readonly tokenThreshold: number;
+  /** Number of the newest events that stay as they are. */
+  readonly eventRetentionSize: number;
+  readonly summarizer: BaseSummarizer;
+}
+
+/**
+ * Replaces all but the newest events by one summary, when the requests of the model become too long. It works after a run, for all agents of the
+ * session, and is the same as `eventsCompaction` of the runner with `tokenThreshold`.
+ *
+ * @example
+ * const contextCompactors = [
+ *   new TokenBasedContextCompactor({ tokenThreshold: 100_000, eventRetentionSize: 20, summarizer: new LlmSummarizer({ llm }) }),
+ * ];
+ */
+export class TokenBasedContextCompactor implements BaseContextCompactor {
+  readonly config: EventsCompactionConfig;
+
+  /** @throws ConfigurationError for an invalid number or summarizer, when a runner is made */
+  constructor({ tokenThreshold, eventRetentionSize, summarizer }: TokenBasedContextCompactorOptions) {
+    if (typeof summarizer?.summarize !== 'function')
+      throw new ConfigurationError(
+        `${new.target.name}: summarizer: expected a summarizer, got ${describeKind(summarizer)}; write summarizer: new LlmSummarizer({ llm })`,
+      );
+    this.config = { tokenThreshold, eventRetentionSize, summarizer: new Summarizing(summarizer) };
+  }
+
+  get '~eventloom.adk-compactor'(): 'session' {
+    return 'session';
+  }
+}
+
+/** Options of an `AnchoredContextCompactor`. */
+export type AnchoredContextCompactorOptions = TokenBasedContextCompactorOptions;
+
+/** The same as `TokenBasedContextCompactor`: its summary replaces the earlier one, and so is the only one of the session. */
+export class AnchoredContextCompactor extends TokenBasedContextCompactor {}
+
+/** A summarizer of the ADK as one of the runner. */
+class Summarizing extends BaseEventsSummarizer {
+  readonly #summarizer: BaseSummarizer;
+
+  constructor(summarizer: BaseSummarizer) {
+    super();
+    this.#summarizer = summarizer;
+  }
+
+  override async maybeSummarizeEvents({ events }: SummarizeEventsRequest): Promise<Event | undefined> {
+    const { content, compactedContent } = await this.#summarizer.summarize([...events]);
+    return createCompactionEvent(content ?? { role: 'model', parts: [{ text: compactedContent }] });
+  }
+}
+
+/** Options of a `TruncatingContextCompactor`. */
+export interface TruncatingContextCompactorOptions {
+  /** Number of the newest messages that a model reads. */
+  readonly threshold: number;
+  /** Number of the first messages that it reads as well. Default 0. */
+  readonly preserveLeadingEvents?: number | undefined;
+}
+
+/**
+ * Leaves the middle of a long conversation out of model requests. The session keeps all events. A response of a tool is never sent without its
+ * call.
+ *
+ * @example
+ * const contextCompactors = [new TruncatingContextCompactor({ threshold: 50, preserveLeadingEvents: 1 })];
+ */
+export class TruncatingContextCompactor implements BaseContextCompactor {
+  readonly #threshold: number;
+  readonly #leading: number;
+
+  /** @throws ConfigurationError for a number that is no integer of at least 0 */
+  constructor({ threshold, preserveLeadingEvents = 0 }: TruncatingContextCompactorOptions) {
+    checkCount('TruncatingContextCompactor: threshold', threshold);
+    checkCount('TruncatingContextCompactor: preserveLeadingEvents', preserveLeadingEvents);
+    this.#threshold = threshold;
+    this.#leading = preserveLeadingEvents;
+  }
+
+  get '~eventloom.adk-compactor'(): 'request' {
+    return 'request';
+  }
+
+  /** Returns the contents to send. */
+  shorten(contents: readonly Content[]): Content[] {
+    let start = contents.length - this.#threshold;
+    if (start <= this.#leading) return [...contents];
+    // Calls stand right before their responses.
+    while (start > 0 && has('functionResponse', contents[start])) start--;
+    let end = Math.min(this.#leading, start);
+    while (end > 0 && end < start && has('functionCall', contents[end - 1])) end--;
+    return [...contents.slice(0, end), ...contents.slice(start)];
+  }
+}
+
+/** Options of a `TrajectoryThoughtPruningCompactor`. */
+export interface TrajectoryThoughtPruningCompactorOptions {
+  /** Number of the newest messages that keep their thoughts. */
+  readonly eventRetentionSize: number;
+}
+
+/** Leaves the thoughts of older messages out of model requests. The session keeps them. */
+export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
+  readonly #retained: number;
+
+  /** @throws ConfigurationError for a number that is no integer of at least 0 */
+  constructor({ eventRetentionSize }: TrajectoryThoughtPruningCompactorOptions) {
+    checkCount('TrajectoryThoughtPruningCompactor: eventRetentionSize', eventRetentionSize);
+    this.#retained = eventRetentionSize;
+  }
+
+  get '~eventloom.adk-compactor'(): 'request' {
+    return 'request';
+  }
+
+  /** Returns the contents to send. */
+  shorten(contents: readonly Content[]): Content[] {
+    const end = contents.length - this.#retained;
+    return contents.flatMap((content, at) => {
+      if (at >= end || !content.parts?.some(({ thought }) => thought)) return content;
+      const parts = content.parts.filter(({ thought }) => !thought);
+      return parts.length > 0 ? { ...content, parts } : [];
+    });
+  }
+}
+
+function checkCount(option: string, value: number): void {
+  if (!Number.isInteger(value) || value < 0)
+    throw new ConfigurationError(`${option}: expected an integer of at least 0, got ${String(value)}`);
+}
+
+function has(payload: 'functionCall' | 'functionResponse', content: Content | undefined): boolean {
+  return content?.parts?.some((part) => part[payload]) === true;
+}
+
+const ADVICE = 'write TokenBasedContextCompactor, TruncatingContextCompactor, or beforeModelCallback';
+
+/** Returns the callbacks of the compactors that shorten requests. @throws ConfigurationError for a compactor of another kind */
+export function shorteningCallbacks(
+  owner: string,
+  compactors: readonly BaseContextCompactor[],
+): SingleBeforeModelCallback[] {
+  for (const each of compactors)
+    if (each?.['~eventloom.adk-compactor'] === undefined)
+      throw new ConfigurationError(
+        `${owner}: contextCompactors: sessions cannot be changed by a compactor of the program's own; ${ADVICE}`,
+      );
+  const shortening = compactors.filter(
+    (each) => each instanceof TruncatingContextCompactor || each instanceof TrajectoryThoughtPruningCompactor,
+  );
+  if (shortening.length === 0) return [];
+  return [
+    ({ request }) => {
+      for (const each of shortening) request.contents = each.shorten(request.contents);
+      return undefined;
+    },
+  ];
+}
+
+/**
+ * Returns the compaction of sessions that the agents of a tree ask for; undefined if none does.
+ * @throws ConfigurationError if they ask for different ones
+ */
+export function compactionOf(root: BaseAgent): EventsCompactionConfig | undefined {
+  const found = new Set<TokenBasedContextCompactor>();
+  const seen = new Set<BaseAgent>([root]);
+  for (const agent of seen) {
+    if (isLlmAgent(agent) && 'contextCompactors' in agent && Array.isArray(agent.contextCompactors))
+      for (const each of agent.contextCompactors) if (each instanceof TokenBasedContextCompactor) found.add(each);
+    for (const other of [...agent.subAgents, ...agent.calledAgents]) seen.add(other);
+  }
+  const [first, second] = found;
+  const same = (['tokenThreshold', 'eventRetentionSize'] as const).every(
+    (option) => first?.config[option] === second?.config[option],
+  );
+  if (second && !same)
+    throw new ConfigurationError(
+      'contextCompactors: two agents of a session have different TokenBasedContextCompactors; give both the same one',
+    );
+  return first?.config;
+}
+
+/** Returns true for an event with a summary in place of other events. */
+export function isCompactedEvent(event: Event): event is CompactedEvent {
+  return event.actions.compaction !== undefined || ('isCompacted' in event && event.isCompacted === true);
+}
+
+/** Returns true for a summary that stays the only one of its session. */
+export function isScratchpadEvent(event: Event): event is CompactedEvent & { isScratchpad: true } {
+  return isCompactedEvent(event) && event.isScratchpad === true;
+}

@@ -1,0 +1,461 @@
+import { type Event, getFunctionCalls, type Part, ShuttingDownError } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
+import { Runner as CoreRunner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  AuthHandler,
+  createEvent,
+  type EdgeItem,
+  Edge,
+  FunctionNode,
+  FunctionTool,
+  InMemoryRunner,
+  JoinNode,
+  LlmAgent,
+  node,
+  type NodeContext,
+  NodeTool,
+  RequestInput,
+  START,
+  Workflow,
+} from '../index.ts';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+
+/** A conversation with a workflow in one session. */
+async function talk(agent: Workflow | LlmAgent, sessionService = new InMemorySessionService()) {
+  const credentialService = new InMemoryCredentialService();
+  const runner = new InMemoryRunner({ agent, appName: 'app', credentialService });
+  Object.assign(runner, { sessionService });
+  if (!(await sessionService.getSession(KEY))) await sessionService.createSession(KEY);
+  const send = (...parts: (string | Part)[]): Promise<Event[]> => {
+    const newMessage = { role: 'user', parts: parts.map((part) => (typeof part === 'string' ? { text: part } : part)) };
+    return runner.run({ userId: 'u', sessionId: 's', newMessage });
+  };
+  const stored = async (): Promise<readonly Event[]> => (await sessionService.getSession(KEY))?.events ?? [];
+  return { send, stored, runner, sessionService, credentialService };
+}
+
+const said = (events: readonly Event[]): string[] =>
+  events.map(({ author, output, content }) => `${author}: ${JSON.stringify(output ?? content?.parts?.[0]?.text)}`);
+const answer = (id: string, response: Record<string, unknown>, name = 'adk_request_input'): Part => ({
+  functionResponse: { id, name, response },
+});
+const model = (...steps: ScriptedStep[]) => new ScriptedModel(steps);
+const upper = node((_context: NodeContext, text: string) => text.toUpperCase(), { name: 'upper' });
+
+describe('a question', () => {
+  const ask = node(() => new RequestInput({ interruptId: 'city', message: 'Which city?' }), { name: 'ask' });
+
+  test('pauses the workflow, and its answer is the output of the node', async () => {
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    expect((await send('go')).flatMap(getFunctionCalls)).toMatchObject([{ id: 'city', name: 'adk_request_input' }]);
+    expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['upper: "OSLO"']);
+  });
+
+  test('is answered by the text of the next message', async () => {
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    await send('go');
+    expect(said(await send('Rome'))).toEqual(['upper: "ROME"']);
+  });
+
+  test('is asked again by a message after the workflow is done', async () => {
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', ask, upper]] }));
+    await send('go');
+    await send(answer('city', { result: 'Oslo' }));
+    expect((await send('go')).flatMap(getFunctionCalls)).toMatchObject([{ id: 'city' }]);
+    expect(said(await send(answer('city', { result: 'Bern' })))).toEqual(['upper: "BERN"']);
+  });
+
+  test('does not run nodes again that are done, also without an output', async () => {
+    const runs: string[] = [];
+    const silent = node(() => void runs.push('silent'), { name: 'silent' });
+    const loud = node(() => runs.push('loud'), { name: 'loud' });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', silent, loud, ask, upper]] }));
+    await send('go');
+    await send(answer('city', { result: 'Oslo' }));
+    expect(runs).toEqual(['silent', 'loud']);
+  });
+
+  test('of a node with rerunOnResume is answered in resumeInputs, and the input is that of the first message', async () => {
+    const review = node(
+      function* (context: NodeContext, text: string) {
+        const given = context.resumeInputs['ok'];
+        if (given === undefined) yield new RequestInput({ interruptId: 'ok' });
+        else yield `${text}: ${JSON.stringify(given)}`;
+      },
+      { name: 'review', rerunOnResume: true },
+    );
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', review]] }));
+    await send('draft');
+    expect(said(await send('yes'))).toEqual(['review: "draft: \\"yes\\""']);
+  });
+
+  test('in a loop is asked anew in each round', async () => {
+    const review = node(
+      function* (context: NodeContext) {
+        const given = context.resumeInputs['ok'];
+        if (given === undefined) yield new RequestInput({ interruptId: 'ok' });
+        else yield createEvent({ route: String(given), output: given });
+      },
+      { name: 'review', rerunOnResume: true },
+    );
+    const drafts = node((context: NodeContext) => `draft ${context.runId}`, { name: 'draft' });
+    const edges: EdgeItem[] = [
+      ['START', drafts, review],
+      [review, { again: drafts, done: upper }],
+    ];
+    const { send } = await talk(new Workflow({ name: 'w', edges }));
+    await send('go');
+    await send(answer('ok', { result: 'again' }));
+    await send(answer('ok', { result: 'again' }));
+    expect(said(await send(answer('ok', { result: 'done' })))).toEqual(['review: "done"', 'upper: "DONE"']);
+  });
+
+  test('of a node that another node runs is answered there', async () => {
+    const outer = node(async (context: NodeContext) => `got ${String((await context.runNode(ask)).output)}`, {
+      name: 'outer',
+      rerunOnResume: true,
+    });
+    const inner = new Workflow({ name: 'inner', edges: [['START', outer]] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', inner]] }));
+    await send('go');
+    expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['outer: "got Oslo"']);
+  });
+
+  test('that is not answered as its schema says is refused, and stays open', async () => {
+    const choose = node(() => new RequestInput({ interruptId: 'n', responseSchema: z.object({ n: z.number() }) }), {
+      name: 'choose',
+    });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', choose]] }));
+    await send('go');
+    await expect(send(answer('n', { n: 'x' }))).rejects.toMatchObject({ code: 'INVALID_MESSAGE' });
+    expect(await send(answer('n', { n: 3 }))).toMatchObject([{ author: 'w', output: { n: 3 } }]);
+  });
+
+  test('of the ADK for JavaScript in an imported session is answered here', async () => {
+    const asked = {
+      functionCall: { id: 'city', name: 'adk_request_input', args: { interruptId: 'city', message: 'Which?' } },
+    };
+    const { send, sessionService } = await talk(new Workflow({ name: 'w', edges: [['START', upper, ask, upper2]] }));
+    const session = await sessionService.getSession(KEY);
+    const events = [
+      createEvent({ author: 'user', invocationId: 'e-1', content: { role: 'user', parts: [{ text: 'go' }] } }),
+      createEvent({
+        author: 'upper',
+        invocationId: 'e-1',
+        output: 'GO',
+        nodeInfo: { path: 'w.upper', outputFor: ['w.upper'] },
+      }),
+      createEvent({
+        author: 'ask',
+        invocationId: 'e-1',
+        content: { role: 'model', parts: [asked] },
+        longRunningToolIds: ['city'],
+        nodeInfo: { path: 'w.ask' },
+      }),
+    ];
+    if (session) for (const event of events) await sessionService.appendEvent({ session, event });
+    expect(said(await send(answer('city', { result: 'Oslo' })))).toEqual(['upper2: "OSLO!"']);
+  });
+});
+
+const upper2 = node((_context: NodeContext, text: string) => `${text.toUpperCase()}!`, { name: 'upper2' });
+
+describe('an agent in a workflow', () => {
+  const pay = new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => 'paid' });
+
+  test('waits for a confirmation, and continues where it was', async () => {
+    const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'Done.');
+    const payer = new LlmAgent({ name: 'payer', model: bot, tools: [pay] });
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', upper, payer, upper2]] }));
+    const [call] = (await send('go'))
+      .flatMap(getFunctionCalls)
+      .filter(({ name }) => name === 'adk_request_confirmation');
+    const events = await send(answer(call?.id ?? '', { confirmed: true }, 'adk_request_confirmation'));
+    expect(said(events).slice(-2)).toEqual(['payer: "Done."', 'upper2: "DONE.!"']);
+    bot.assertConsumed();
+  });
+
+  test('that asks in a run that cannot be resumed gets an error', async () => {
+    const bot = model({ calls: [{ id: 'c1', name: 'pay' }] }, 'It cannot be paid.');
+    const agent = new Workflow({
+      name: 'w',
+      edges: [['START', new LlmAgent({ name: 'payer', model: bot, tools: [pay] })]],
+    });
+    const runner = new CoreRunner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    await runner.sessionService.createSession(KEY);
+    const events = await runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [{ text: 'go' }] } });
+    expect(JSON.stringify(events)).toContain('which an agent that is a tool can wait in a resumable run only');
+  });
+
+  test('sees its input only, and the events of all agents are stored with the path of their node', async () => {
+    const bot = model('one', 'two');
+    const first = new LlmAgent({ name: 'first', model: bot });
+    const second = new LlmAgent({ name: 'second', model: bot });
+    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', first, second]] }));
+    await send('go');
+    expect(bot.requests.map(({ request }) => request.contents)).toEqual([
+      [{ role: 'user', parts: [{ text: 'go' }] }],
+      [{ role: 'user', parts: [{ text: 'one' }] }],
+    ]);
+    const paths = (await stored()).flatMap(({ nodeInfo, content }) => (content && nodeInfo ? [nodeInfo.path] : []));
+    expect(paths).toEqual(['w.first', 'w.second']);
+  });
+});
+
+describe('a failure', () => {
+  const secret = new FunctionNode('secret', () => {
+    throw new TypeError('password hunter2');
+  });
+
+  test('is thrown as it is, and its event does not have its text', async () => {
+    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', secret]] }));
+    await expect(send('go')).rejects.toThrow(TypeError);
+    const failed = (await stored()).filter(({ errorCode }) => errorCode !== undefined);
+    expect(failed).toMatchObject([{ author: 'secret', errorCode: 'UNKNOWN_ERROR', nodeInfo: { path: 'w.secret' } }]);
+    expect(JSON.stringify(failed)).not.toContain('hunter2');
+  });
+
+  test('of a node that another node runs does not have its text in an event either', async () => {
+    const outer = node((context: NodeContext) => context.runNode(secret), { name: 'outer' });
+    const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', outer]] }));
+    await expect(send('go')).rejects.toMatchObject({ code: 'ADK_DYNAMIC_NODE', error: expect.any(TypeError) });
+    expect(JSON.stringify(await stored())).not.toContain('hunter2');
+  });
+
+  test('stops the other nodes', async () => {
+    const signals: AbortSignal[] = [];
+    const waits = node(
+      (context: NodeContext) => {
+        signals.push(context.abortSignal);
+        return new Promise(() => {});
+      },
+      { name: 'waits' },
+    );
+    const { send } = await talk(new Workflow({ name: 'w', edges: [['START', [waits, secret]]] }));
+    await expect(send('go')).rejects.toThrow(TypeError);
+    expect(signals[0]?.aborted).toBe(true);
+  });
+});
+
+test('a tool node calls its tool once, also when the run is continued', async () => {
+  let calls = 0;
+  const count = new FunctionTool({ name: 'count', description: '', execute: () => ({ calls: ++calls }) });
+  const ask = node(() => new RequestInput({ interruptId: 'q' }), { name: 'ask' });
+  const args = node(() => ({}), { name: 'args' });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', args, count, ask]] }));
+  expect((await send('go')).find(({ author }) => author === 'count')?.output).toEqual({ calls: 1 });
+  await send(answer('q', { result: 'x' }));
+  expect(calls).toBe(1);
+});
+
+test('a tool node whose tool needs a confirmation waits for it', async () => {
+  const pay = new FunctionTool({
+    name: 'pay',
+    description: '',
+    requireConfirmation: true,
+    execute: () => ({ paid: true }),
+  });
+  const args = node(() => ({}), { name: 'args' });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', args, pay]] }));
+  const [call] = (await send('go')).flatMap(getFunctionCalls);
+  expect(call?.name).toBe('adk_request_confirmation');
+  const events = await send(answer(call?.id ?? '', { confirmed: true }, 'adk_request_confirmation'));
+  expect(events.at(-1)?.output).toEqual({ paid: true });
+});
+
+test('a function with authConfig asks for the credential once, and no event holds it', async () => {
+  const authConfig = {
+    authScheme: { type: 'apiKey' },
+    credentialKey: 'weather',
+    rawAuthCredential: { authType: 'apiKey' },
+  };
+  const read = node(
+    (context: NodeContext) => new AuthHandler(authConfig).getAuthResponse(context.state)?.apiKey?.length,
+    {
+      name: 'read',
+      authConfig,
+      rerunOnResume: true,
+    },
+  );
+  const { send, stored } = await talk(new Workflow({ name: 'w', edges: [['START', read]] }));
+  const [call] = (await send('go')).flatMap(getFunctionCalls);
+  expect(call).toMatchObject({ name: 'adk_request_credential', id: 'weather' });
+  const given = answer('weather', { authType: 'apiKey', apiKey: 'hunter2' }, 'adk_request_credential');
+  expect((await send(given)).at(-1)?.output).toBe(7);
+  expect((await send('again')).at(-1)?.output).toBe(7);
+  expect(JSON.stringify(await stored())).not.toContain('hunter2');
+});
+
+test('a workflow whose process was lost continues after the nodes that are done, with the agents where they were', async () => {
+  const runs: string[] = [];
+  const controller = new AbortController();
+  const look = new FunctionTool({ name: 'look', description: '', execute: () => runs.push('look') });
+  const bot = model({ calls: [{ id: 'c1', name: 'look' }] }, 'seen');
+  const seer = new LlmAgent({
+    name: 'seer',
+    model: bot,
+    tools: [look],
+    beforeModelCallback: () => {
+      if (runs.length < 2 || controller.signal.aborted) return undefined;
+      controller.abort(new ShuttingDownError('bye'));
+      return undefined;
+    },
+  });
+  const first = node(() => void runs.push('first'), { name: 'first' });
+  const { runner } = await talk(new Workflow({ name: 'w', edges: [['START', first, seer, upper]] }));
+  const key = { userId: 'u', sessionId: 's' };
+  const run = runner.runAsync({ ...key, newMessage: { parts: [{ text: 'go' }] }, abortSignal: controller.signal });
+  const { invocationId } = run;
+  for await (const _ of run);
+  expect(await runner.listOpenRuns()).toMatchObject({ runs: [{ invocationId }] });
+  expect(said(await runner.run({ ...key, invocationId })).slice(-2)).toEqual(['seer: "seen"', 'upper: "SEEN"']);
+  expect(runs).toEqual(['first', 'look']);
+  bot.assertConsumed();
+});
+
+test('maxConcurrency limits the nodes that run at the same time', async () => {
+  let running = 0;
+  let most = 0;
+  const work = (name: string) =>
+    node(
+      async () => {
+        most = Math.max(most, ++running);
+        await Promise.resolve();
+        running--;
+        return name;
+      },
+      { name },
+    );
+  const all = [work('a'), work('b'), work('c')];
+  const edges: EdgeItem[] = [['START', all, new JoinNode({ name: 'join' })]];
+  const { send } = await talk(new Workflow({ name: 'w', edges, maxConcurrency: 2 }));
+  expect((await send('go')).at(-1)?.output).toEqual({ a: 'a', b: 'b', c: 'c' });
+  expect(most).toBe(2);
+});
+
+test('state that the schema does not declare is refused', async () => {
+  const write = node((context: NodeContext) => void context.state.set('other', 1), {
+    name: 'write',
+    stateSchema: z.object({ count: z.number() }),
+  });
+  const { send } = await talk(new Workflow({ name: 'w', edges: [['START', write]] }));
+  await expect(send('go')).rejects.toMatchObject({ code: 'ADK_STATE_SCHEMA' });
+});
+
+test('a node that a model calls as a tool asks a person, and the model gets its output', async () => {
+  const ask = node(
+    function* (context: NodeContext, { tier }: { tier: string }) {
+      if (context.resumeInputs['sure'] === undefined) yield new RequestInput({ interruptId: 'sure' });
+      else yield `${tier}: ${String(context.resumeInputs['sure'])}`;
+    },
+    { name: 'ask', inputSchema: z.object({ tier: z.string() }), rerunOnResume: true },
+  );
+  const bot = model({ calls: [{ id: 'c1', name: 'ask', args: { tier: 'gold' } }] }, 'Thanks.');
+  const agent = new LlmAgent({ name: 'bot', model: bot, tools: [ask] });
+  const runner = new InMemoryRunner({ agent, appName: 'app', resumable: true });
+  await runner.sessionService.createSession(KEY);
+  const run = (part: Part) => runner.run({ userId: 'u', sessionId: 's', newMessage: { parts: [part] } });
+  await run({ text: 'go' });
+  const events = await run(answer('sure', { result: 'yes' }));
+  const responses = events.flatMap(
+    ({ content }) => content?.parts?.flatMap((part) => part.functionResponse ?? []) ?? [],
+  );
+  expect(responses).toMatchObject([{ id: 'c1', response: { result: 'gold: yes' } }]);
+  expect(events.some(({ content }) => content?.parts?.[0]?.text === 'Thanks.')).toBe(true);
+});
+
+test.each<[string, () => unknown, string]>([
+  [
+    'edges and an entry are missing',
+    () => new Workflow({ name: 'w' }),
+    "write either edges: [['START', node]] or dynamicEntry",
+  ],
+  [
+    'two nodes have one name',
+    () => new Workflow({ name: 'w', edges: [['START', upper, node(() => 1, { name: 'upper' })]] }),
+    'two nodes have the name "upper"',
+  ],
+  [
+    'a node is not reached',
+    () =>
+      new Workflow({
+        name: 'w',
+        edges: [
+          ['START', upper],
+          new Edge(
+            upper2,
+            node(() => 1, { name: 'x' }),
+          ),
+        ],
+      }),
+    'no edge leads from START to the node "upper2"',
+  ],
+  [
+    'a cycle has no route',
+    () => new Workflow({ name: 'w', edges: [['START', upper, upper2, upper]] }),
+    'cycle without a route',
+  ],
+  [
+    'an edge leads to START',
+    () =>
+      new Workflow({
+        name: 'w',
+        edges: [
+          ['START', upper],
+          [upper, START],
+        ],
+      }),
+    'START has no edges to it',
+  ],
+  [
+    'two edges are equal',
+    () =>
+      new Workflow({
+        name: 'w',
+        edges: [
+          ['START', upper],
+          ['START', upper],
+        ],
+      }),
+    'there are two equal edges',
+  ],
+  [
+    'an edge is no node',
+    () => new Workflow({ name: 'w', edges: [['START', 7 as never]] }),
+    "expected a node, an agent, a tool, a function or 'START'",
+  ],
+  [
+    'routes are empty',
+    () =>
+      new Workflow({
+        name: 'w',
+        edges: [
+          ['START', upper],
+          [upper, {}],
+        ],
+      }),
+    'routes are empty',
+  ],
+  [
+    'a function has no name',
+    () =>
+      node(
+        (
+          () => () =>
+            1
+        )(),
+      ),
+    "write node(work, { name: 'work' })",
+  ],
+  ['a node has a negative time limit', () => node(upper, { timeout: -1 }), 'timeout must be more than 0'],
+  ['a retry is no number', () => node(upper, { retryConfig: { maxAttempts: NaN } }), 'retryConfig.maxAttempts'],
+  ['a tool node has no input schema', () => new NodeTool(upper), 'has no inputSchema'],
+  ['the root is no node', () => new InMemoryRunner({ agent: 7 as never }), 'agent must be an agent, a workflow'],
+])('a mistake is named when %s', (_title, make, message) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(message) }));
+});
