@@ -99,7 +99,7 @@ describe('a question', () => {
       function* (context: NodeContext) {
         const given = context.resumeInputs['ok'];
         if (given === undefined) yield new RequestInput({ interruptId: 'ok' });
-        else yield createEvent({ route: String(given), output: given });
+        else yield createEvent({ route: given as string, output: given });
       },
       { name: 'review', rerunOnResume: true },
     );
@@ -339,7 +339,7 @@ test('maxConcurrency limits the nodes that run at the same time', async () => {
 });
 
 test('state that the schema does not declare is refused', async () => {
-  const write = node((context: NodeContext) => void context.state.set('other', 1), {
+  const write = node((context: NodeContext) => context.state.set('other', 1), {
     name: 'write',
     stateSchema: z.object({ count: z.number() }),
   });
@@ -351,7 +351,7 @@ test('a node that a model calls as a tool asks a person, and the model gets its 
   const ask = node(
     function* (context: NodeContext, { tier }: { tier: string }) {
       if (context.resumeInputs['sure'] === undefined) yield new RequestInput({ interruptId: 'sure' });
-      else yield `${tier}: ${String(context.resumeInputs['sure'])}`;
+      else yield `${tier}: ${context.resumeInputs['sure'] as string}`;
     },
     { name: 'ask', inputSchema: z.object({ tier: z.string() }), rerunOnResume: true },
   );
