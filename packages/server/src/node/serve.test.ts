@@ -46,6 +46,17 @@ describe('listening', () => {
   });
 });
 
+test('requests and responses of the process keep the method bytes', async () => {
+  const app = createApp([]);
+  app.app.post('/echo', async ({ req }) => new Response(await req.raw.bytes()));
+  const server = await serve(app, { port: 0 });
+  expect(await (await fetch(`${server.url}/echo`, { method: 'POST', body: 'hi' })).text()).toBe('hi');
+  const bytes = new TextEncoder().encode('hi');
+  expect(await new Response('hi').bytes()).toEqual(bytes);
+  expect(await new Request(server.url, { method: 'POST', body: 'hi' }).bytes()).toEqual(bytes);
+  await server.shutDown();
+});
+
 test('a run that ends immediately is written in one piece: headers, frames and end', async () => {
   const writes: string[] = [];
   const note = (message: unknown): void => noteWrites((message as { socket: Socket }).socket, writes);

@@ -1,5 +1,9 @@
 // Names that other packages of Eventloom share and applications do not need. They may change with every release.
 
-export { openPublicUrl } from '#open-public-url';
+import { openPublicUrl as open } from '#open-public-url';
+import type { PublicRequest } from '../built-in/public-address.ts';
+
 export type { PublicRequest } from '../built-in/public-address.ts';
+/** Sends a request to a host of the public internet, without following redirects. Its type does not name a `#` import, which older compilers cannot resolve. */
+export const openPublicUrl: (url: string, signal: AbortSignal, request?: PublicRequest) => Promise<Response> = open;
 export { AddressRefusedError } from '../errors.ts';
