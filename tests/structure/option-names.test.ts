@@ -252,6 +252,50 @@ describe('a misspelt option is refused with the correct name', () => {
   });
 });
 
+const VALUES = ['a text', true, 5, () => 1, ['a'], { a: 1 }, null];
+/** The most kinds of values that an option takes; the others must be refused. */
+const MAX_KINDS = 3;
+/**
+ * Parameters of single calls, which are data of requests and refused with InvalidRequestError, and the client of browsers, whose size is
+ * limited.
+ */
+const CHECKED_OTHERWISE = /^(Runner\.|AgentChat$|EventloomClient$|LiveCall$)/;
+/**
+ * Options whose value is not looked at, or not reported to the caller: the default of a channel is what its schema takes, a long-running tool is
+ * always one, a request id is no option of a runner, and an error about `onError` cannot be reported to it.
+ */
+const OTHERS = new Set([
+  'channel.default',
+  'LongRunningFunctionTool.isLongRunning',
+  'Runner: runConfig.requestId',
+  'createCloudflareServer.onError',
+]);
+
+describe('a value of another kind than an option takes is refused with what to write', () => {
+  test.each(Object.keys(CASES).filter((name) => !CHECKED_OTHERWISE.test(name)))('%s', async (name) => {
+    const [, , make] = CASES[name] ?? expect.unreachable();
+    const messageOf = async (options: object): Promise<string> => {
+      try {
+        await make(options as never);
+        return '';
+      } catch (error) {
+        return toError(error).message;
+      }
+    };
+    const [, list = ''] = /it has (.*)$/.exec(await messageOf({ qqqqqqqqqqqq: 1 })) ?? [];
+    const options = list.split(', ');
+    expect(options.length).toBeGreaterThan(0);
+    const accepted: string[] = [];
+    for (const option of options.filter((each) => !OTHERS.has(`${name}.${each}`))) {
+      const messages = await Promise.all(VALUES.map((value) => messageOf({ [option]: value })));
+      const refusal = new RegExp(`${option}.*expected .+, got .+; write .+`);
+      const others = messages.filter((message) => !refusal.test(message));
+      if (others.length > MAX_KINDS) accepted.push(`${option}: ${JSON.stringify(others)}`);
+    }
+    expect(accepted).toEqual([]);
+  });
+});
+
 /**
  * Names of classes and functions that take options and check none: bases of classes with more options, checks of options, the parameters of a
  * single call, what only this project constructs, nodes of the ADK whose options `node` and `Workflow` check, and the options of errors.

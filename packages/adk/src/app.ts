@@ -1,7 +1,5 @@
 import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
-import type { RunnableNode } from './workflow/node-context.ts';
-import { asRunnableRoot } from './workflow/workflow.ts';
+import { checkOptions, type OptionRules, isBaseAgent } from '@eventloom/core/internal';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {
@@ -28,7 +26,12 @@ export interface AppOptions {
   readonly resumabilityConfig?: ResumabilityConfig | undefined;
 }
 
-const OPTIONS: OptionNames<AppOptions> = { name: true, rootAgent: true, plugins: true, resumabilityConfig: true };
+const OPTIONS: OptionRules<AppOptions> = {
+  name: 'text',
+  rootAgent: 'object',
+  plugins: 'list',
+  resumabilityConfig: 'object',
+};
 
 /**
  * A root agent with the plugins and the settings that its runs share. A `Runner` takes it as `app`.
@@ -45,7 +48,7 @@ export class App {
 
   /** @throws ConfigurationError for an invalid name, without an agent, and for an option that does not exist */
   constructor(options: AppOptions) {
-    checkKnown('App', OPTIONS, options);
+    checkOptions('App', OPTIONS, options);
     validateAppName(options.name);
     this.name = options.name;
     this.rootAgent = asRunnableRoot(options.rootAgent);

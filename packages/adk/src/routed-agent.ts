@@ -1,5 +1,5 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the agent that runs, by its key. Called again, with what failed, if that agent failed before its first event. */
@@ -17,7 +17,7 @@ export interface RoutedAgentConfig extends Omit<BaseAgentConfig, 'subAgents'> {
 }
 
 const { subAgents: _, ...BASE } = BASE_AGENT_OPTIONS;
-const OPTIONS: OptionNames<RoutedAgentConfig> = { ...BASE, agents: true, router: true };
+const OPTIONS: OptionRules<RoutedAgentConfig> = { ...BASE, agents: 'object or list', router: 'function' };
 
 /**
  * An agent that runs one of its sub-agents, chosen by a function for each run.
@@ -34,7 +34,7 @@ export class RoutedAgent extends BaseAgent {
 
   /** @throws ConfigurationError for invalid options, as every agent */
   constructor(options: RoutedAgentConfig) {
-    checkKnown('RoutedAgent', OPTIONS, options);
+    checkOptions('RoutedAgent', OPTIONS, options);
     const { agents, router, ...config } = options;
     const byKey = isList(agents) ? Object.fromEntries(agents.map((agent) => [agent.name, agent])) : agents;
     super({ ...config, subAgents: Object.values(byKey) });

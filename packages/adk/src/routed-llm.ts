@@ -1,11 +1,5 @@
-import {
-  BaseLlm,
-  type BaseLlmConnection,
-  type LlmRequest,
-  type LlmResponse,
-  type ModelCapabilities,
-} from '@eventloom/core';
-import { checkKnown, type OptionNames, sharedCapabilities } from '@eventloom/core/internal';
+import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the model of a call, by its key. Called again, with what failed, if that model failed before its first response. */
@@ -24,7 +18,7 @@ export interface RoutedLlmParams {
   readonly modelName?: string | undefined;
 }
 
-const OPTIONS: OptionNames<RoutedLlmParams> = { models: true, router: true, modelName: true };
+const OPTIONS: OptionRules<RoutedLlmParams> = { models: 'object or list', router: 'function', modelName: 'text' };
 
 /**
  * A model that passes each call on to one of several, chosen by a function.
@@ -40,7 +34,7 @@ export class RoutedLlm extends BaseLlm {
 
   /** @throws ConfigurationError for an option that does not exist */
   constructor(options: RoutedLlmParams) {
-    checkKnown('RoutedLlm', OPTIONS, options);
+    checkOptions('RoutedLlm', OPTIONS, options);
     const { models, router, modelName } = options;
     const byKey = isList(models) ? Object.fromEntries(models.map((model) => [model.model, model])) : models;
     const listed = Object.entries(byKey).map(([key, { model }]) => `${key} (${model})`);

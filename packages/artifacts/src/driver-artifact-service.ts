@@ -16,8 +16,8 @@ import {
   isUserArtifact,
   storageFailure,
   USER_PREFIX,
-  type OptionNames,
-  checkKnown,
+  type OptionRules,
+  checkOptions,
 } from '@eventloom/core/internal';
 import type { ArtifactDriver, ArtifactPlace, ArtifactVersionRecord } from './artifact-driver.ts';
 import { toPart, toStored } from './stored-part.ts';
@@ -28,7 +28,7 @@ export interface DriverArtifactServiceOptions {
   readonly platform?: Platform | undefined;
 }
 
-const OPTIONS: OptionNames<DriverArtifactServiceOptions> = { platform: true };
+const OPTIONS: OptionRules<DriverArtifactServiceOptions> = { platform: 'object' };
 
 /**
  * An artifact service over a driver. It implements everything in the contract that is not storage.
@@ -46,7 +46,7 @@ export class DriverArtifactService extends BaseArtifactService {
   /** @throws ConfigurationError for an option this version does not have */
   constructor(driver: ArtifactDriver, options: DriverArtifactServiceOptions = {}) {
     super();
-    checkKnown(new.target.name, OPTIONS, options);
+    checkOptions(new.target.name, OPTIONS, options);
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
   }

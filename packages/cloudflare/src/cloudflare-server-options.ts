@@ -1,5 +1,5 @@
 import type { BaseArtifactService, BaseSessionService, Platform } from '@eventloom/core';
-import { type OptionNames } from '@eventloom/core/internal';
+import { type OptionRules } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import type { RunConfigHook, ServerOptions, WebhookOptions } from '@eventloom/server';
 import type { CloudflareBindings } from './cloudflare-bindings.ts';
@@ -44,19 +44,19 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   readonly webhooks?: (env: Env) => WebhookOptions;
 }
 
-export const CLOUDFLARE_SERVER_OPTIONS: OptionNames<CloudflareServerOptions<CloudflareBindings>> = {
-  appNames: true,
-  runners: true,
-  authenticate: true,
-  allowUnauthenticated: true,
-  trustImportedEvents: true,
-  origins: true,
-  protocols: true,
-  live: true,
-  limits: true,
-  version: true,
-  onError: true,
-  onUnfinishedRuns: true,
-  runConfig: true,
-  webhooks: true,
+export const CLOUDFLARE_SERVER_OPTIONS: OptionRules<CloudflareServerOptions<CloudflareBindings>> = {
+  appNames: { is: 'list', wanted: 'a list of names', write: "['weather']" },
+  runners: 'function',
+  authenticate: 'function',
+  allowUnauthenticated: 'flag',
+  trustImportedEvents: 'flag',
+  origins: 'list',
+  protocols: 'list',
+  live: 'object',
+  limits: 'object',
+  version: 'object',
+  onError: 'function',
+  onUnfinishedRuns: { is: 'text', oneOf: ['resume', 'close', 'leave'] },
+  runConfig: 'function',
+  webhooks: 'function',
 };

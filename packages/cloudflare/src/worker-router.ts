@@ -1,5 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
-import { describeKind, checkKnown } from '@eventloom/core/internal';
+import { checkOptions, wrongOption } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
   checkId,
@@ -70,44 +69,40 @@ export class WorkerRouter<Env extends CloudflareBindings> {
    * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
-    const { appNames, runners: _runners, authenticate, runConfig, webhooks, ...shared } = options;
+    const { appNames, runners: _runners, authenticate, runConfig: _runConfig, webhooks, ...given } = options;
     this.#env = env;
     this.#report = report;
-    this.#live = shared.live;
     const refuse = (): never => {
       throw fault;
     };
     let fault: unknown;
-    let { protocols } = shared;
+    let names: readonly string[] = [];
+    let shared: Omit<typeof given, 'protocols'> & { readonly protocols?: ServerOptions['protocols'] } = {};
     let ofUsers = userRoutes();
     try {
-      checkKnown('createCloudflareServer', CLOUDFLARE_SERVER_OPTIONS, options);
-      if (!Array.isArray(appNames))
-        throw new ConfigurationError(
-          `createCloudflareServer: appNames: expected a list of names, got ${describeKind(appNames)}; write appNames: ['weather']`,
-        );
-      if (runConfig !== undefined && typeof runConfig !== 'function')
-        throw new ConfigurationError(
-          `createCloudflareServer: runConfig: expected a function of the environment that returns the hook, got ${describeKind(runConfig)}`,
-        );
+      checkOptions('createCloudflareServer', CLOUDFLARE_SERVER_OPTIONS, options);
+      if (options.appNames === undefined)
+        throw wrongOption('createCloudflareServer', 'appNames', 'a list of names', undefined, "['weather']");
       this.#authenticate = authenticate?.(env);
       checkServerOptions({
-        ...shared,
+        ...given,
         authenticate: this.#authenticate,
         webhooks: webhooks?.(env),
         runners: [],
       });
-      ofUsers = userRoutes(protocols);
+      ofUsers = userRoutes(given.protocols);
+      names = appNames;
+      shared = given;
     } catch (error) {
-      protocols = [];
       report(error);
       fault = error;
       this.#authenticate = refuse;
     }
+    this.#live = shared.live;
     const limits = mergeLimits(ISOLATE_LIMITS, shared.limits);
     this.#guard = guardOf({ ...shared, authenticate: this.#authenticate });
     this.#front = {
-      runners: new Set(appNames),
+      runners: new Set(names),
       runs: {
         get isDraining() {
           return fault !== undefined && refuse();
@@ -120,7 +115,7 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     const routes: Route<FrontContext>[] = [
       ...serverRoutes,
       ...ofUsers.map((route) => ({ ...route, handle: (request: FrontRequest) => this.#handOn(route, request) })),
-      ...commonRoutes(protocols),
+      ...commonRoutes(shared.protocols),
       ...(shared.live?.routes ?? []),
     ];
     addRoutes(this.#app, [...routes, openApiRoute(routes, VERSION, this.#front.limits)], {

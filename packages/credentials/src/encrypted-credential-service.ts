@@ -4,7 +4,7 @@ import {
   type CredentialKey,
   type SaveCredentialRequest,
 } from '@eventloom/core';
-import { storageFailure, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { storageFailure, type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { CredentialCipher } from './credential-cipher.ts';
 import { checkCredentialKey, copyCredential, type CredentialStore } from './credential-store.ts';
 
@@ -22,7 +22,7 @@ export interface EncryptedCredentialServiceOptions extends EncryptionOptions {
   readonly store: CredentialStore;
 }
 
-const OPTIONS: OptionNames<EncryptedCredentialServiceOptions> = { store: true, keys: true };
+const OPTIONS: OptionRules<EncryptedCredentialServiceOptions> = { store: 'object', keys: 'list' };
 
 /**
  * Stores encrypted credentials in a `CredentialStore`. Each is authenticated together with its app, user and name, so a person who can write to the
@@ -38,7 +38,7 @@ export class EncryptedCredentialService extends BaseCredentialService {
   /** @throws ConfigurationError without a key, for one that is not of 32 bytes, and for an option this version does not have */
   constructor(options: EncryptedCredentialServiceOptions) {
     super();
-    checkKnown('EncryptedCredentialService', OPTIONS, options);
+    checkOptions('EncryptedCredentialService', OPTIONS, options);
     const { store, keys } = options;
     this.#store = store;
     this.#cipher = new CredentialCipher(keys);

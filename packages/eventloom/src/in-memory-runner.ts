@@ -1,4 +1,4 @@
-import { type OptionNames, checkKnown, isBaseAgent } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, isBaseAgent } from '@eventloom/core/internal';
 
 import { ConfigurationError } from '@eventloom/core';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
@@ -17,26 +17,26 @@ export interface InMemoryRunnerConfig extends Omit<RunnerConfig, 'appName' | 'se
   readonly gemini?: Omit<GeminiOptions, 'model'> | undefined;
 }
 
-const OPTIONS: OptionNames<InMemoryRunnerConfig> = {
-  appName: true,
-  agent: true,
-  gemini: true,
-  models: true,
-  memoryService: true,
-  credentialService: true,
-  plugins: true,
-  instrumentation: true,
-  live: true,
-  platform: true,
-  autoCreateSession: true,
-  sessionCache: true,
-  leaseTtlMs: true,
-  requestTtlMs: true,
-  eventsCompaction: true,
-  contextCacheConfig: true,
-  runConfig: true,
-  resumable: true,
-  getSessionConfig: true,
+const OPTIONS: OptionRules<InMemoryRunnerConfig> = {
+  appName: 'text',
+  agent: 'object',
+  gemini: 'object',
+  models: 'function',
+  memoryService: 'object',
+  credentialService: 'object',
+  plugins: 'list',
+  instrumentation: 'object or list',
+  live: 'object',
+  platform: 'object',
+  autoCreateSession: 'flag',
+  sessionCache: 'object',
+  leaseTtlMs: 'number',
+  requestTtlMs: 'number',
+  eventsCompaction: 'object',
+  contextCacheConfig: 'object',
+  runConfig: 'object',
+  resumable: 'flag',
+  getSessionConfig: 'object',
 };
 const USE_RUNNER =
   'InMemoryRunner keeps them in memory; for another service write new Runner({ appName, agent, sessionService })';
@@ -59,7 +59,7 @@ export class InMemoryRunner extends Runner {
   constructor(options: InMemoryRunnerConfig) {
     if (isBaseAgent(options))
       throw new ConfigurationError('InMemoryRunner: got an agent; write new InMemoryRunner({ agent })');
-    checkKnown('InMemoryRunner', OPTIONS, options, HINTS);
+    checkOptions('InMemoryRunner', OPTIONS, options, HINTS);
     const { gemini, appName = 'InMemoryRunner', models, ...config } = options;
     super({
       ...config,

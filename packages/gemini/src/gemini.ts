@@ -10,15 +10,7 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import {
-  checkKnown,
-  maySucceedElsewhere,
-  type OptionNames,
-  requestForOther,
-  type Retry,
-  toRetry,
-  withRetries,
-} from '@eventloom/core/internal';
+import { moveResponseParts, type TakesResponsePart, type OptionRules, checkOptions } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -53,13 +45,13 @@ export interface GeminiOptions extends GeminiClientOptions {
   readonly platform?: Platform | undefined;
 }
 
-const OPTIONS: OptionNames<GeminiOptions> = {
+const OPTIONS: OptionRules<GeminiOptions> = {
   ...CLIENT_OPTIONS,
-  model: true,
-  retry: true,
-  fallbackModel: true,
-  liveSetupTimeoutMs: true,
-  platform: true,
+  model: 'text',
+  retry: 'object',
+  fallbackModel: 'text or object',
+  liveSetupTimeoutMs: 'number',
+  platform: 'object',
 };
 const OF_AGENT = 'write it in the generateContentConfig of the agent';
 const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT, safetySettings: OF_AGENT };
@@ -70,7 +62,7 @@ const HINTS = { temperature: OF_AGENT, topP: OF_AGENT, maxOutputTokens: OF_AGENT
  * @throws ConfigurationError for an option name that this version does not know
  */
 export function checkGeminiOptions(owner: string, options: object, example: string): void {
-  checkKnown(owner, OPTIONS, options, HINTS, example);
+  checkOptions(owner, OPTIONS, options, HINTS, example);
 }
 
 /** Returns code that creates a model. It repeats a given string only if that is the name of a Gemini model, because it may be a key. */

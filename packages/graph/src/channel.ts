@@ -1,8 +1,7 @@
+import { checkOptions } from '@eventloom/core/internal';
 import { ConfigurationError } from '@eventloom/core';
-import { describeKind } from '@eventloom/core/internal';
-import type { OptionNames } from '@eventloom/core/internal';
+import type { OptionRules } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';
-import { checkOptions } from './check-options.ts';
 
 /**
  * Computes a channel's new value from its current value, undefined if it is empty, and the value that a node writes. Both are JSON and must not
@@ -27,7 +26,7 @@ export interface ChannelOptions<Value, Update = Value, Default = Value> {
   readonly stateKey?: string;
 }
 
-const OPTIONS: OptionNames<ChannelOptions<unknown>> = { reducer: true, default: true, stateKey: true };
+const OPTIONS: OptionRules<ChannelOptions<unknown>> = { reducer: 'function', default: 'any', stateKey: 'text' };
 
 /** A channel of any type: a value that the nodes of a graph share. */
 export interface AnyChannel {
@@ -103,7 +102,7 @@ export function channel<S extends SchemaLike, Update = InferInput<S>>(
   options?: ChannelOptions<InferSchema<S>, Update, InferInput<S>>,
 ): Channel<InferSchema<S> | undefined, Update>;
 export function channel(schema: SchemaLike, options: ChannelOptions<unknown, never> = {}): unknown {
-  checkOptions('channel', options, OPTIONS);
+  checkOptions('channel', OPTIONS, options);
   if (options.reducer !== undefined && typeof options.reducer !== 'function')
     throw new ConfigurationError(`channel: reducer: expected a function, got ${describeKind(options.reducer)}`);
   const made: AnyChannel = {

@@ -1,7 +1,13 @@
 import { type BaseAgent, type BaseTool, ConfigurationError } from '@eventloom/core';
-import { describeKind, type OptionNames, isBaseAgent, isBaseTool } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  describeKind,
+  type OptionRules,
+  isBaseAgent,
+  isBaseTool,
+  SCHEMA_RULE,
+} from '@eventloom/core/internal';
 import { type SchemaLike, ValueSchema } from '@eventloom/tools';
-import { checkOptions } from './check-options.ts';
 import type { NodeContext } from './node-context.ts';
 import { checkRetry, MAX_TIMER_MS, type RetryConfig } from './retry.ts';
 
@@ -55,12 +61,12 @@ export interface GraphNode<Input = unknown, Output = unknown, Name extends strin
 }
 
 const NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
-const OPTIONS: OptionNames<NodeOptions> = {
-  inputSchema: true,
-  outputSchema: true,
-  writes: true,
-  retry: true,
-  timeoutMs: true,
+const OPTIONS: OptionRules<NodeOptions> = {
+  inputSchema: SCHEMA_RULE,
+  outputSchema: SCHEMA_RULE,
+  writes: { is: 'list', write: "['draft']" },
+  retry: { is: 'object', write: '{ maxAttempts: 3 }' },
+  timeoutMs: 'number',
 };
 
 /**
@@ -109,8 +115,10 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
-    throw new ConfigurationError(`${owner}: work: expected a function, an agent or a tool, got ${describeKind(work)}`);
-  checkOptions(owner, options, OPTIONS);
+    throw new ConfigurationError(
+      `${owner}: the work must be a function, an agent or a tool, got ${describeKind(work)}`,
+    );
+  checkOptions(owner, OPTIONS, options);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry !== undefined) checkRetry(owner, retry);
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS))

@@ -1,8 +1,15 @@
 import { type BaseAgentConfig, ConfigurationError } from '@eventloom/core';
-import { describeKind, BASE_AGENT_OPTIONS, isRecord, type OptionNames } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  integer,
+  BASE_AGENT_OPTIONS,
+  isRecord,
+  type OptionRules,
+  SCHEMA_RULE,
+  wrongOption,
+} from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import { type Channels, isChannel } from './channel.ts';
-import { checkOptions } from './check-options.ts';
 
 /** Options of a `StateGraph`. Only `name` is required. */
 export interface StateGraphConfig<C extends Channels = Channels> extends BaseAgentConfig {
@@ -27,16 +34,16 @@ export interface CompileOptions {
   readonly nodeLifecycleEvents?: boolean;
 }
 
-const CONFIG_OPTIONS: OptionNames<StateGraphConfig> = {
+const CONFIG_OPTIONS: OptionRules<StateGraphConfig> = {
   ...BASE_AGENT_OPTIONS,
-  channels: true,
-  inputSchema: true,
-  outputSchema: true,
+  channels: 'any',
+  inputSchema: SCHEMA_RULE,
+  outputSchema: SCHEMA_RULE,
 };
-const COMPILE_OPTIONS: OptionNames<CompileOptions> = {
-  maxSteps: true,
-  maxConcurrency: true,
-  nodeLifecycleEvents: true,
+const COMPILE_OPTIONS: OptionRules<CompileOptions> = {
+  maxSteps: integer(1),
+  maxConcurrency: integer(1),
+  nodeLifecycleEvents: 'flag',
 };
 
 /**
@@ -44,12 +51,10 @@ const COMPILE_OPTIONS: OptionNames<CompileOptions> = {
  * @throws ConfigurationError for an unknown option, an invalid channel, and a channel name that is not allowed
  */
 export function checkGraphOptions(config: StateGraphConfig): void {
-  checkOptions('StateGraph', config, CONFIG_OPTIONS);
+  checkOptions('StateGraph', CONFIG_OPTIONS, config);
   const { name: graph, channels = {} } = config;
   if (!isRecord(channels))
-    throw new ConfigurationError(
-      `graph "${graph}": channels: expected an object of channels by name, got ${describeKind(channels)}`,
-    );
+    throw wrongOption(`graph "${graph}"`, 'channels', 'an object', channels, '{ draft: channel(z.string()) }');
   for (const [name, channel] of Object.entries(channels)) {
     if (!isChannel(channel))
       throw new ConfigurationError(`graph "${graph}": "${name}" is not a channel; create it with \`channel(schema)\``);
@@ -61,16 +66,5 @@ export function checkGraphOptions(config: StateGraphConfig): void {
 
 /** @throws ConfigurationError for an unknown or invalid option of `compile` */
 export function checkCompileOptions(name: string, options: CompileOptions): void {
-  checkOptions(`graph "${name}": compile`, options, COMPILE_OPTIONS);
-  const { maxSteps, maxConcurrency, nodeLifecycleEvents = false } = options;
-  for (const [option, count] of Object.entries({ maxSteps, maxConcurrency })) {
-    if (count !== undefined && !(Number.isSafeInteger(count) && count >= 1))
-      throw new ConfigurationError(
-        `graph "${name}": ${option}: expected an integer of at least 1, got ${describeKind(count)}`,
-      );
-  }
-  if (typeof nodeLifecycleEvents !== 'boolean')
-    throw new ConfigurationError(
-      `graph "${name}": nodeLifecycleEvents: expected true or false, got ${describeKind(nodeLifecycleEvents)}`,
-    );
+  checkOptions(`graph "${name}": compile`, COMPILE_OPTIONS, options);
 }

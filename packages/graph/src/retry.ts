@@ -1,7 +1,6 @@
+import { checkOptions } from '@eventloom/core/internal';
 import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
-import { describeKind } from '@eventloom/core/internal';
-import type { AbortGuard, OptionNames } from '@eventloom/core/internal';
-import { checkOptions } from './check-options.ts';
+import type { AbortGuard, OptionRules } from '@eventloom/core/internal';
 import { NodeError } from './errors.ts';
 
 /** Retries of a failed node: the number of attempts, and the delays between them. */
@@ -24,17 +23,17 @@ export interface RetryConfig {
 /** The longest timer that every runtime supports, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const OPTIONS: OptionNames<RetryConfig> = {
-  maxAttempts: true,
-  initialDelayMs: true,
-  backoffFactor: true,
-  maxDelayMs: true,
-  retryOn: true,
+const OPTIONS: OptionRules<RetryConfig> = {
+  maxAttempts: 'number',
+  initialDelayMs: 'number',
+  backoffFactor: 'number',
+  maxDelayMs: 'number',
+  retryOn: 'function',
 };
 
 /** @throws ConfigurationError for an invalid option; the message begins with `owner` */
 export function checkRetry(owner: string, retry: RetryConfig): void {
-  checkOptions(`${owner}: retry`, retry, OPTIONS);
+  checkOptions(`${owner}: retry`, OPTIONS, retry);
   const { maxAttempts, initialDelayMs = 1, backoffFactor = 1, maxDelayMs = 1, retryOn } = retry;
   if (!Number.isSafeInteger(maxAttempts) || maxAttempts < 1)
     throw new ConfigurationError(

@@ -8,7 +8,7 @@ import {
   LiveQueueFullError,
   type LiveRequest,
 } from '@eventloom/core';
-import { describeKind, Fifo, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { Fifo, type OptionRules, checkOptions } from '@eventloom/core/internal';
 
 /** Options of a `LiveRequestQueue`. */
 export interface LiveRequestQueueOptions {
@@ -18,7 +18,7 @@ export interface LiveRequestQueueOptions {
   readonly maxChars?: number | undefined;
 }
 
-const OPTIONS: OptionNames<LiveRequestQueueOptions> = { maxChars: true };
+const OPTIONS: OptionRules<LiveRequestQueueOptions> = { maxChars: 'number' };
 const DEFAULT_MAX_CHARS = 4 * 1024 * 1024;
 /** Characters that are counted for each request in addition to its text and data. */
 const OVERHEAD_CHARS = 64;
@@ -52,7 +52,7 @@ export class LiveRequestQueue implements BaseLiveRequestQueue {
 
   /** @throws ConfigurationError if `maxChars` is not a positive integer, and for an option name that this version does not know */
   constructor(options: LiveRequestQueueOptions = {}) {
-    checkKnown('LiveRequestQueue', OPTIONS, options);
+    checkOptions('LiveRequestQueue', OPTIONS, options);
     const { maxChars = DEFAULT_MAX_CHARS } = options;
     if (!Number.isInteger(maxChars) || maxChars < 1)
       throw new ConfigurationError(

@@ -12,15 +12,12 @@ function start(liveRequestQueue: BaseLiveRequestQueue, runConfig: object): LiveR
 }
 
 test.each([
-  [{ responseModalities: ['TEXT', 'AUDIO'] }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: ['VIDEO'] }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
-  [{ responseModalities: 'TEXT' }, "runConfig.responseModalities: expected ['AUDIO'] or ['TEXT']"],
-  [{ liveReconnect: 1 }, 'runConfig.liveReconnect: expected a boolean, got the number 1'],
-  [{ speechConfig: 'Kore' }, 'runConfig.speechConfig: expected an object, got "Kore"'],
-  [
-    { saveLiveBlob: true },
-    'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
-  ],
+  [{ responseModalities: ['TEXT', 'AUDIO'] }, 'runConfig: responseModalities: expected a list of one, AUDIO or TEXT'],
+  [{ responseModalities: ['VIDEO'] }, 'runConfig: responseModalities: expected a list of one, AUDIO or TEXT'],
+  [{ responseModalities: 'TEXT' }, 'runConfig: responseModalities: expected a list of one, AUDIO or TEXT'],
+  [{ liveReconnect: 1 }, 'runConfig: liveReconnect: expected true or false, got the number 1'],
+  [{ speechConfig: 'Kore' }, 'runConfig: speechConfig: expected an object, got a string'],
+  [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob: the runner has no artifactService to save audio with'],
   [{ resumable: true }, 'runLive: a live run cannot be resumed'],
 ])('a run with %o is refused, and its queue can serve another run', (runConfig, message) => {
   const queue = new LiveRequestQueue();

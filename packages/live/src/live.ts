@@ -1,22 +1,16 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
-import {
-  describeKind,
-  checkKnown,
-  checkLiveRunConfig,
-  type LiveRunHost,
-  type OptionNames,
-} from '@eventloom/core/internal';
+import { checkOptions, checkLiveRunConfig, type LiveRunHost, type OptionRules } from '@eventloom/core/internal';
 import { QueueLiveRun } from './queue-live-run.ts';
 
-const PARAMS: OptionNames<RunLiveParams> = {
-  appName: true,
-  userId: true,
-  sessionId: true,
-  liveRequestQueue: true,
-  runConfig: true,
-  bounds: true,
-  customMetadata: true,
-  abortSignal: true,
+const PARAMS: OptionRules<RunLiveParams> = {
+  appName: 'any',
+  userId: 'any',
+  sessionId: 'any',
+  liveRequestQueue: 'any',
+  runConfig: 'any',
+  bounds: 'any',
+  customMetadata: 'any',
+  abortSignal: 'any',
 };
 
 /** The queues that serve or served a run. */
@@ -50,10 +44,8 @@ export function live(): LiveSupport {
 /** @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
 function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
   if (typeof params.liveRequestQueue?.peek !== 'function')
-    throw new ConfigurationError(
-      `runLive: liveRequestQueue: expected a LiveRequestQueue, got ${describeKind(params.liveRequestQueue)}; write liveRequestQueue: new LiveRequestQueue()`,
-    );
-  checkKnown('runLive', PARAMS, params);
+    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+  checkOptions('runLive', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(
       `runLive: the runner has the appName "${appName}", not of ${JSON.stringify(params.appName)}`,

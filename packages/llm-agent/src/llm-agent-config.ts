@@ -13,7 +13,7 @@ import type {
   ToolContext,
 } from '@eventloom/core';
 import type { MaybePromise } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, type OptionNames } from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, type OptionRules, SCHEMA_RULE } from '@eventloom/core/internal';
 import type { SchemaLike } from '@eventloom/tools';
 import type { LlmAgent } from './llm-agent.ts';
 
@@ -182,29 +182,32 @@ export interface LlmAgentConfig extends BaseAgentConfig {
   readonly onToolErrorCallback?: OnToolErrorCallback;
 }
 
-export const LLM_AGENT_OPTIONS: OptionNames<LlmAgentConfig> = {
+/** Code of a model, for error messages. */
+export const MODEL_EXAMPLE = "'gemini-flash-latest', or new Gemini({ model, apiKey })";
+
+export const LLM_AGENT_OPTIONS: OptionRules<LlmAgentConfig> = {
   ...BASE_AGENT_OPTIONS,
-  mode: true,
-  model: true,
-  instruction: true,
-  globalInstruction: true,
-  staticInstruction: true,
-  tools: true,
-  codeExecutor: true,
-  planner: true,
-  generateContentConfig: true,
-  includeContents: true,
-  inputSchema: true,
-  outputSchema: true,
-  outputKey: true,
-  disallowTransferToParent: true,
-  disallowTransferToPeers: true,
-  beforeModelCallback: true,
-  afterModelCallback: true,
-  onModelErrorCallback: true,
-  beforeToolCallback: true,
-  afterToolCallback: true,
-  onToolErrorCallback: true,
+  mode: { is: 'text', oneOf: ['task', 'single_turn'] },
+  model: { is: 'text or object', wanted: 'the name of a model or a model object', write: MODEL_EXAMPLE },
+  instruction: { is: 'text or function', write: "'Answer in one sentence.'" },
+  globalInstruction: { is: 'text or function', write: "'Answer in English.'" },
+  staticInstruction: 'text',
+  tools: { is: 'list', wanted: 'a list of tools', write: '[searchTool]' },
+  codeExecutor: { is: 'object', wanted: 'a code executor', write: 'new BuiltInCodeExecutor()' },
+  planner: { is: 'object', wanted: 'a planner', write: 'new PlanReActPlanner()' },
+  generateContentConfig: { is: 'object', write: '{ temperature: 0 }' },
+  includeContents: { is: 'text', oneOf: ['default', 'none'] },
+  inputSchema: SCHEMA_RULE,
+  outputSchema: SCHEMA_RULE,
+  outputKey: { is: 'text', write: "'draft'" },
+  disallowTransferToParent: 'flag',
+  disallowTransferToPeers: 'flag',
+  beforeModelCallback: 'function or list',
+  afterModelCallback: 'function or list',
+  onModelErrorCallback: 'function or list',
+  beforeToolCallback: 'function or list',
+  afterToolCallback: 'function or list',
+  onToolErrorCallback: 'function or list',
 };
 
 const IN_GENERATE_CONFIG = 'write it in generateContentConfig, as in generateContentConfig: { temperature: 0 }';

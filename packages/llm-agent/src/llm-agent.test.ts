@@ -60,15 +60,19 @@ test.each([
   ['no name', { name: undefined }, "name is missing; write new LlmAgent({ name: 'helper', … })"],
   ['a name that is not an identifier', { name: 'my agent' }, 'agent name: expected letters, digits, _, $ and -'],
   ['the name of the user', { name: 'user' }, 'is reserved'],
-  ['an empty model name', { model: '' }, 'agent "bot": model: expected the name of a model or a model object, got'],
-  ['an invalid model', { model: {} }, 'model: expected the name of a model'],
+  [
+    'an empty model name',
+    { model: '' },
+    'agent "bot": model: expected the name of a model or a model object, got a string',
+  ],
+  ['an invalid model', { model: {} }, 'model: expected the name of a model or a model object, got an object'],
   [
     'an unknown option',
     { temperature: 1 },
     'agent "bot": has no option "temperature"; write it in generateContentConfig',
   ],
   ['a misspelt option', { instructions: '' }, 'agent "bot": has no option "instructions"; did you mean "instruction"?'],
-  ['an invalid sub-agent', { subAgents: [{}] }, 'agent "bot": subAgents: expected agents'],
+  ['an invalid sub-agent', { subAgents: [{}] }, 'agent "bot": subAgents[0]: expected an agent'],
   [
     'tools as an option of the model',
     { generateContentConfig: { tools: [] } },
@@ -89,7 +93,7 @@ test.each([
     { generateContentConfig: { responseJsonSchema: {} } },
     'use outputSchema',
   ],
-  ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools: expected a list'],
+  ['tools that are not a list', { tools: { now: toolOf('now') } }, 'agent "bot": tools: expected a list of tools'],
   [
     'a class as a tool',
     { tools: [FunctionTool] },

@@ -13,7 +13,8 @@ import {
 } from '@eventloom/core';
 import type { TransferRules } from '@eventloom/core/internal';
 import {
-  checkKnown,
+  checkOptions,
+  wrongOption,
   checkStateKey,
   toList,
   describeKind,
@@ -28,6 +29,7 @@ import {
   type InstructionProvider,
   LLM_AGENT_HINTS,
   LLM_AGENT_OPTIONS,
+  MODEL_EXAMPLE,
   type LlmAgentConfig,
   type SingleAfterModelCallback,
   type SingleAfterToolCallback,
@@ -109,14 +111,12 @@ export class LlmAgent extends BaseAgent {
   constructor(config: LlmAgentConfig) {
     super(config);
     const owner = `agent "${config.name}"`;
-    checkKnown(owner, LLM_AGENT_OPTIONS, config, LLM_AGENT_HINTS);
+    checkOptions(owner, LLM_AGENT_OPTIONS, config, LLM_AGENT_HINTS);
     checkModel(owner, config.model);
     checkGenerateContentConfig(owner, config.generateContentConfig);
     checkTools(owner, config.tools);
     if (config.codeExecutor !== undefined && !isBaseCodeExecutor(config.codeExecutor))
-      throw new ConfigurationError(
-        `${owner}: codeExecutor: expected a code executor, got ${describeKind(config.codeExecutor)}; write codeExecutor: new BuiltInCodeExecutor()`,
-      );
+      throw wrongOption(owner, 'codeExecutor', 'a code executor', config.codeExecutor, 'new BuiltInCodeExecutor()');
     checkPlanner(owner, config);
     if (config.outputKey !== undefined) checkStateKey(config.outputKey);
     this.model = config.model;
@@ -127,10 +127,6 @@ export class LlmAgent extends BaseAgent {
     this.codeExecutor = config.codeExecutor;
     this.planner = config.planner;
     this.generateContentConfig = config.generateContentConfig;
-    if (config.mode !== undefined && config.mode !== 'task' && config.mode !== 'single_turn')
-      throw new ConfigurationError(
-        `${owner}: mode: expected 'task' or 'single_turn', got ${JSON.stringify(config.mode)}`,
-      );
     this.mode = config.mode;
     this.includeContents = config.includeContents ?? (config.mode === 'single_turn' ? 'none' : 'default');
     this.#inputSchema = config.inputSchema;
@@ -208,17 +204,12 @@ function checkModel(owner: string, model: unknown): void {
       : typeof model === 'object' && model !== null && 'generateContentAsync' in model
   )
     return;
-  throw new ConfigurationError(
-    `${owner}: model: expected the name of a model or a model object, got ${describeKind(model)}; write model: 'gemini-flash-latest', or model: new Gemini({ model, apiKey })`,
-  );
+  throw wrongOption(owner, 'model', 'the name of a model or a model object', model, MODEL_EXAMPLE);
 }
 
 function checkPlanner(owner: string, { planner, generateContentConfig }: LlmAgentConfig): void {
   if (planner === undefined) return;
-  if (!isBasePlanner(planner))
-    throw new ConfigurationError(
-      `${owner}: planner: expected a planner, got ${describeKind(planner)}; write planner: new PlanReActPlanner()`,
-    );
+  if (!isBasePlanner(planner)) throw wrongOption(owner, 'planner', 'a planner', planner, 'new PlanReActPlanner()');
   if (planner.setsThinkingConfig && generateContentConfig?.thinkingConfig !== undefined)
     throw new ConfigurationError(`${owner}: generateContentConfig.thinkingConfig is set by the planner; remove it`);
 }

@@ -7,9 +7,12 @@ import {
   type Content,
   type Part,
 } from '@eventloom/core';
-import { describeKind, checkKnown } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 
 const WRITE_THINKING = 'write thinkingConfig: { thinkingBudget: …, includeThoughts: … }';
+const OPTIONS: OptionRules<{ readonly thinkingConfig: object }> = {
+  thinkingConfig: { is: 'object', write: '{ thinkingBudget: 1024 }' },
+};
 const HINTS = { thinkingBudget: WRITE_THINKING, includeThoughts: WRITE_THINKING };
 
 /**
@@ -25,7 +28,7 @@ export class BuiltInPlanner extends BasePlanner {
   /** @throws ConfigurationError if `thinkingConfig` is not an object */
   constructor(options: { readonly thinkingConfig: object }) {
     super();
-    checkKnown('BuiltInPlanner', { thinkingConfig: true }, options, HINTS);
+    checkOptions('BuiltInPlanner', OPTIONS, options, HINTS);
     const { thinkingConfig } = options;
     if (typeof thinkingConfig !== 'object' || thinkingConfig === null)
       throw new ConfigurationError(

@@ -10,12 +10,12 @@ import {
   type RunAsyncToolRequest,
 } from '@eventloom/core';
 import {
-  checkKnown,
+  checkOptions,
+  wrongOption,
   enclosedBranch,
   enclosureOf,
-  type OptionNames,
+  type OptionRules,
   STRUCTURED_OUTPUT,
-  describeKind,
   isBaseAgent,
 } from '@eventloom/core/internal';
 import { type ConfirmationRule, refuseUnlessConfirmed, type SchemaLike, ValueSchema } from '@eventloom/tools';
@@ -52,12 +52,13 @@ export interface AgentToolConfig {
   readonly requireConfirmation?: ConfirmationRule<unknown>;
 }
 
-const OPTIONS: OptionNames<AgentToolConfig> = {
-  agent: true,
-  skipSummarization: true,
-  streamInner: true,
-  propagateGroundingMetadata: true,
-  requireConfirmation: true,
+const AGENT = 'new LlmAgent({ … })';
+const OPTIONS: OptionRules<AgentToolConfig> = {
+  agent: { is: 'object', wanted: 'an agent', write: AGENT },
+  skipSummarization: 'flag',
+  streamInner: 'flag',
+  propagateGroundingMetadata: 'flag',
+  requireConfirmation: { is: 'flag or function', wanted: 'true, false or a function', write: 'true' },
 };
 /** The state key of sources that an agent found that was called as a tool: see `AgentToolConfig.propagateGroundingMetadata`. */
 export const GROUNDING_METADATA_KEY = 'temp:_adk_grounding_metadata';
@@ -114,17 +115,10 @@ export class AgentTool extends BaseTool {
       );
     const { agent } = config ?? {};
     const owner = isBaseAgent(agent) ? `tool "${agent.name}"` : 'AgentTool';
-    checkKnown(owner, OPTIONS, config);
-    if (!isBaseAgent(agent))
-      throw new ConfigurationError(
-        `AgentTool: agent: expected an agent, got ${describeKind(agent)}; write agent: new LlmAgent({ … })`,
-      );
+    checkOptions(owner, OPTIONS, config);
+    if (!isBaseAgent(agent)) throw wrongOption('AgentTool', 'agent', 'an agent', agent, AGENT);
     super({ name: agent.name, description: agent.description });
     const { requireConfirmation = false } = config;
-    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
-      throw new ConfigurationError(
-        `${owner}: requireConfirmation: expected true, false or a function, got ${describeKind(requireConfirmation)}`,
-      );
     this.agent = agent;
     this.skipSummarization = config.skipSummarization ?? false;
     this.streamInner = config.streamInner ?? false;

@@ -7,8 +7,14 @@ import {
   type InvocationContext,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkKnown, enclosureOf, LOOP_COUNT, type OptionNames } from '@eventloom/core/internal';
-import { checkCount } from './check-count.ts';
+import {
+  BASE_AGENT_OPTIONS,
+  checkOptions,
+  integer,
+  enclosureOf,
+  LOOP_COUNT,
+  type OptionRules,
+} from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
 /** Options of a `LoopAgent`. */
@@ -20,7 +26,7 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   readonly maxIterations?: number;
 }
 
-const OPTIONS: OptionNames<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: true };
+const OPTIONS: OptionRules<LoopAgentConfig> = { ...BASE_AGENT_OPTIONS, maxIterations: integer(1) };
 
 /** Events whose escalation already ended a loop. An escalation ends only the innermost loop. */
 const ANSWERED = new WeakSet<Event>();
@@ -51,8 +57,7 @@ export class LoopAgent extends BaseAgent {
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: LoopAgentConfig) {
     super(config);
-    checkKnown(`agent "${config.name}"`, OPTIONS, config);
-    checkCount(config, 'maxIterations', config.maxIterations);
+    checkOptions(`agent "${config.name}"`, OPTIONS, config);
     this.maxIterations = config.maxIterations;
   }
 

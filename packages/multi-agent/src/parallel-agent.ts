@@ -1,6 +1,5 @@
 import { BaseAgent, type BaseAgentConfig, type Event, type InvocationContext } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, branchBelow, checkKnown, type OptionNames } from '@eventloom/core/internal';
-import { checkCount } from './check-count.ts';
+import { BASE_AGENT_OPTIONS, branchBelow, checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 import { BranchMerger } from './branch-merger.ts';
 
 /** Options of a `ParallelAgent`. */
@@ -9,7 +8,7 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
   readonly maxConcurrency?: number;
 }
 
-const OPTIONS: OptionNames<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: true };
+const OPTIONS: OptionRules<ParallelAgentConfig> = { ...BASE_AGENT_OPTIONS, maxConcurrency: integer(1) };
 
 /**
  * Runs its sub-agents at the same time, once each, and ends when all of them have ended. Each sub-agent sees the conversation so far,
@@ -37,8 +36,7 @@ export class ParallelAgent extends BaseAgent {
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: ParallelAgentConfig) {
     super(config);
-    checkKnown(`agent "${config.name}"`, OPTIONS, config);
-    checkCount(config, 'maxConcurrency', config.maxConcurrency);
+    checkOptions(`agent "${config.name}"`, OPTIONS, config);
     this.maxConcurrency = config.maxConcurrency;
   }
 

@@ -7,7 +7,7 @@ import {
   type FunctionDeclaration,
   type InvocationContext,
 } from '@eventloom/core';
-import { BASE_AGENT_OPTIONS, checkKnown, TASK_COMPLETED } from '@eventloom/core/internal';
+import { BASE_AGENT_OPTIONS, checkOptions, TASK_COMPLETED } from '@eventloom/core/internal';
 import { CURRENT_SUB_AGENT, currentSubAgent } from './current-sub-agent.ts';
 
 /** Options of a `SequentialAgent`. */
@@ -31,7 +31,7 @@ export class SequentialAgent extends BaseAgent {
   /** @throws ConfigurationError for an invalid or unknown option */
   constructor(config: SequentialAgentConfig) {
     super(config);
-    checkKnown(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
+    checkOptions(`agent "${config.name}"`, BASE_AGENT_OPTIONS, config);
   }
 
   protected override get makesCompleteEvents(): boolean {

@@ -79,8 +79,11 @@ test('the session keeps all events', async () => {
 });
 
 test.each<[ContextFilterPluginOptions, string]>([
-  [{ numInvocationsToKeep: 0 }, 'ContextFilterPlugin: numInvocationsToKeep: expected a positive integer, got 0'],
-  [{ removeAmount: 0 }, 'ContextFilterPlugin: removeAmount: expected a positive integer, got 0'],
+  [
+    { numInvocationsToKeep: 0 },
+    'ContextFilterPlugin: numInvocationsToKeep: expected an integer of at least 1, got the number 0',
+  ],
+  [{ removeAmount: 0 }, 'ContextFilterPlugin: removeAmount: expected an integer of at least 1, got the number 0'],
   [{ customFilter: 'x' as never }, 'ContextFilterPlugin: customFilter: expected a function from contents to contents'],
 ])('%j is refused', (options, message) => {
   expect(() => new ContextFilterPlugin(options)).toThrow(ConfigurationError);

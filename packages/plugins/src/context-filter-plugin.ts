@@ -1,5 +1,5 @@
-import { BasePlugin, ConfigurationError, type Content, type LlmRequest, type MaybePromise } from '@eventloom/core';
-import { describeKind, checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { BasePlugin, type Content, type LlmRequest, type MaybePromise } from '@eventloom/core';
+import { checkOptions, integer, type OptionRules } from '@eventloom/core/internal';
 
 /** Options of `ContextFilterPlugin`. */
 export interface ContextFilterPluginOptions {
@@ -19,11 +19,11 @@ export interface ContextFilterPluginOptions {
   readonly name?: string | undefined;
 }
 
-const OPTIONS: OptionNames<ContextFilterPluginOptions> = {
-  numInvocationsToKeep: true,
-  customFilter: true,
-  removeAmount: true,
-  name: true,
+const OPTIONS: OptionRules<ContextFilterPluginOptions> = {
+  numInvocationsToKeep: integer(1),
+  customFilter: { is: 'function', wanted: 'a function from contents to contents', write: '(contents) => contents' },
+  removeAmount: integer(1),
+  name: 'text',
 };
 
 /**
@@ -42,18 +42,9 @@ export class ContextFilterPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for a number that is not a positive integer, a filter that is not a function, and an unknown option */
   constructor(options: ContextFilterPluginOptions = {}) {
-    checkKnown('ContextFilterPlugin', OPTIONS, options);
+    checkOptions('ContextFilterPlugin', OPTIONS, options);
     const { numInvocationsToKeep, removeAmount = 1, customFilter, name = 'context_filter_plugin' } = options;
     super(name);
-    for (const [option, value] of Object.entries({ numInvocationsToKeep, removeAmount }))
-      if (value !== undefined && (!Number.isInteger(value) || value < 1))
-        throw new ConfigurationError(
-          `ContextFilterPlugin: ${option}: expected a positive integer, got ${String(value)}`,
-        );
-    if (customFilter !== undefined && typeof customFilter !== 'function')
-      throw new ConfigurationError(
-        `ContextFilterPlugin: customFilter: expected a function from contents to contents, got ${describeKind(customFilter)}`,
-      );
     this.#keep = numInvocationsToKeep;
     this.#removeAmount = removeAmount;
     this.#filter = customFilter;

@@ -12,7 +12,7 @@ import {
   type Part,
   type ToolContext,
 } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { appendToFile } from '#append-file';
 import type { OfAgent, OfRun, OfToolCall } from './callback-params.ts';
 import { toYaml } from './to-yaml.ts';
@@ -31,12 +31,12 @@ export interface DebugLoggingPluginOptions {
   readonly includeSystemInstruction?: boolean | undefined;
 }
 
-const OPTIONS: OptionNames<DebugLoggingPluginOptions> = {
-  name: true,
-  outputPath: true,
-  write: true,
-  includeSessionState: true,
-  includeSystemInstruction: true,
+const OPTIONS: OptionRules<DebugLoggingPluginOptions> = {
+  name: 'text',
+  outputPath: 'text',
+  write: 'function',
+  includeSessionState: 'flag',
+  includeSystemInstruction: 'flag',
 };
 
 /** One thing that happened in a run. */
@@ -67,7 +67,7 @@ export class DebugLoggingPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for an unknown option */
   constructor(options: DebugLoggingPluginOptions = {}) {
-    checkKnown('DebugLoggingPlugin', OPTIONS, options);
+    checkOptions('DebugLoggingPlugin', OPTIONS, options);
     const { name = 'debug_logging_plugin', outputPath = 'adk_debug.yaml', write } = options;
     super(name);
     this.#write = write ?? ((document) => appendToFile(outputPath, document));

@@ -1,4 +1,5 @@
-import { ConfigurationError, type Invocation } from '@eventloom/core';
+import type { Invocation } from '@eventloom/core';
+import type { OptionRules } from '@eventloom/core/internal';
 
 /** The `response_type` of responses that explain to a model how to repair a failure. */
 export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
@@ -18,17 +19,12 @@ export interface RetryLimits {
   readonly trackingScope?: TrackingScope | undefined;
 }
 
-/** Checks the limits. @throws ConfigurationError */
-export function checkLimits(owner: string, { maxRetries = 3, trackingScope }: RetryLimits): number {
-  if (!Number.isInteger(maxRetries) || maxRetries < 0)
-    throw new ConfigurationError(`${owner}: maxRetries: expected an integer of at least 0, got ${String(maxRetries)}`);
-  const scopes = Object.values(TrackingScope);
-  if (trackingScope !== undefined && !scopes.includes(trackingScope))
-    throw new ConfigurationError(
-      `${owner}: trackingScope: expected ${scopes.join(' or ')}, got ${JSON.stringify(trackingScope)}; write trackingScope: TrackingScope.GLOBAL`,
-    );
-  return maxRetries;
-}
+/** The options of plugins that have failed calls or replies repeated. */
+export const RETRY_LIMITS: OptionRules<RetryLimits> = {
+  maxRetries: { is: 'number', isInteger: true, min: 0, write: '3' },
+  throwExceptionIfRetryExceeded: 'flag',
+  trackingScope: { is: 'text', oneOf: Object.values(TrackingScope) },
+};
 
 /** Counts failures in a row, by name. The counts of a run are forgotten with it. */
 export class FailureCounter {

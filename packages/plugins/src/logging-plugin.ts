@@ -11,7 +11,7 @@ import {
   type LlmResponse,
   type ToolContext,
 } from '@eventloom/core';
-import { checkKnown, describeKind, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import type { OfAgent, OfRun, OfToolCall } from './callback-params.ts';
 import { describeContent, describeValue, shorten } from './describe.ts';
 
@@ -23,7 +23,7 @@ export interface LoggingPluginOptions {
   readonly log?: ((line: string) => void) | undefined;
 }
 
-const OPTIONS: OptionNames<LoggingPluginOptions> = { name: true, log: true };
+const OPTIONS: OptionRules<LoggingPluginOptions> = { name: 'text', log: 'function' };
 
 /**
  * Logs the steps of every run, for reading in a terminal: messages, agents, model requests and responses, tool calls, events and errors.
@@ -38,7 +38,7 @@ export class LoggingPlugin extends BasePlugin {
   /** @param options options, or the name of the plugin @throws ConfigurationError for an unknown option */
   constructor(options: string | LoggingPluginOptions = {}) {
     const named = typeof options === 'string' ? { name: options } : options;
-    checkKnown('LoggingPlugin', OPTIONS, named);
+    checkOptions('LoggingPlugin', OPTIONS, named);
     const { name = 'logging_plugin', log = (line) => console.log(line) } = named;
     super(name);
     if (typeof log !== 'function')

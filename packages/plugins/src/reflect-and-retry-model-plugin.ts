@@ -8,8 +8,8 @@ import {
   ModelError,
   type RunAsyncToolRequest,
 } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
-import { checkLimits, FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits } from './failure-counter.ts';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits, RETRY_LIMITS } from './failure-counter.ts';
 
 /** Options of `ReflectAndRetryModelPlugin`. */
 export interface ReflectAndRetryModelPluginOptions extends RetryLimits {
@@ -19,12 +19,10 @@ export interface ReflectAndRetryModelPluginOptions extends RetryLimits {
   readonly onModelErrors?: readonly string[] | undefined;
 }
 
-const OPTIONS: OptionNames<ReflectAndRetryModelPluginOptions> = {
-  name: true,
-  maxRetries: true,
-  throwExceptionIfRetryExceeded: true,
-  trackingScope: true,
-  onModelErrors: true,
+const OPTIONS: OptionRules<ReflectAndRetryModelPluginOptions> = {
+  name: 'text',
+  ...RETRY_LIMITS,
+  onModelErrors: 'list',
 };
 
 const TOOL = 'adk_handle_model_error';
@@ -64,9 +62,9 @@ export class ReflectAndRetryModelPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for a number that is negative or no integer, an unknown scope and an unknown option */
   constructor(options: ReflectAndRetryModelPluginOptions = {}) {
-    checkKnown('ReflectAndRetryModelPlugin', OPTIONS, options);
+    checkOptions('ReflectAndRetryModelPlugin', OPTIONS, options);
     super(options.name ?? 'reflect_retry_model_plugin');
-    this.maxRetries = checkLimits('ReflectAndRetryModelPlugin', options);
+    this.maxRetries = options.maxRetries ?? 3;
     this.throwExceptionIfRetryExceeded = options.throwExceptionIfRetryExceeded ?? true;
     this.onModelErrors = options.onModelErrors ?? ['MALFORMED_FUNCTION_CALL'];
     this.#failures = new FailureCounter(options.trackingScope);

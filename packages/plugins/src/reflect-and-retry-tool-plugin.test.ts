@@ -106,12 +106,9 @@ test.each([
 });
 
 test.each<[ReflectAndRetryToolPluginOptions, string]>([
-  [{ maxRetries: -1 }, 'ReflectAndRetryToolPlugin: maxRetries: expected an integer of at least 0, got -1'],
-  [{ maxRetries: 1.5 }, 'maxRetries: expected an integer of at least 0, got 1.5'],
-  [
-    { trackingScope: 'session' as never },
-    'trackingScope: expected invocation or global, got "session"; write trackingScope: TrackingScope.GLOBAL',
-  ],
+  [{ maxRetries: -1 }, 'ReflectAndRetryToolPlugin: maxRetries: expected an integer of at least 0, got the number -1'],
+  [{ maxRetries: 1.5 }, 'maxRetries: expected an integer of at least 0, got the number 1.5'],
+  [{ trackingScope: 'session' as never }, 'trackingScope: expected one of invocation, global, got "session"'],
 ])('%j is refused', (options, message) => {
   expect(() => new ReflectAndRetryToolPlugin(options)).toThrow(ConfigurationError);
   expect(() => new ReflectAndRetryToolPlugin(options)).toThrow(message);

@@ -1,7 +1,7 @@
 import { BasePlugin, type BaseTool, type MaybePromise, toError } from '@eventloom/core';
-import { checkKnown, isRecord, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import type { OfToolCall } from './callback-params.ts';
-import { checkLimits, FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits } from './failure-counter.ts';
+import { FailureCounter, REFLECT_AND_RETRY_RESPONSE_TYPE, type RetryLimits, RETRY_LIMITS } from './failure-counter.ts';
 
 /** Options of `ReflectAndRetryToolPlugin`. */
 export interface ReflectAndRetryToolPluginOptions extends RetryLimits {
@@ -9,11 +9,9 @@ export interface ReflectAndRetryToolPluginOptions extends RetryLimits {
   readonly name?: string | undefined;
 }
 
-const OPTIONS: OptionNames<ReflectAndRetryToolPluginOptions> = {
-  name: true,
-  maxRetries: true,
-  throwExceptionIfRetryExceeded: true,
-  trackingScope: true,
+const OPTIONS: OptionRules<ReflectAndRetryToolPluginOptions> = {
+  name: 'text',
+  ...RETRY_LIMITS,
 };
 
 /** The response that a model gets for a call that failed. */
@@ -49,9 +47,9 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for a number that is negative or no integer, an unknown scope and an unknown option */
   constructor(options: ReflectAndRetryToolPluginOptions = {}) {
-    checkKnown('ReflectAndRetryToolPlugin', OPTIONS, options);
+    checkOptions('ReflectAndRetryToolPlugin', OPTIONS, options);
     super(options.name ?? 'reflect_retry_tool_plugin');
-    this.maxRetries = checkLimits('ReflectAndRetryToolPlugin', options);
+    this.maxRetries = options.maxRetries ?? 3;
     this.throwExceptionIfRetryExceeded = options.throwExceptionIfRetryExceeded ?? true;
     this.#failures = new FailureCounter(options.trackingScope);
   }

@@ -7,7 +7,7 @@ import {
   type InvocationContext,
   type Part,
 } from '@eventloom/core';
-import { checkKnown, type OptionNames, reportTo, sessionKeyOf, setOwn } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, reportTo, sessionKeyOf, setOwn } from '@eventloom/core/internal';
 
 /** Options of `SaveFilesAsArtifactsPlugin`. */
 export interface SaveFilesAsArtifactsPluginOptions {
@@ -17,7 +17,7 @@ export interface SaveFilesAsArtifactsPluginOptions {
   readonly attachFileReference?: boolean | undefined;
 }
 
-const OPTIONS: OptionNames<SaveFilesAsArtifactsPluginOptions> = { name: true, attachFileReference: true };
+const OPTIONS: OptionRules<SaveFilesAsArtifactsPluginOptions> = { name: 'text', attachFileReference: 'flag' };
 
 /** The largest file that Gemini takes inline, and so the largest that a model can load: 20 MiB. */
 const MAX_BYTES = 20 * 1024 * 1024;
@@ -39,7 +39,7 @@ export class SaveFilesAsArtifactsPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for an unknown option */
   constructor(options: SaveFilesAsArtifactsPluginOptions = {}) {
-    checkKnown('SaveFilesAsArtifactsPlugin', OPTIONS, options);
+    checkOptions('SaveFilesAsArtifactsPlugin', OPTIONS, options);
     super(options.name ?? 'save_files_as_artifacts_plugin');
     this.#attachFileReference = options.attachFileReference ?? true;
   }

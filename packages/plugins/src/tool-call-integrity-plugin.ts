@@ -9,7 +9,7 @@ import {
   type Session,
   type ToolContext,
 } from '@eventloom/core';
-import { checkKnown, isRecord, isSameJson, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, isRecord, isSameJson, type OptionRules } from '@eventloom/core/internal';
 import { ToolCallIntegrityError } from './errors.ts';
 
 /** Options of `ToolCallIntegrityPlugin`. */
@@ -28,7 +28,13 @@ export interface ToolCallIntegrityPluginOptions {
   readonly name?: string | undefined;
 }
 
-const OPTIONS: OptionNames<ToolCallIntegrityPluginOptions> = { secretKey: true, allowUnstampedCalls: true, name: true };
+const KEYS = 'a key of at least 16 bytes, or a list of such keys';
+const WRITE_KEY = 'crypto.getRandomValues(new Uint8Array(32)), and keep it';
+const OPTIONS: OptionRules<ToolCallIntegrityPluginOptions> = {
+  secretKey: { is: 'text or object or list', wanted: KEYS, write: WRITE_KEY },
+  allowUnstampedCalls: 'flag',
+  name: 'text',
+};
 const MIN_BYTES = 16;
 /** The key of `customMetadata` with the stamps of an event, by the ids of its calls. */
 const STAMPS = '__adk_internal_fc_hmac';
@@ -57,7 +63,7 @@ export class ToolCallIntegrityPlugin extends BasePlugin {
 
   /** @throws ConfigurationError for a key that is missing or too short, and an unknown option */
   constructor(options: ToolCallIntegrityPluginOptions) {
-    checkKnown('ToolCallIntegrityPlugin', OPTIONS, options);
+    checkOptions('ToolCallIntegrityPlugin', OPTIONS, options);
     super(options.name ?? 'tool_call_integrity');
     this.#keys = Promise.all(toKeys(options.secretKey).map(importKey));
     this.#allowUnstampedCalls = options.allowUnstampedCalls ?? false;
@@ -235,7 +241,7 @@ function toKeys(secretKey: ToolCallIntegrityPluginOptions['secretKey']): Uint8Ar
   });
   if (keys.length > 0 && keys.length === given.length && keys.every((key) => key.length >= MIN_BYTES)) return keys;
   throw new ConfigurationError(
-    `ToolCallIntegrityPlugin: secretKey: expected a key of at least ${MIN_BYTES} bytes, or a list of such keys; write secretKey: crypto.getRandomValues(new Uint8Array(32)), and store it`,
+    `ToolCallIntegrityPlugin: secretKey: expected ${KEYS}, got a shorter one; write secretKey: ${WRITE_KEY}`,
   );
 }
 

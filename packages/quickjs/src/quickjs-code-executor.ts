@@ -6,7 +6,7 @@ import {
   ConfigurationError,
   type ExecuteCodeParams,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { checkEngine, type QuickJsEngine } from './create-engine.ts';
 import { checkBounds, type QuickJsBounds } from './quickjs-bounds.ts';
 import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
@@ -15,17 +15,17 @@ import { runInQuickJs, type RunInQuickJsParams } from './run-in-quickjs.ts';
 export interface QuickJsCodeExecutorOptions
   extends Omit<CodeExecutorOptions, 'stateful' | 'timeoutMs' | 'languages'>, QuickJsBounds, QuickJsEngine {}
 
-const OPTIONS: OptionNames<QuickJsCodeExecutorOptions> = {
-  errorRetryAttempts: true,
-  codeBlockDelimiters: true,
-  executionResultDelimiters: true,
-  instruction: true,
-  timeoutMs: true,
-  maxOperations: true,
-  memoryBytes: true,
-  stackBytes: true,
-  maxOutputChars: true,
-  wasmModule: true,
+const OPTIONS: OptionRules<QuickJsCodeExecutorOptions> = {
+  errorRetryAttempts: 'number',
+  codeBlockDelimiters: 'list',
+  executionResultDelimiters: 'list',
+  instruction: 'text',
+  timeoutMs: 'number',
+  maxOperations: 'number',
+  memoryBytes: 'number',
+  stackBytes: 'number',
+  maxOutputChars: 'number',
+  wasmModule: 'object',
 };
 
 /** Time that an execution may take in addition to its code: to start a thread and load the engine on a busy machine. */
@@ -64,8 +64,8 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
    * know
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
-    checkKnown(new.target.name, OPTIONS, options);
-    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: expected a number of at least 0, got ${maxWaitMs}`);
+    checkOptions(new.target.name, OPTIONS, options);
+    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: must be 0 or more; it is ${maxWaitMs}`);
     const { wasmModule, ...rest } = options;
     const bounds = checkBounds(options);
     checkEngine(options);

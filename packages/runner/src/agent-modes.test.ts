@@ -76,7 +76,9 @@ test('an agent tool gives the output of a task agent to its caller', async () =>
 });
 
 test('an unknown mode is refused', () => {
-  expect(() => new LlmAgent({ name: 'bot', mode: 'chat' as 'task' })).toThrow("mode: expected 'task' or 'single_turn'");
+  expect(() => new LlmAgent({ name: 'bot', mode: 'chat' as 'task' })).toThrow(
+    'mode: expected one of task, single_turn',
+  );
 });
 
 test('an agent sees the events of its own isolation scope and those without one', async () => {

@@ -72,18 +72,13 @@ describe('the arguments', () => {
 describe('a tool made of', () => {
   test.each([
     ['no agent', { agent: {} }, 'agent: expected an agent'],
-    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name: expected 1 to 128 letters'],
+    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name "$name"'],
     [
       'a confirmation that is no rule',
       { agent: scripted('helper', []), requireConfirmation: 'yes' },
       'tool "helper": requireConfirmation: expected true, false or a function',
     ],
     ['an unknown option', { agent: scripted('helper', []), stream: true }, 'tool "helper": has no option "stream"'],
-    [
-      'a schema that is none',
-      { agent: scripted('helper', [], { inputSchema: 5 as never }) },
-      'tool "helper": expected a schema',
-    ],
   ])('%s is a configuration error', (_, config, fault) => {
     expect(() => new AgentTool(config as AgentToolConfig)).toThrow(fault);
   });

@@ -255,8 +255,8 @@ test('a model that yields a string fails the run, and the error says what to wri
 
 test.each([
   [{ models: {} }, 'Runner: models: expected a function, got an object; write models: geminiModels({ apiKey })'],
-  [{ plugins: {} }, 'Runner: plugins: expected a list, got an object; write plugins: [new LoggingPlugin()]'],
-  [{ plugins: [{}] }, 'Runner: plugins: expected plugins, got an object; write plugins: [new LoggingPlugin()]'],
+  [{ plugins: {} }, 'Runner: plugins: expected a list of plugins, got an object; write plugins: [new LoggingPlugin()]'],
+  [{ plugins: [{}] }, 'Runner: plugins[0]: expected a plugin, got an object'],
 ])('a runner with the option %j throws ConfigurationError', async (option, message) => {
   const { runner } = await scenario({});
   const { appName, agent, sessionService } = runner;

@@ -14,9 +14,9 @@ import {
   afterCovered,
   applyStateDelta,
   ARTIFACTS_TO_RESTORE,
-  checkKnown,
+  checkOptions,
   checkName,
-  type OptionNames,
+  type OptionRules,
   reportTo,
   setOwn,
   stateScopeOf,
@@ -36,12 +36,12 @@ export interface RewindParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: OptionNames<RewindParams> = {
-  userId: true,
-  sessionId: true,
-  rewindBeforeInvocationId: true,
-  onBusy: true,
-  abortSignal: true,
+const PARAMS: OptionRules<RewindParams> = {
+  userId: 'any',
+  sessionId: 'any',
+  rewindBeforeInvocationId: 'any',
+  onBusy: 'any',
+  abortSignal: 'any',
 };
 
 /** Takes a session back to before an invocation; see `Runner.rewindAsync`. */
@@ -113,7 +113,7 @@ async function commitRewind(
 }
 
 function checkParams(params: RewindParams): void {
-  checkKnown('rewindAsync', PARAMS, params);
+  checkOptions('rewindAsync', PARAMS, params);
   checkName('rewindBeforeInvocationId', params.rewindBeforeInvocationId);
 }
 

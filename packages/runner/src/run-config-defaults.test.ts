@@ -96,8 +96,8 @@ describe('the runConfig of a runner', () => {
   });
 
   test.each<[unknown, string]>([
-    [{ maxLlmCalls: '2' }, 'runConfig.maxLlmCalls: expected an integer'],
-    [{ speechConfig: 'Puck' }, 'runConfig.speechConfig: expected an object'],
+    [{ maxLlmCalls: '2' }, 'runConfig: maxLlmCalls: expected an integer'],
+    [{ speechConfig: 'Puck' }, 'runConfig: speechConfig: expected an object'],
     [{ volume: 1 }, 'runConfig: has no option "volume"'],
     [{ requestId: 'r1' }, 'runConfig.requestId: belongs to a single request'],
     [{ streamingMode: 'bidi' }, 'is only for runLive'],
@@ -106,8 +106,8 @@ describe('the runConfig of a runner', () => {
     [{ saveInputBlobsAsArtifacts: true }, 'runConfig.saveInputBlobsAsArtifacts needs an artifactService'],
     [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob needs an artifactService'],
     [{ customMetadata: { a: () => 1 } }, 'customMetadata.a: is a function'],
-    [null, 'runConfig: expected a plain object, got null'],
-    [[], 'runConfig: expected a plain object, got a list'],
+    [null, 'Runner: runConfig: expected an object, got null'],
+    [[], 'Runner: runConfig: expected an object, got a list'],
   ])('%j is refused by the constructor', async (runConfig, message) => {
     const error: unknown = await scenario({ runConfig: runConfig as RunConfigDefaults }).catch(
       (thrown: unknown) => thrown,

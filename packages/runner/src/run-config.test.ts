@@ -50,10 +50,10 @@ test('events have neither field if the run has none', async () => {
 // Refused options
 
 test.each([
-  [{ streamingMode: 'fast' }, 'runConfig.streamingMode: expected one of none, sse, bidi, got "fast"'],
-  [{ maxLlmCalls: 1.5 }, 'runConfig.maxLlmCalls: expected an integer'],
-  [{ maxParallelToolCalls: 0 }, 'runConfig.maxParallelToolCalls: expected an integer of at least 1'],
-  [{ onBusy: 'wait' }, 'runConfig.onBusy: expected one of queue, reject, interrupt'],
+  [{ streamingMode: 'fast' }, 'runConfig: streamingMode: expected one of none, sse, bidi, got "fast"'],
+  [{ maxLlmCalls: 1.5 }, 'runConfig: maxLlmCalls: expected an integer'],
+  [{ maxParallelToolCalls: 0 }, 'runConfig: maxParallelToolCalls: expected an integer of at least 1'],
+  [{ onBusy: 'wait' }, 'runConfig: onBusy: expected one of queue, reject, interrupt'],
   [{ getSessionConfig: { last: 5 } }, 'runConfig.getSessionConfig: has no option "last"'],
   [{ volume: 1 }, 'runConfig: has no option "volume"'],
   [{ streamingMode: 'bidi' }, "streamingMode 'bidi' is for runLive"],

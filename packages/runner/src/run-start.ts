@@ -15,11 +15,11 @@ import {
   checkStateDelta,
   mergeRunConfigs,
   RUN_CONFIG_OPTIONS,
-  checkKnown,
+  checkOptions,
   checkRunConfig,
   copyJson,
   isRecord,
-  type OptionNames,
+  type OptionRules,
 } from '@eventloom/core/internal';
 import { answeredCallIds, checkNewMessage } from './run-message.ts';
 import type { Runner } from './runner.ts';
@@ -88,20 +88,20 @@ export interface RunAsyncParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: OptionNames<RunAsyncParams> = {
-  appName: true,
-  userId: true,
-  sessionId: true,
-  newMessage: true,
-  invocationId: true,
-  requestId: true,
-  ifKnown: true,
-  replay: true,
-  stateDelta: true,
-  runConfig: true,
-  bounds: true,
-  customMetadata: true,
-  abortSignal: true,
+const PARAMS: OptionRules<RunAsyncParams> = {
+  appName: 'any',
+  userId: 'any',
+  sessionId: 'any',
+  newMessage: 'any',
+  invocationId: 'any',
+  requestId: 'any',
+  ifKnown: 'any',
+  replay: 'any',
+  stateDelta: 'any',
+  runConfig: 'any',
+  bounds: 'any',
+  customMetadata: 'any',
+  abortSignal: 'any',
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
@@ -129,7 +129,7 @@ const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' 
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */
 export function checkRunParams(params: RunAsyncParams, appName: string): void {
-  checkKnown('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
+  checkOptions('runAsync', PARAMS, params, HINTS, 'runAsync({ userId, sessionId, newMessage })');
   if (params.appName !== undefined && params.appName !== appName) {
     throw new ConfigurationError(
       `runAsync: appName is ${JSON.stringify(params.appName)}, but the runner has the appName "${appName}"; remove it, or write that name`,

@@ -85,7 +85,9 @@ export class RunControl implements RunStream {
     this.#runner = runner;
     this.#input = input;
     this.invocationId = invocationId;
-    this.signal = input.params?.abortSignal;
+    const signal = input.params?.abortSignal;
+    // The parameters are checked when the run begins: what is no signal is refused then.
+    this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
     this.#events = run(runner, input, this);
   }
 

@@ -16,11 +16,11 @@ import {
 } from '@eventloom/core';
 import {
   checkContextCacheConfig,
-  checkKnown,
+  checkOptions,
+  wrongOption,
   checkRunConfig,
   checkRunConfigDefaults,
-  type OptionNames,
-  describeKind,
+  type OptionRules,
   isBaseAgent,
 } from '@eventloom/core/internal';
 import { type EventsCompactionConfig, isBaseEventsSummarizer } from '@eventloom/llm-agent';
@@ -103,30 +103,47 @@ export interface RunnerConfig {
   readonly sessionCache?: SessionCacheOptions | undefined;
 }
 
-const OPTIONS: OptionNames<RunnerConfig> = {
-  appName: true,
-  agent: true,
-  sessionService: true,
-  artifactService: true,
-  memoryService: true,
-  credentialService: true,
-  plugins: true,
-  instrumentation: true,
-  live: true,
-  models: true,
-  platform: true,
-  autoCreateSession: true,
-  sessionCache: true,
-  leaseTtlMs: true,
-  requestTtlMs: true,
-  eventsCompaction: true,
-  contextCacheConfig: true,
-  runConfig: true,
-  resumable: true,
-  getSessionConfig: true,
+const AGENT = 'new LlmAgent({ … })';
+const SESSIONS = 'new InMemorySessionService()';
+const PLUGINS = '[new LoggingPlugin()]';
+const SUMMARIZER = 'new LlmEventSummarizer({ model })';
+const LIVE = 'live(), of @eventloom/live';
+
+const OPTIONS: OptionRules<RunnerConfig> = {
+  appName: { is: 'text', write: "'weather'" },
+  agent: { is: 'object', wanted: 'an agent', write: AGENT },
+  sessionService: { is: 'object', wanted: 'a session service', write: SESSIONS },
+  artifactService: { is: 'object', wanted: 'an artifact service', write: 'new InMemoryArtifactService()' },
+  memoryService: { is: 'object', wanted: 'a memory service', write: 'new InMemoryMemoryService()' },
+  credentialService: { is: 'object', wanted: 'a credential service', write: 'new InMemoryCredentialService()' },
+  plugins: { is: 'list', wanted: 'a list of plugins', write: PLUGINS },
+  instrumentation: 'object or list',
+  live: { is: 'object', wanted: 'live support', write: LIVE },
+  models: { is: 'function', write: 'geminiModels({ apiKey })' },
+  platform: 'object',
+  autoCreateSession: 'flag',
+  sessionCache: 'object',
+  leaseTtlMs: {
+    is: 'number',
+    min: Number.MIN_VALUE,
+    max: 86_400_000,
+    wanted: 'a positive number of milliseconds, at most a day',
+    write: '15_000',
+  },
+  requestTtlMs: {
+    is: 'number',
+    min: Number.MIN_VALUE,
+    wanted: 'a positive number of milliseconds',
+    write: '86_400_000',
+  },
+  eventsCompaction: { is: 'object', write: '{ summarizer, tokenThreshold: 30_000, eventRetentionSize: 20 }' },
+  contextCacheConfig: { is: 'object', write: '{ minTokens: 4096 }' },
+  runConfig: { is: 'object', write: '{ maxLlmCalls: 50 }' },
+  resumable: 'flag',
+  getSessionConfig: { is: 'object', write: '{ numRecentEvents: 200 }' },
 };
 
-const SESSION_CACHE_OPTIONS: OptionNames<SessionCacheOptions> = { maxSessions: true, maxEvents: true };
+const SESSION_CACHE_OPTIONS: OptionRules<SessionCacheOptions> = { maxSessions: 'number', maxEvents: 'number' };
 const WRITE_MODELS = 'write models: geminiModels({ apiKey })';
 const EXAMPLE = "new Runner({ appName: 'app', agent, sessionService })";
 const IN_RUN = 'write it in the parameters of runAsync';
@@ -139,59 +156,30 @@ const HINTS = {
   eventsCompactionConfig: 'did you mean "eventsCompaction"?',
 };
 
-const DAY_MS = 86_400_000;
-
-/** @throws ConfigurationError for a missing or an unknown option */
+/** @throws ConfigurationError for a missing or an unknown option, and for a value of the wrong kind */
 export function checkRunnerConfig(config: RunnerConfig): void {
   if (isBaseAgent(config)) throw new ConfigurationError(`Runner: got an agent; write ${EXAMPLE}`);
-  checkKnown('Runner', OPTIONS, config, HINTS, EXAMPLE);
-  if (typeof config.appName !== 'string' || config.appName === '')
+  checkOptions('Runner', OPTIONS, config, HINTS, EXAMPLE);
+  if (config.appName === undefined || config.appName === '')
     throw new ConfigurationError(
       "Runner: appName is missing; write a name for the app, such as appName: 'weather': sessions are stored under this name",
     );
-  if (typeof config.agent?.runAsync !== 'function')
-    throw new ConfigurationError(
-      `Runner: agent: expected an agent, got ${describeKind(config.agent)}; write agent: new LlmAgent({ … })`,
-    );
-  if (typeof config.sessionService?.appendEvent !== 'function')
-    throw new ConfigurationError(
-      `Runner: sessionService: expected a session service, got ${describeKind(config.sessionService)}; write sessionService: new InMemorySessionService()`,
-    );
-  const { models, plugins } = config;
-  if (models !== undefined && typeof models !== 'function')
-    throw new ConfigurationError(
-      `Runner: models: expected a function, got ${describeKind(models)}; write models: geminiModels({ apiKey })`,
-    );
-  if (plugins !== undefined && !Array.isArray(plugins))
-    throw new ConfigurationError(
-      `Runner: plugins: expected a list, got ${describeKind(plugins)}; write plugins: [new LoggingPlugin()]`,
-    );
-  for (const plugin of plugins ?? [])
+  const { agent, sessionService, plugins = [], eventsCompaction, live } = config;
+  if (typeof agent?.runAsync !== 'function') throw wrongOption('Runner', 'agent', 'an agent', agent, AGENT);
+  if (typeof sessionService?.appendEvent !== 'function')
+    throw wrongOption('Runner', 'sessionService', 'a session service', sessionService, SESSIONS);
+  for (const [index, plugin] of plugins.entries())
     if (typeof plugin?.beforeRunCallback !== 'function')
-      throw new ConfigurationError(
-        `Runner: plugins: expected plugins, got ${describeKind(plugin)}; write plugins: [new LoggingPlugin()]`,
-      );
-  if (config.eventsCompaction && !isBaseEventsSummarizer(config.eventsCompaction.summarizer))
-    throw new ConfigurationError(
-      'Runner: eventsCompaction.summarizer: expected a summarizer; write summarizer: new LlmEventSummarizer({ model })',
-    );
-  if (config.live !== undefined && typeof config.live?.startRun !== 'function')
-    throw new ConfigurationError(
-      `Runner: live: expected live support, got ${describeKind(config.live)}; write live: live(), with live from @eventloom/live`,
-    );
+      throw wrongOption('Runner', `plugins[${index}]`, 'a plugin', plugin, PLUGINS);
+  if (eventsCompaction && !isBaseEventsSummarizer(eventsCompaction.summarizer))
+    throw wrongOption('Runner', 'eventsCompaction.summarizer', 'a summarizer', eventsCompaction.summarizer, SUMMARIZER);
+  if (live !== undefined && typeof live.startRun !== 'function')
+    throw wrongOption('Runner', 'live', 'live support', live, LIVE);
   const { getSessionConfig, sessionCache } = config;
-  if (sessionCache !== undefined) checkKnown('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);
+  if (sessionCache !== undefined) checkOptions('Runner: sessionCache', SESSION_CACHE_OPTIONS, sessionCache);
   if (getSessionConfig) checkRunConfig({ getSessionConfig });
   if (config.runConfig !== undefined) checkDefaults(config.runConfig, config);
   if (config.contextCacheConfig) checkContextCacheConfig(config.contextCacheConfig);
-  for (const option of ['leaseTtlMs', 'requestTtlMs'] as const) {
-    const value: unknown = config[option];
-    const isTime = typeof value === 'number' && value > 0 && (value <= DAY_MS || option === 'requestTtlMs');
-    if (value !== undefined && !isTime)
-      throw new ConfigurationError(
-        `Runner: ${option}: expected a positive number of milliseconds${option === 'requestTtlMs' ? '' : ', at most a day'}, got ${describeKind(value)}`,
-      );
-  }
 }
 
 /** @throws ConfigurationError for defaults that make no sense, and for what the runner cannot do */

@@ -210,7 +210,7 @@ test.each([
   [
     'an endless lease',
     { leaseTtlMs: Infinity },
-    'leaseTtlMs: expected a positive number of milliseconds, at most a day, got',
+    'leaseTtlMs: expected a positive number of milliseconds, at most a day',
   ],
   ['a lease of more than a day', { leaseTtlMs: 1e10 }, 'leaseTtlMs: expected a positive number'],
   ['live that was not called', { live: () => undefined }, 'live: expected live support'],

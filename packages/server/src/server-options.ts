@@ -1,5 +1,5 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
-import { describeKind, checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, wrongOption, type OptionRules } from '@eventloom/core/internal';
 import { Runner } from '@eventloom/runner';
 import type { RunConfigHook } from './http/run-policy.ts';
 import type { Protocol } from './protocol.ts';
@@ -86,92 +86,67 @@ export interface ServerOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-const OPTIONS: OptionNames<ServerOptions> = {
-  runners: true,
-  authenticate: true,
-  allowUnauthenticated: true,
-  trustImportedEvents: true,
-  runConfig: true,
-  webhooks: true,
-  origins: true,
-  protocols: true,
-  live: true,
-  limits: true,
-  relay: true,
-  onUnfinishedRuns: true,
-  version: true,
-  platform: true,
-  onError: true,
+const RUNNERS = '[new Runner({ appName, agent, sessionService })]';
+const LIVE = 'liveEndpoint(), of @eventloom/live/server';
+const RELAY = 'new PostgresRunRelay({ pool }), of @eventloom/server/postgres';
+const OPTIONS: OptionRules<ServerOptions> = {
+  runners: { is: 'list', wanted: 'a list of runners', write: RUNNERS },
+  authenticate: { is: 'function', write: 'jwtAuthenticate({ secret, issuer, audience })' },
+  allowUnauthenticated: 'flag',
+  trustImportedEvents: 'flag',
+  runConfig: { is: 'function', write: '() => ({ maxLlmCalls: 50 })' },
+  webhooks: 'object',
+  origins: { is: 'list', write: "['https://app.example']" },
+  protocols: 'list',
+  live: { is: 'object', wanted: 'a live endpoint', write: LIVE },
+  limits: { is: 'object', write: '{ maxRuns: 200 }' },
+  relay: { is: 'object', wanted: 'a run relay', write: RELAY },
+  onUnfinishedRuns: { is: 'text', oneOf: ['resume', 'close', 'leave'] },
+  version: 'object',
+  platform: 'object',
+  onError: 'function',
 };
 
-const WRITE_RUNNERS = 'write runners: [new Runner({ appName, agent, sessionService })]';
+const WRITE_RUNNERS = `write runners: ${RUNNERS}`;
 const EXAMPLE = 'createServer({ runners: [new Runner({ appName, agent, sessionService })], authenticate })';
 const IN_SERVE = 'write it in the options of serve(server, { port })';
 const HINTS = { agent: WRITE_RUNNERS, agents: WRITE_RUNNERS, rootAgent: WRITE_RUNNERS, port: IN_SERVE, host: IN_SERVE };
-const LIMITS = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, true as const]));
+const COUNT = { is: 'number', min: 1, wanted: 'an integer of at least 1, or Infinity', write: '50' };
+const LIMITS = {
+  ...Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((limit) => [limit, { is: 'number', min: 0 }])),
+  maxLlmCalls: COUNT,
+  maxParallelToolCalls: COUNT,
+};
 
 /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
 export function checkServerOptions(options: ServerOptions): void {
-  checkKnown('createServer', OPTIONS, options, HINTS, EXAMPLE);
-  if (!Array.isArray(options.runners))
-    throw new ConfigurationError(
-      `createServer: runners: expected a list, got ${describeKind(options.runners)}; write runners: [new Runner({ appName, agent, sessionService })]`,
-    );
+  checkOptions('createServer', OPTIONS, options, HINTS, EXAMPLE);
+  if (options.runners === undefined)
+    throw wrongOption('createServer', 'runners', 'a list of runners', undefined, RUNNERS);
   const names = new Set<string>();
-  for (const runner of options.runners) {
+  for (const [index, runner] of options.runners.entries()) {
     if (!(runner instanceof Runner))
-      throw new ConfigurationError(
-        `createServer: runners: expected runners, got ${describeKind(runner)}; write runners: [new Runner({ appName, agent, sessionService })]`,
-      );
+      throw wrongOption('createServer', `runners[${index}]`, 'a runner', runner, RUNNERS);
     if (names.has(runner.appName))
       throw new ConfigurationError(`createServer: two runners have the appName "${runner.appName}"`);
     names.add(runner.appName);
   }
   if (options.webhooks !== undefined) checkWebhookOptions(options.webhooks);
-  for (const hook of ['authenticate', 'runConfig'] as const) {
-    if (options[hook] !== undefined && typeof options[hook] !== 'function')
-      throw new ConfigurationError(
-        `createServer: ${hook}: expected a function of the request, got ${describeKind(options[hook])}`,
-      );
-  }
-  if (options.live !== undefined && typeof options.live?.createHost !== 'function') {
-    throw new ConfigurationError(
-      `createServer: live: expected a live endpoint, got ${describeKind(options.live)}; write live: liveEndpoint(), with liveEndpoint from @eventloom/live/server`,
-    );
-  }
-  if (options.relay !== undefined && typeof options.relay?.attach !== 'function') {
-    throw new ConfigurationError(
-      `createServer: relay: expected a run relay, got ${describeKind(options.relay)}; write relay: new PostgresRunRelay({ pool })`,
-    );
-  }
-  const { onUnfinishedRuns = 'resume' } = options;
-  if (!['resume', 'close', 'leave'].includes(onUnfinishedRuns)) {
-    throw new ConfigurationError(
-      `createServer: onUnfinishedRuns: expected resume, close or leave, got ${JSON.stringify(onUnfinishedRuns)}`,
-    );
-  }
+  if (options.live !== undefined && typeof options.live.createHost !== 'function')
+    throw wrongOption('createServer', 'live', 'a live endpoint', options.live, LIVE);
+  if (options.relay !== undefined && typeof options.relay.attach !== 'function')
+    throw wrongOption('createServer', 'relay', 'a run relay', options.relay, RELAY);
   for (const origin of options.origins ?? []) checkOrigin(origin);
-  if (options.limits !== undefined) checkKnown('createServer: limits', LIMITS, options.limits);
-  for (const [limit, value] of Object.entries(options.limits ?? {})) checkLimit(limit, value);
+  if (options.limits !== undefined) checkOptions('createServer: limits', LIMITS, options.limits);
+  const { maxLlmCalls = 1, maxParallelToolCalls = 1 } = options.limits ?? {};
+  for (const [limit, value] of Object.entries({ maxLlmCalls, maxParallelToolCalls }))
+    if (value !== Infinity && !Number.isSafeInteger(value))
+      throw wrongOption('createServer: limits', limit, COUNT.wanted, value, COUNT.write);
 }
 
 function checkOrigin(origin: string): void {
   if (origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
   throw new ConfigurationError(
     `createServer: origins: ${JSON.stringify(origin)} is not an origin; write it like https://app.example, without a path`,
-  );
-}
-
-function checkLimit(limit: string, value: unknown): void {
-  if (value === undefined) return;
-  if (limit === 'maxLlmCalls' || limit === 'maxParallelToolCalls') {
-    if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
-    throw new ConfigurationError(
-      `createServer: limits.${limit}: expected an integer of at least 1, or Infinity, got ${describeKind(value)}`,
-    );
-  }
-  if (typeof value === 'number' && value >= 0) return;
-  throw new ConfigurationError(
-    `createServer: limits.${limit}: expected a number of at least 0, got ${describeKind(value)}`,
   );
 }

@@ -40,8 +40,8 @@ import {
   checkToolCall,
   sessionKeyOf,
   toStateWrites,
-  type OptionNames,
-  checkKnown,
+  type OptionRules,
+  checkOptions,
   describeKind,
   isRecord,
 } from '@eventloom/core/internal';
@@ -74,7 +74,7 @@ export interface DriverSessionServiceOptions {
   readonly platform?: Platform | undefined;
 }
 
-const OPTIONS: OptionNames<DriverSessionServiceOptions> = { platform: true };
+const OPTIONS: OptionRules<DriverSessionServiceOptions> = { platform: 'object' };
 
 /**
  * A session service over a driver: what the contract promises beyond storage, written once. An answer that the driver gives at
@@ -94,7 +94,7 @@ export class DriverSessionService extends BaseSessionService {
   /** @throws ConfigurationError for an option this version does not have */
   constructor(driver: SessionDriver, options: DriverSessionServiceOptions = {}) {
     super();
-    checkKnown(new.target.name, OPTIONS, options);
+    checkOptions(new.target.name, OPTIONS, options);
     this.#driver = driver;
     this.#platform = options.platform ?? systemPlatform;
     this.#leases = new SessionLeases(driver, this.#platform);

@@ -1,5 +1,5 @@
 import { type Platform } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 
 /**
  * A platform for tests whose clock moves only in `advance`, which also runs the timers. Ids count up. A timer without a delay runs without
@@ -22,7 +22,7 @@ export interface FixedPlatformOptions {
   readonly now?: number;
 }
 
-const OPTIONS: OptionNames<FixedPlatformOptions> = { now: true };
+const OPTIONS: OptionRules<FixedPlatformOptions> = { now: 'number' };
 
 interface Timer {
   readonly dueMs: number;
@@ -31,7 +31,7 @@ interface Timer {
 
 /** Creates a platform whose clock, ids, timers and background work the test controls. */
 export function fixedPlatform(options: FixedPlatformOptions = {}): FixedPlatform {
-  checkKnown('fixedPlatform', OPTIONS, options);
+  checkOptions('fixedPlatform', OPTIONS, options);
   let nowMs = options.now ?? Date.UTC(2026, 0, 1);
   let events = 0;
   let uuids = 0;

@@ -8,7 +8,7 @@ import {
   type Platform,
   type RunConfig,
 } from '@eventloom/core';
-import { AbortGuard, type OptionNames, checkKnown, PluginManager } from '@eventloom/core/internal';
+import { AbortGuard, type OptionRules, checkOptions, PluginManager } from '@eventloom/core/internal';
 import { fixedPlatform } from './fixed-platform.ts';
 
 /** Options of `testContext`. All are optional. */
@@ -30,17 +30,17 @@ export interface TestContextOptions {
   readonly derived?: Map<unknown, unknown>;
 }
 
-const OPTIONS: OptionNames<TestContextOptions> = {
-  agent: true,
-  state: true,
-  events: true,
-  userContent: true,
-  runConfig: true,
-  plugins: true,
-  artifactService: true,
-  memoryService: true,
-  platform: true,
-  derived: true,
+const OPTIONS: OptionRules<TestContextOptions> = {
+  agent: 'object',
+  state: 'object',
+  events: 'list',
+  userContent: 'object',
+  runConfig: 'object',
+  plugins: 'object',
+  artifactService: 'object',
+  memoryService: 'object',
+  platform: 'object',
+  derived: 'object',
 };
 
 class SilentAgent extends BaseAgent {
@@ -55,7 +55,7 @@ class SilentAgent extends BaseAgent {
  * const toolContext = new ToolContext({ invocationContext: testContext(), functionCallId: 'c1' });
  */
 export function testContext(options: TestContextOptions = {}): InvocationContext {
-  checkKnown('testContext', OPTIONS, options);
+  checkOptions('testContext', OPTIONS, options);
   const { agent = new SilentAgent({ name: 'agent' }), state = {}, events = [] } = options;
   const lastSeq = events.length;
   const session = { id: 's', appName: 'app', userId: 'u', state, events, lastUpdateTime: 0, lastSeq, incarnation: 'i' };

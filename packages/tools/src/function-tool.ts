@@ -6,7 +6,7 @@ import {
   type RunAsyncToolRequest,
   type ToolContext,
 } from '@eventloom/core';
-import { checkKnown, isPromiseLike, type OptionNames, describeKind } from '@eventloom/core/internal';
+import { checkOptions, wrongOption, isPromiseLike, type OptionRules } from '@eventloom/core/internal';
 import type { InferSchema, SchemaLike } from './schema/standard-schema.ts';
 import { type SchemaCheck, ValueSchema } from './schema/value-schema.ts';
 import { type Chunks, streamResult } from './stream-result.ts';
@@ -94,17 +94,18 @@ export interface ToolOptions<P extends ToolInputParameters = undefined> {
   readonly requireConfirmation?: boolean | ConfirmationPredicate<P>;
 }
 
-const OPTIONS: OptionNames<ToolOptions> = {
-  name: true,
-  description: true,
-  parameters: true,
-  execute: true,
-  isLongRunning: true,
-  idempotent: true,
-  inputStream: true,
-  nonBlocking: true,
-  responseScheduling: true,
-  requireConfirmation: true,
+const EXECUTE = { is: 'function', wanted: 'a function of the arguments', write: '({ city }) => ({ … })' } as const;
+const OPTIONS: OptionRules<ToolOptions> = {
+  name: { is: 'text', write: "'get_weather'" },
+  description: { is: 'text', write: "'Returns the weather of a city.'" },
+  parameters: 'any',
+  execute: EXECUTE,
+  isLongRunning: 'flag',
+  idempotent: 'flag',
+  inputStream: 'flag',
+  nonBlocking: 'flag',
+  responseScheduling: { is: 'text', oneOf: ['SILENT', 'WHEN_IDLE', 'INTERRUPT'] },
+  requireConfirmation: { is: 'flag or function', wanted: 'true, false or a function', write: 'true' },
 };
 const WRITE_PARAMETERS = 'write parameters: z.object({ … }), or a JSON Schema';
 const HINTS = {
@@ -147,7 +148,7 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
   constructor(options: ToolOptions<P>) {
     const name = options?.name ?? options?.execute?.name;
     const owner = name && typeof options === 'object' ? `tool "${name}"` : new.target.name;
-    checkKnown(owner, OPTIONS, options, HINTS, `new ${new.target.name}({ name, description, execute })`);
+    checkOptions(owner, OPTIONS, options, HINTS, `new ${new.target.name}({ name, description, execute })`);
     // A function without a name of its own is called `execute`, after the option.
     if (options.name === undefined && (!name || name === 'execute'))
       throw new ConfigurationError(
@@ -155,15 +156,8 @@ export class FunctionTool<P extends ToolInputParameters = undefined> extends Bas
       );
     const { parameters, execute, requireConfirmation: _, ...base } = options;
     super({ ...base, name });
-    if (typeof execute !== 'function')
-      throw new ConfigurationError(
-        `${owner}: execute: expected a function of the arguments, got ${describeKind(execute)}; write execute: ({ city }) => …`,
-      );
+    if (execute === undefined) throw wrongOption(owner, 'execute', EXECUTE.wanted, execute, EXECUTE.write);
     const { requireConfirmation = false } = options;
-    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function')
-      throw new ConfigurationError(
-        `${owner}: requireConfirmation: expected true, false or a function, got ${describeKind(requireConfirmation)}`,
-      );
     this.#execute = execute;
     this.#requireConfirmation = requireConfirmation;
     this.#parameters = parameters === undefined ? undefined : new ValueSchema(parameters, `${owner}: parameters`);

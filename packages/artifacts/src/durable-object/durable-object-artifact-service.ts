@@ -1,5 +1,5 @@
 import { type DurableObjectStorage } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { DurableObjectArtifactDriver } from './durable-object-artifact-driver.ts';
 
@@ -9,7 +9,7 @@ export interface DurableObjectArtifactServiceOptions extends DriverArtifactServi
   readonly storage: DurableObjectStorage;
 }
 
-const OPTIONS: OptionNames<DurableObjectArtifactServiceOptions> = { storage: true, platform: true };
+const OPTIONS: OptionRules<DurableObjectArtifactServiceOptions> = { storage: 'object', platform: 'object' };
 
 /**
  * Artifacts in the SQL storage of a Durable Object, for small artifacts without an R2 bucket. Create it in the object's constructor, where
@@ -30,7 +30,7 @@ const OPTIONS: OptionNames<DurableObjectArtifactServiceOptions> = { storage: tru
 export class DurableObjectArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError when the tables were made by a newer version, and for an option this version does not have */
   constructor(options: DurableObjectArtifactServiceOptions) {
-    checkKnown('DurableObjectArtifactService', OPTIONS, options);
+    checkOptions('DurableObjectArtifactService', OPTIONS, options);
     const { storage, platform } = options;
     super(new DurableObjectArtifactDriver(storage), { platform });
   }

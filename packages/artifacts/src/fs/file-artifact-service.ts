@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { resolve } from 'node:path';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import { FileArtifactDriver } from './file-artifact-driver.ts';
@@ -15,7 +15,11 @@ export interface FileArtifactServiceOptions extends DriverArtifactServiceOptions
   readonly durability?: 'process' | 'power';
 }
 
-const OPTIONS: OptionNames<FileArtifactServiceOptions> = { rootDir: true, durability: true, platform: true };
+const OPTIONS: OptionRules<FileArtifactServiceOptions> = {
+  rootDir: { is: 'text', write: "'artifacts'" },
+  durability: { is: 'text', oneOf: ['process', 'power'] },
+  platform: 'object',
+};
 const HINTS = {
   path: 'did you mean "rootDir"?',
   folder: 'did you mean "rootDir"?',
@@ -30,7 +34,7 @@ const HINTS = {
 export class FileArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError without a `rootDir`, and for an option this version does not have */
   constructor(options: FileArtifactServiceOptions) {
-    checkKnown('FileArtifactService', OPTIONS, options, HINTS);
+    checkOptions('FileArtifactService', OPTIONS, options, HINTS);
     const { rootDir, durability, platform } = options;
     if (!rootDir)
       throw new ConfigurationError(

@@ -1,5 +1,5 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { DriverArtifactService, type DriverArtifactServiceOptions } from '../driver-artifact-service.ts';
 import type { R2ArtifactBucket } from './r2-artifact-bucket.ts';
 import { R2ArtifactDriver } from './r2-artifact-driver.ts';
@@ -16,7 +16,7 @@ export interface R2ArtifactServiceOptions extends DriverArtifactServiceOptions {
   readonly prefix?: string | undefined;
 }
 
-const OPTIONS: OptionNames<R2ArtifactServiceOptions> = { bucket: true, prefix: true, platform: true };
+const OPTIONS: OptionRules<R2ArtifactServiceOptions> = { bucket: 'object', prefix: 'text', platform: 'object' };
 
 /**
  * Artifacts in an R2 bucket. Any number of Workers may use one bucket at the same time: no two saves get the same number, a version is
@@ -49,7 +49,7 @@ const OPTIONS: OptionNames<R2ArtifactServiceOptions> = { bucket: true, prefix: t
 export class R2ArtifactService extends DriverArtifactService {
   /** @throws ConfigurationError for a prefix that is too long or malformed, and for an option this version does not have */
   constructor(options: R2ArtifactServiceOptions) {
-    checkKnown('R2ArtifactService', OPTIONS, options);
+    checkOptions('R2ArtifactService', OPTIONS, options);
     const { bucket, prefix = '', platform = systemPlatform } = options;
     if (!prefix.isWellFormed() || new TextEncoder().encode(prefix).length > MAX_PREFIX_BYTES) {
       throw new ConfigurationError(

@@ -173,7 +173,7 @@ describe('a configuration error is', () => {
 
   test('a sub-agent that is not an agent', () => {
     expect(() => new Quiet({ name: 'top', subAgents: [{} as BaseAgent] })).toThrow(
-      /subAgents: expected agents, got an object/,
+      /subAgents\[0\]: expected an agent, got an object/,
     );
   });
 });

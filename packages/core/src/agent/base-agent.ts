@@ -12,7 +12,7 @@ import {
   type SingleAgentErrorCallback,
   toList,
 } from './agent-callbacks.ts';
-import type { OptionNames } from './options.ts';
+import { type OptionRules, wrongOption } from './options.ts';
 import { runResumable } from './run-resumable.ts';
 import { describeKind, isRecord } from '../content/json.ts';
 
@@ -33,13 +33,13 @@ export interface BaseAgentConfig {
 }
 
 /** The option names of every agent, for agent classes that check their own options together with these. */
-export const BASE_AGENT_OPTIONS: OptionNames<BaseAgentConfig> = {
-  name: true,
-  description: true,
-  subAgents: true,
-  beforeAgentCallback: true,
-  afterAgentCallback: true,
-  onAgentErrorCallback: true,
+export const BASE_AGENT_OPTIONS: OptionRules<BaseAgentConfig> = {
+  name: { is: 'text', write: "'helper'" },
+  description: { is: 'text', write: "'Answers questions about invoices.'" },
+  subAgents: { is: 'list', wanted: 'a list of agents', write: '[writer, critic]' },
+  beforeAgentCallback: 'function or list',
+  afterAgentCallback: 'function or list',
+  onAgentErrorCallback: 'function or list',
 };
 
 const AGENT_NAME = /^[\p{ID_Start}_$][\p{ID_Continue}$-]*$/u;
@@ -91,7 +91,9 @@ export abstract class BaseAgent {
       throw new ConfigurationError(
         `${new.target.name}: name is missing; write new ${new.target.name}({ name: 'helper', … }), with a name that no other agent of the tree has`,
       );
-    if (typeof config.name !== 'string' || !AGENT_NAME.test(config.name)) {
+    if (typeof config.name !== 'string')
+      throw wrongOption(new.target.name, 'name', 'a string', config.name, "'helper'");
+    if (!AGENT_NAME.test(config.name)) {
       throw new ConfigurationError(
         `agent name: expected letters, digits, _, $ and -, beginning with a letter, _ or $, got ${JSON.stringify(config.name)}`,
       );
@@ -100,6 +102,14 @@ export abstract class BaseAgent {
       throw new ConfigurationError('agent name "user": is reserved for the events of the user; choose another name');
     this.name = config.name;
     this.description = config.description ?? '';
+    if (config.subAgents !== undefined && !Array.isArray(config.subAgents))
+      throw wrongOption(
+        `agent "${config.name}"`,
+        'subAgents',
+        'a list of agents',
+        config.subAgents,
+        '[writer, critic]',
+      );
     this.subAgents = toList(config.subAgents);
     this.beforeAgentCallback = toList(config.beforeAgentCallback);
     this.afterAgentCallback = toList(config.afterAgentCallback);
@@ -286,11 +296,8 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
     byName.set(agent.name, agent);
     for (const below of agent.subAgents) add(below);
   };
-  for (const agent of subAgents) {
-    if (!isBaseAgent(agent))
-      throw new ConfigurationError(
-        `${owner}: subAgents: expected agents, got ${describeKind(agent)}; write new LlmAgent({ … })`,
-      );
+  for (const [index, agent] of subAgents.entries()) {
+    if (!isBaseAgent(agent)) throw wrongOption(owner, `subAgents[${index}]`, 'an agent', agent, '[writer, critic]');
     if (agent.parentAgent) {
       throw new ConfigurationError(
         `${owner}: sub-agent "${agent.name}" has the parent "${agent.parentAgent.name}" already; create an agent object for each place`,

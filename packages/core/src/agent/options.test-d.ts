@@ -1,12 +1,14 @@
-import type { OptionNames } from './options.ts';
+import { integer, type OptionRules } from './options.ts';
 
 interface Options {
   readonly timeoutMs?: number;
   readonly retries: number;
 }
 
-export const whole: OptionNames<Options> = { timeoutMs: true, retries: true };
+export const whole: OptionRules<Options> = { timeoutMs: 'number', retries: integer(0) };
+// @ts-expect-error `retries` is no text
+export const wrongKind: OptionRules<Options> = { timeoutMs: 'number', retries: 'text' };
 // @ts-expect-error a name is missing, though the option is optional
-export const missing: OptionNames<Options> = { retries: true };
+export const missing: OptionRules<Options> = { retries: 'number' };
 // @ts-expect-error `delayMs` is not an option
-export const extra: OptionNames<Options> = { timeoutMs: true, retries: true, delayMs: true };
+export const extra: OptionRules<Options> = { timeoutMs: 'any', retries: 'any', delayMs: 'any' };

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../errors.ts';
-import { checkKnown, type OptionNames } from './options.ts';
+import { checkOptions, integer, type OptionRules, wrongOption } from './options.ts';
 
 interface Options {
   readonly timeoutMs?: number;
   readonly retries?: number;
 }
 
-const OPTIONS: OptionNames<Options> = { timeoutMs: true, retries: true };
+const OPTIONS: OptionRules<Options> = { timeoutMs: 'number', retries: 'number' };
 
-test('checkKnown accepts known options', () => {
-  expect(() => checkKnown('tool', OPTIONS, { timeoutMs: 1 })).not.toThrow();
+test('checkOptions accepts known options', () => {
+  expect(() => checkOptions('tool', OPTIONS, { timeoutMs: 1 })).not.toThrow();
 });
 
-test('checkKnown names an unknown option and all known ones', () => {
-  const check = (): void => checkKnown('tool', OPTIONS, { toString: 1 });
+test('checkOptions names an unknown option and all known ones', () => {
+  const check = (): void => checkOptions('tool', OPTIONS, { toString: 1 });
   expect(check).toThrow(ConfigurationError);
   expect(check).toThrow('tool: has no option "toString"; it has timeoutMs, retries');
 });
@@ -25,14 +25,14 @@ test.each([
   ['retrys', '"retries"'],
   ['retreis', '"retries"'],
   ['maxRetries', '"retries"'],
-])('checkKnown suggests the option that %s may stand for', (option, meant) => {
-  expect(() => checkKnown('tool', OPTIONS, { [option]: 1 })).toThrow(
+])('checkOptions suggests the option that %s may stand for', (option, meant) => {
+  expect(() => checkOptions('tool', OPTIONS, { [option]: 1 })).toThrow(
     `has no option "${option}"; did you mean ${meant}?`,
   );
 });
 
-test('checkKnown adds the hint for an option name of another library', () => {
-  const check = (): void => checkKnown('tool', OPTIONS, { wait: 1 }, { wait: 'write timeoutMs' });
+test('checkOptions adds the hint for an option name of another library', () => {
+  const check = (): void => checkOptions('tool', OPTIONS, { wait: 1 }, { wait: 'write timeoutMs' });
   expect(check).toThrow('tool: has no option "wait"; write timeoutMs');
 });
 
@@ -40,8 +40,68 @@ test.each([
   [undefined, 'nothing'],
   ['x.db', 'a string'],
   [[], 'a list'],
-])('checkKnown refuses %j in place of options', (given, got) => {
-  expect(() => checkKnown('tool', OPTIONS, given as unknown as object)).toThrow(
+])('checkOptions refuses %j in place of options', (given, got) => {
+  expect(() => checkOptions('tool', OPTIONS, given as unknown as object)).toThrow(
     `tool: expected an object of options, got ${got}`,
+  );
+});
+
+interface Kinds {
+  readonly name?: string;
+  readonly isFast?: boolean;
+  readonly items?: readonly string[];
+  readonly run?: () => void;
+  readonly rule?: string | (() => void);
+  readonly service?: object;
+  readonly mode?: 'a' | 'better';
+  readonly rounds?: number;
+  readonly waitMs?: number;
+  readonly rest?: unknown;
+}
+
+const KINDS: OptionRules<Kinds> = {
+  name: { is: 'text', write: "'helper'" },
+  isFast: 'flag',
+  items: 'list',
+  run: 'function',
+  rule: 'text or function',
+  service: { is: 'object', wanted: 'a service', write: 'new Service()' },
+  mode: { is: 'text', oneOf: ['a', 'better'] },
+  rounds: integer(1, 5),
+  waitMs: 'number',
+  rest: 'any',
+};
+
+test.each<[object, string]>([
+  [{ name: 5 }, "name: expected a string, got the number 5; write name: 'helper'"],
+  [{ isFast: 'yes' }, 'isFast: expected true or false, got a string; write isFast: true'],
+  [{ items: {} }, 'items: expected a list, got an object; write items: […]'],
+  [{ run: null }, 'run: expected a function, got null; write run: () => { … }'],
+  [{ rule: true }, "rule: expected a string or a function, got true; write rule: '…'"],
+  [{ service: [] }, 'service: expected a service, got a list; write service: new Service()'],
+  [{ mode: 'bettr' }, 'mode: expected one of a, better, got "bettr"; write mode: \'better\''],
+  [{ mode: 7 }, "mode: expected one of a, better, got the number 7; write mode: 'a'"],
+  [{ rounds: 6 }, 'rounds: expected an integer of at least 1 and at most 5, got the number 6; write rounds: 5'],
+  [{ rounds: 1.5 }, 'got the number 1.5; write rounds: 5'],
+  [{ waitMs: Number.NaN }, 'waitMs: expected a number, got the number NaN; write waitMs: 10000'],
+  [{ waitMs: 5n }, 'waitMs: expected a number, got a bigint'],
+])('checkOptions refuses %o with what to write', (given, message) => {
+  expect(() => checkOptions('owner', KINDS, given)).toThrow(ConfigurationError);
+  expect(() => checkOptions('owner', KINDS, given)).toThrow(`owner: ${message}`.replace('owner: got', 'got'));
+});
+
+test('checkOptions accepts values of the kinds, undefined ones, and anything where any value is right', () => {
+  const given = { name: 'a', isFast: false, items: [], run: () => 1, rule: () => 1, service: new Map(), mode: 'a' };
+  expect(() => checkOptions('owner', KINDS, { ...given, rounds: 5, waitMs: 0.5, rest: null })).not.toThrow();
+  expect(() => checkOptions('owner', KINDS, { name: undefined, rest: Symbol.iterator })).not.toThrow();
+});
+
+test('checkOptions does not quote a string that may be a secret', () => {
+  expect(() => checkOptions('owner', KINDS, { service: 'sk-secret' })).toThrow(/^(?!.*sk-secret)/);
+});
+
+test('wrongOption names an item of a list, and the option to write', () => {
+  expect(wrongOption('Runner', 'plugins[1]', 'a plugin', undefined, '[new LoggingPlugin()]').message).toBe(
+    'Runner: plugins[1]: expected a plugin, got nothing; write plugins: [new LoggingPlugin()]',
   );
 });

@@ -2,36 +2,185 @@ import { describeKind, getOwn, isRecord } from '../content/json.ts';
 import { ConfigurationError } from '../errors.ts';
 import { nearestNames } from './nearest-names.ts';
 
-/**
- * The option names of `T`, as an object. The compiler refuses a missing name and a name that `T` does not have:
- *
- *     const OPTIONS: OptionNames<RetryConfig> = { maxAttempts: true, retryOn: true };
- */
-export type OptionNames<T> = { readonly [K in keyof Required<T>]: true };
+/** Kinds of values, as errors name them. A list is no object here, and neither is a function. */
+const KINDS = {
+  text: 'a string',
+  flag: 'true or false',
+  number: 'a number',
+  function: 'a function',
+  list: 'a list',
+  object: 'an object',
+};
+
+/** Values to write where a rule has no example. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  text: "'…'",
+  flag: 'true',
+  number: '10',
+  function: '() => { … }',
+  list: '[…]',
+  object: '{ … }',
+};
+
+type KindOf<V> = unknown extends V
+  ? never
+  : V extends string
+    ? 'text'
+    : V extends boolean
+      ? 'flag'
+      : V extends number
+        ? 'number'
+        : V extends readonly unknown[]
+          ? 'list'
+          : V extends ((...args: never[]) => unknown) | (abstract new (...args: never[]) => unknown)
+            ? 'function'
+            : 'object';
 
 /**
- * Checks the names of given options. The message for an unknown one suggests the option that was probably meant.
+ * One of the kinds, or two or three of them with `or` between. `any` is for an option whose owner checks its values, and `object or function`
+ * for objects that may be callable, such as schemas of some libraries.
+ */
+type Kinds<K extends string> =
+  | 'any'
+  | K
+  | `${K} or ${K}`
+  | `${K} or ${K} or ${K}`
+  | (K extends 'object' ? 'object or function' : never);
+
+/** The values of an option, where its kind does not say all. */
+interface OptionRule<K extends string = string> {
+  readonly is: K;
+  /** The valid values, if they are a few strings. */
+  readonly oneOf?: readonly string[];
+  readonly isInteger?: boolean;
+  readonly min?: number;
+  readonly max?: number;
+  /** The valid values, where the kind says too little: `a session service`. */
+  readonly wanted?: string;
+  /** Code of a valid value, for the end of an error message. */
+  readonly write?: string;
+}
+
+/**
+ * The options of `T` with the kinds of their values. The compiler refuses a missing name, a name that `T` does not have, and a kind that the
+ * option does not take:
+ *
+ *     const OPTIONS: OptionRules<RetryConfig> = { maxAttempts: { is: 'number', isInteger: true, min: 1 }, retryOn: 'function' };
+ */
+export type OptionRules<T> = {
+  readonly [K in keyof Required<T>]: Kinds<KindOf<NonNullable<T[K]>>> | OptionRule<Kinds<KindOf<NonNullable<T[K]>>>>;
+};
+
+type Rules = Readonly<Record<string, string | OptionRule>>;
+
+/** A rule for integers from `min` to `max`. */
+export function integer(min: number, max = Infinity): OptionRule<'number'> {
+  return { is: 'number', isInteger: true, min, max };
+}
+
+/**
+ * Checks the names and the kinds of given options; undefined values pass. The message for an unknown option suggests the one that was
+ * probably meant, and the message for a wrong value says what to write.
  * @param owner starts the message of the error, e.g. `agent "helper"`
  * @param hints advice for option names of other libraries, by name, e.g. `write instruction`
- * @param example code for a caller that gives no options. Default: the first names of `known`
- * @throws ConfigurationError for an option that is not in `known`, and for options that are not an object
+ * @param example code for a caller that gives no options. Default: the first names of `rules`
+ * @throws ConfigurationError for options that are not an object, for an option without a rule, and for a value that does not match its rule
  */
-export function checkKnown(
+export function checkOptions(
   owner: string,
-  known: Readonly<Record<string, true>>,
+  rules: Rules,
   given: object,
   hints?: Readonly<Record<string, string>>,
-  example = `{ ${Object.keys(known)
-    .slice(0, 3)
-    .map((name) => `${name}: …`)
-    .join(', ')} }`,
+  example?: string,
 ): void {
-  if (!isRecord(given))
-    throw new ConfigurationError(
-      `${owner}: expected an object of options, got ${describeKind(given)}; write ${example}`,
-    );
-  for (const name in given)
-    if (!Object.hasOwn(known, name)) throw unknownOptionError(owner, name, Object.keys(known), hints);
+  if (!isRecord(given)) {
+    const names = Object.keys(rules).slice(0, 3);
+    const code = example ?? `{ ${names.map((name) => `${name}: …`).join(', ')} }`;
+    const got = given === undefined ? 'nothing' : describeKind(given);
+    throw new ConfigurationError(`${owner}: expected an object of options, got ${got}; write ${code}`);
+  }
+  for (const name in given) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
+    if (rule === undefined) throw unknownOptionError(owner, name, Object.keys(rules), hints);
+    const value = given[name];
+    if (value === undefined || rule === 'any') continue;
+    // Most values are right: what is allocated is allocated for the others.
+    const type = typeof value;
+    const kind =
+      type === 'string'
+        ? 'text'
+        : type === 'boolean'
+          ? 'flag'
+          : type === 'object'
+            ? value === null
+              ? 'null'
+              : Array.isArray(value)
+                ? 'list'
+                : 'object'
+            : Number.isNaN(value)
+              ? 'NaN'
+              : type;
+    const isRule = typeof rule === 'object';
+    if (!(isRule ? rule.is : rule).includes(kind) || (isRule && !isWithin(rule, value)))
+      throw wrongValueError(owner, name, isRule ? rule : { is: rule }, value);
+  }
+}
+
+/** The rule for schemas of any kind that `ToolOptions.parameters` accepts. */
+export const SCHEMA_RULE: OptionRule<'object or function'> = {
+  is: 'object or function',
+  wanted: 'a schema',
+  write: 'z.object({ city: z.string() })',
+};
+
+/**
+ * Creates the error for a value that an option, or an item of it, does not take.
+ * @param wanted the valid values, e.g. `a session service`
+ * @param write code of a valid value
+ */
+export function wrongOption(
+  owner: string,
+  option: string,
+  wanted: string,
+  value: unknown,
+  write: string,
+): ConfigurationError {
+  const got = value === undefined ? 'nothing' : describeKind(value);
+  const [name = option] = option.split('[', 1);
+  return new ConfigurationError(`${owner}: ${option}: expected ${wanted}, got ${got}; write ${name}: ${write}`);
+}
+
+function isWithin({ oneOf, isInteger = false, min = -Infinity, max = Infinity }: OptionRule, value: unknown): boolean {
+  if (oneOf) return oneOf.includes(value as string);
+  if (typeof value !== 'number') return true;
+  return value >= min && value <= max && (!isInteger || Number.isInteger(value));
+}
+
+function wrongValueError(owner: string, name: string, rule: OptionRule, value: unknown): ConfigurationError {
+  // A string may be a key; only where a few words are valid is it none.
+  const got = typeof value === 'string' && rule.oneOf ? JSON.stringify(value.slice(0, 40)) : describeKind(value);
+  const [meant] = typeof value === 'string' ? nearestNames(value, rule.oneOf ?? []) : [];
+  const written = meant === undefined ? undefined : `'${meant}'`;
+  const write = written ?? exampleOf(name, rule);
+  return new ConfigurationError(`${owner}: ${name}: expected ${describe(rule)}, got ${got}; write ${name}: ${write}`);
+}
+
+function describe({ is, oneOf, isInteger, min = -Infinity, max = Infinity, wanted }: OptionRule): string {
+  if (wanted !== undefined) return wanted;
+  if (oneOf) return `one of ${oneOf.join(', ')}`;
+  const kinds = is.split(' or ').map((kind) => (kind === 'number' && isInteger ? 'an integer' : getOwn(KINDS, kind)));
+  const from = min > -Infinity ? ` of at least ${min}` : '';
+  const to = max < Infinity ? `${from && ' and'} ${from ? '' : 'of '}at most ${max}` : '';
+  return `${kinds.join(' or ')}${from}${to}`;
+}
+
+function exampleOf(name: string, { is, oneOf, min, max, write }: OptionRule): string {
+  if (write !== undefined) return write;
+  if (oneOf) return `'${oneOf[0]}'`;
+  const [kind = ''] = is.split(' or ');
+  if (kind !== 'number') return getOwn(EXAMPLES, kind) ?? '…';
+  const usual = name.endsWith('Ms') ? 10_000 : 10;
+  return String(Math.min(Math.max(usual, min ?? usual), max ?? usual));
 }
 
 function unknownOptionError(
@@ -43,65 +192,4 @@ function unknownOptionError(
   const nearest = nearestNames(name, options).map((option) => `"${option}"`);
   const suggestion = nearest.length > 0 ? `did you mean ${nearest.join(' or ')}?` : `it has ${options.join(', ')}`;
   return new ConfigurationError(`${owner}: has no option "${name}"; ${getOwn(hints, name) ?? suggestion}`);
-}
-
-/**
- * Returns a description of the valid values (`a boolean`) for an invalid value, and undefined for a valid one. `choices` are the valid
- * values of an option that takes one of a few strings.
- */
-interface OptionCheck {
-  (value: unknown): string | undefined;
-  readonly choices?: readonly string[];
-}
-
-/** Checks of the values of all options of `T`. */
-export type Checks<T> = { readonly [K in keyof Required<T>]: OptionCheck };
-
-/** Accepts only these strings. */
-export function oneOf(...choices: string[]): OptionCheck {
-  const check = (value: unknown) => (choices.includes(value as string) ? undefined : `one of ${choices.join(', ')}`);
-  return Object.assign(check, { choices });
-}
-
-/** Accepts integers from `minimum` to `maximum`. */
-export function integer(minimum: number, maximum = Infinity): OptionCheck {
-  const most = maximum < Infinity ? ` and at most ${maximum}` : '';
-  const wanted = minimum >= 0 ? `an integer of at least ${minimum}${most}` : 'an integer';
-  return (value) =>
-    Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum ? undefined : wanted;
-}
-
-/** Accepts values of this `typeof`. */
-export function ofType(type: 'boolean' | 'string'): OptionCheck {
-  return (value) => (typeof value === type ? undefined : `a ${type}`);
-}
-
-/** Accepts finite numbers. */
-export function number(value: unknown): string | undefined {
-  return Number.isFinite(value) ? undefined : 'a number';
-}
-
-/** Accepts objects that are not arrays. */
-export function record(value: unknown): string | undefined {
-  return isRecord(value) ? undefined : 'an object';
-}
-
-/**
- * Checks the names and values of given options; undefined values pass.
- * @param path start of the error messages, e.g. `runConfig`
- * @throws ConfigurationError for an unknown option, and for an invalid value
- */
-export function checkOptions(path: string, checks: Readonly<Record<string, OptionCheck>>, options: object): void {
-  for (const [key, value] of Object.entries(options)) {
-    if (value === undefined) continue;
-    const check = getOwn(checks, key);
-    if (!check) throw unknownOptionError(path, key, Object.keys(checks));
-    const wanted = check(value);
-    if (wanted !== undefined) {
-      const given = typeof value === 'string' ? JSON.stringify(value) : describeKind(value);
-      const [meant] = typeof value === 'string' ? nearestNames(value, check.choices ?? []) : [];
-      const advice = meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`;
-      throw new ConfigurationError(`${path}.${key}: expected ${wanted}, got ${given}${advice}`);
-    }
-  }
 }

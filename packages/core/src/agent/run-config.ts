@@ -1,12 +1,12 @@
 import { describeKind } from '../content/json.ts';
 import { isPlainObject } from '../content/copy-json.ts';
 import { ConfigurationError } from '../errors.ts';
-import { checkLiveRunConfig, LIVE_CHECKS, type LiveRunConfig } from '../live/live-run-config.ts';
+import { checkLiveRunConfig, LIVE_OPTIONS, type LiveRunConfig } from '../live/live-run-config.ts';
 import type { OnBusy } from '../session/session-lease.ts';
 import type { GetSessionConfig } from '../session/session-service.ts';
 import type { FunctionDeclaration } from '../content/content.ts';
 import { checkClientTools } from '../tool/client-tools.ts';
-import { checkOptions, type Checks, integer, number, ofType, oneOf, record } from './options.ts';
+import { checkOptions, integer, type OptionRules } from './options.ts';
 
 /**
  * Values of `runConfig.streamingMode`. `NONE` yields the model's replies as whole events. `SSE` yields chunks as well, as they come: events
@@ -112,48 +112,47 @@ export const RUN_CONFIG_DEFAULTS = {
 
 const DAY_MS = 86_400_000;
 
-const CHECKS: Checks<Omit<RunConfig, keyof LiveRunConfig>> = {
-  streamingMode: oneOf('none', 'sse', 'bidi'),
-  maxLlmCalls: integer(Number.NEGATIVE_INFINITY),
-  onBusy: oneOf('queue', 'reject', 'interrupt'),
-  busyWaitMs: integer(0, DAY_MS),
-  onOpenRun: oneOf('finish', 'close', 'reject'),
+const OPTIONS: OptionRules<Omit<RunConfig, keyof LiveRunConfig>> = {
+  streamingMode: { is: 'text', oneOf: ['none', 'sse', 'bidi'] },
+  maxLlmCalls: { is: 'number', isInteger: true, write: '50' },
+  onBusy: { is: 'text', oneOf: ['queue', 'reject', 'interrupt'] },
+  busyWaitMs: { is: 'number', isInteger: true, min: 0, max: DAY_MS, write: '60_000' },
+  onOpenRun: { is: 'text', oneOf: ['finish', 'close', 'reject'] },
   maxParallelToolCalls: integer(1),
-  saveInputBlobsAsArtifacts: ofType('boolean'),
-  customMetadata: record,
-  getSessionConfig: record,
-  completionEvent: ofType('boolean'),
-  announceTransfers: ofType('boolean'),
-  requestId: ofType('string'),
-  resumable: ofType('boolean'),
-  // Checked by checkClientTools.
-  clientTools: () => undefined,
+  saveInputBlobsAsArtifacts: 'flag',
+  customMetadata: 'object',
+  getSessionConfig: { is: 'object', write: '{ numRecentEvents: 200 }' },
+  completionEvent: 'flag',
+  announceTransfers: 'flag',
+  requestId: 'text',
+  resumable: 'flag',
+  clientTools: { is: 'list', write: '[{ name, description, parametersJsonSchema }]' },
   // Checked when a live run starts: see `checkLiveRunConfig`.
-  ...Object.fromEntries(Object.keys(LIVE_CHECKS).map((option) => [option, () => undefined])),
+  ...Object.fromEntries(Object.keys(LIVE_OPTIONS).map((option) => [option, 'any'])),
 };
 
 /** The names of all options of a run config. */
-export const RUN_CONFIG_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(Object.keys(CHECKS));
+export const RUN_CONFIG_OPTIONS: ReadonlySet<string> = /* @__PURE__ */ new Set(Object.keys(OPTIONS));
 
-const BOUND_CHECKS: Checks<RunBounds> = {
+const BOUNDS: OptionRules<RunBounds> = {
   maxLlmCalls: integer(1),
   maxParallelToolCalls: integer(1),
   maxRunAttempts: integer(1),
 };
 
-const SESSION_CHECKS: Checks<GetSessionConfig> = {
+const SESSION_OPTIONS: OptionRules<GetSessionConfig> = {
   numRecentEvents: integer(0),
-  afterTimestamp: number,
+  afterTimestamp: { is: 'number', min: -Infinity, write: 'Date.now() / 1000' },
   afterSeq: integer(0),
   beforeSeq: integer(0),
-  sinceCompaction: ofType('boolean'),
+  sinceCompaction: 'flag',
 };
 
 /** Checks a run config. @throws ConfigurationError for an invalid value and for an unknown option */
 export function checkRunConfig(config: RunConfig): void {
-  checkOptions('runConfig', CHECKS, config);
+  checkOptions('runConfig', OPTIONS, config);
   if (config.clientTools !== undefined) checkClientTools(config.clientTools);
-  if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_CHECKS, config.getSessionConfig);
+  if (config.getSessionConfig) checkOptions('runConfig.getSessionConfig', SESSION_OPTIONS, config.getSessionConfig);
 }
 
 /** Checks options that are set once for many runs, live or not. @throws ConfigurationError */
@@ -184,7 +183,7 @@ export function mergeRunConfigs(over: RunConfig, under: RunConfig, bounds?: RunB
   if (over.customMetadata && under.customMetadata)
     config.customMetadata = { ...under.customMetadata, ...over.customMetadata };
   if (!bounds) return config;
-  checkOptions('bounds', BOUND_CHECKS, bounds);
+  checkOptions('bounds', BOUNDS, bounds);
   const { maxLlmCalls, maxParallelToolCalls } = bounds;
   const calls = config.maxLlmCalls ?? RUN_CONFIG_DEFAULTS.maxLlmCalls;
   if (maxLlmCalls !== undefined && (calls <= 0 || calls > maxLlmCalls)) config.maxLlmCalls = maxLlmCalls;

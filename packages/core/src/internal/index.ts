@@ -3,7 +3,7 @@
 export { firstAnswer, toList } from '../agent/agent-callbacks.ts';
 export type { RunDescription, RunQuery, TransferRules } from '../agent/base-agent.ts';
 export { BASE_AGENT_OPTIONS, isBaseAgent } from '../agent/base-agent.ts';
-export { checkKnown, type OptionNames } from '../agent/options.ts';
+export { checkOptions, integer, type OptionRules, SCHEMA_RULE, wrongOption } from '../agent/options.ts';
 export {
   checkRunConfig,
   checkRunConfigDefaults,

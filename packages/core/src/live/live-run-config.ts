@@ -1,4 +1,5 @@
-import { checkOptions, type Checks, ofType, record } from '../agent/options.ts';
+import { checkOptions, type OptionRules } from '../agent/options.ts';
+import { ConfigurationError } from '../errors.ts';
 
 /** The modality of the model's answers in a live run: speech or text. */
 export const Modality = { TEXT: 'TEXT', AUDIO: 'AUDIO' } as const;
@@ -43,32 +44,35 @@ export interface LiveRunConfig {
   readonly liveReconnect?: boolean | undefined;
 }
 
-const isBoolean = /* @__PURE__ */ ofType('boolean');
-
 /** The options of live runs. Other runs know their names and ignore their values. */
-export const LIVE_CHECKS: Checks<LiveRunConfig> = {
-  responseModalities: modalities,
-  speechConfig: record,
-  inputAudioTranscription: record,
-  outputAudioTranscription: record,
-  realtimeInputConfig: record,
-  sessionResumption: record,
-  contextWindowCompression: record,
-  proactivity: record,
-  enableAffectiveDialog: isBoolean,
-  saveLiveBlob: isBoolean,
-  saveLiveModelAudioToSession: isBoolean,
-  liveReconnect: isBoolean,
+export const LIVE_OPTIONS: OptionRules<LiveRunConfig> = {
+  // Checked below.
+  responseModalities: 'any',
+  speechConfig: 'object',
+  inputAudioTranscription: { is: 'object', write: '{}' },
+  outputAudioTranscription: { is: 'object', write: '{}' },
+  realtimeInputConfig: 'object',
+  sessionResumption: { is: 'object', write: '{}' },
+  contextWindowCompression: 'object',
+  proactivity: 'object',
+  enableAffectiveDialog: 'flag',
+  saveLiveBlob: 'flag',
+  saveLiveModelAudioToSession: 'flag',
+  liveReconnect: 'flag',
 };
 
 /** Checks the values of the options that only live runs use. @throws ConfigurationError */
 export function checkLiveRunConfig(config: LiveRunConfig): void {
-  const given = Object.entries(config).filter(([option]) => Object.hasOwn(LIVE_CHECKS, option));
-  checkOptions('runConfig', LIVE_CHECKS, Object.fromEntries(given));
+  const given = Object.entries(config).filter(([option]) => Object.hasOwn(LIVE_OPTIONS, option));
+  checkOptions('runConfig', LIVE_OPTIONS, Object.fromEntries(given));
+  const { responseModalities } = config;
+  if (responseModalities !== undefined && !isOneModality(responseModalities))
+    throw new ConfigurationError(
+      `runConfig: responseModalities: expected a list of one, AUDIO or TEXT, got ${JSON.stringify(responseModalities)}; write responseModalities: ['AUDIO']`,
+    );
 }
 
-function modalities(value: unknown): string | undefined {
+function isOneModality(value: unknown): boolean {
   const [only] = Array.isArray(value) ? value : [];
-  const isOne = Array.isArray(value) && value.length === 1 && Object.values(Modality).includes(only);
-  return isOne ? undefined : "['AUDIO'] or ['TEXT'], one of them";
+  return Array.isArray(value) && value.length === 1 && Object.values(Modality).includes(only);
 }

@@ -1,4 +1,4 @@
-import { checkOptions, type Checks, integer } from '../agent/options.ts';
+import { checkOptions, integer, type OptionRules } from '../agent/options.ts';
 import { isRecord } from '../content/json.ts';
 
 /** Options of context caches, which model services keep for the common beginning of requests. (ADK, `ContextCacheConfig`.) */
@@ -21,7 +21,7 @@ export const CONTEXT_CACHE_DEFAULTS = {
   minTokens: 0,
 } as const satisfies ContextCacheConfig;
 
-const CHECKS: Checks<ContextCacheConfig> = {
+const OPTIONS: OptionRules<ContextCacheConfig> = {
   cacheIntervals: integer(1, 100),
   ttlSeconds: integer(1),
   minTokens: integer(0),
@@ -29,7 +29,7 @@ const CHECKS: Checks<ContextCacheConfig> = {
 
 /** Checks a cache config. @throws ConfigurationError for an invalid value and for an unknown option */
 export function checkContextCacheConfig(config: ContextCacheConfig): void {
-  checkOptions('contextCacheConfig', CHECKS, config);
+  checkOptions('contextCacheConfig', OPTIONS, config);
 }
 
 /**

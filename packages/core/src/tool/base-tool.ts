@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
-import { checkKnown, type OptionNames } from '../agent/options.ts';
+import { checkOptions, type OptionRules } from '../agent/options.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { ConfigurationError } from '../errors.ts';
 import { appendTools, type LlmRequest } from '../model/llm-request.ts';
@@ -63,14 +63,14 @@ export interface BaseToolParams {
   readonly responseScheduling?: ResponseScheduling | undefined;
 }
 
-const OPTIONS: OptionNames<BaseToolParams> = {
-  name: true,
-  description: true,
-  isLongRunning: true,
-  idempotent: true,
-  inputStream: true,
-  nonBlocking: true,
-  responseScheduling: true,
+const OPTIONS: OptionRules<BaseToolParams> = {
+  name: { is: 'text', write: "'get_weather'" },
+  description: { is: 'text', write: "'Returns the weather of a city.'" },
+  isLongRunning: 'flag',
+  idempotent: 'flag',
+  inputStream: 'flag',
+  nonBlocking: 'flag',
+  responseScheduling: { is: 'text', oneOf: ['SILENT', 'WHEN_IDLE', 'INTERRUPT'] },
 };
 
 /**
@@ -118,7 +118,7 @@ export abstract class BaseTool {
 
   /** @throws ConfigurationError for a name that models do not accept, a missing description, and an unknown option */
   constructor(params: BaseToolParams) {
-    checkKnown(new.target.name, OPTIONS, params);
+    checkOptions(new.target.name, OPTIONS, params);
     if (!isToolName(params.name)) {
       throw new ConfigurationError(
         `tool name: expected 1 to 128 letters, digits, _ . : and -, beginning with a letter or _, got ${JSON.stringify(params.name)}`,

@@ -1,4 +1,4 @@
-import { LockLine, requireSqlite, type OptionNames, checkKnown, makeFolder } from '@eventloom/core/internal';
+import { LockLine, requireSqlite, type OptionRules, checkOptions, makeFolder } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
@@ -22,7 +22,12 @@ export interface SqliteCredentialServiceOptions extends EncryptionOptions {
   readonly platform?: Platform;
 }
 
-const OPTIONS: OptionNames<SqliteCredentialServiceOptions> = { path: true, database: true, keys: true, platform: true };
+const OPTIONS: OptionRules<SqliteCredentialServiceOptions> = {
+  path: 'text',
+  database: 'object',
+  keys: 'list',
+  platform: 'object',
+};
 const HINTS = {
   file: 'did you mean "path"?',
   filename: 'did you mean "path"?',
@@ -44,7 +49,7 @@ export class SqliteCredentialService extends EncryptedCredentialService {
    * for an unknown option
    */
   constructor(options: SqliteCredentialServiceOptions) {
-    checkKnown('SqliteCredentialService', OPTIONS, options, HINTS);
+    checkOptions('SqliteCredentialService', OPTIONS, options, HINTS);
     const { path, database, keys, platform = systemPlatform } = options;
     if ((path === undefined) === (database === undefined)) {
       throw new ConfigurationError(

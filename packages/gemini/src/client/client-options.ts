@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { type OptionNames } from '@eventloom/core/internal';
+import { type OptionRules } from '@eventloom/core/internal';
 import type { HttpOptions } from '@google/genai';
 import type { GenAiClient } from './genai-client.ts';
 
@@ -31,17 +31,17 @@ export interface GeminiClientOptions {
 }
 
 /** The option names of a client, for checks of options that include these. */
-export const CLIENT_OPTIONS: OptionNames<GeminiClientOptions> = {
-  apiKey: true,
-  apiKeyName: true,
-  vertexai: true,
-  project: true,
-  location: true,
-  headers: true,
-  baseUrl: true,
-  apiVersion: true,
-  httpOptions: true,
-  client: true,
+export const CLIENT_OPTIONS: OptionRules<GeminiClientOptions> = {
+  apiKey: 'text',
+  apiKeyName: 'text',
+  vertexai: 'flag',
+  project: 'text',
+  location: 'text',
+  headers: 'object',
+  baseUrl: 'text',
+  apiVersion: 'text',
+  httpOptions: 'object',
+  client: 'object or function',
 };
 
 /**

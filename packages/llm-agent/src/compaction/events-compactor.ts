@@ -5,7 +5,7 @@ import {
   type Event,
   type InvocationContext,
 } from '@eventloom/core';
-import { readNewest, sessionKeyOf, type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { readNewest, sessionKeyOf, type OptionRules, checkOptions } from '@eventloom/core/internal';
 import type { BaseEventsSummarizer } from './base-events-summarizer.ts';
 import { CompactionCounters } from './compaction-counters.ts';
 import { type CompactionPlan, type Overlap, planWhole, planWindow } from './compaction-plan.ts';
@@ -144,12 +144,12 @@ function overlapOf(events: readonly Event[], size: number): Overlap {
   };
 }
 
-const OPTIONS: OptionNames<EventsCompactionConfig> = {
-  summarizer: true,
-  compactionInterval: true,
-  overlapSize: true,
-  tokenThreshold: true,
-  eventRetentionSize: true,
+const OPTIONS: OptionRules<EventsCompactionConfig> = {
+  summarizer: 'object',
+  compactionInterval: 'number',
+  overlapSize: 'number',
+  tokenThreshold: 'number',
+  eventRetentionSize: 'number',
 };
 
 /** The minimum value of each numeric option. */
@@ -157,7 +157,7 @@ const MINIMA = { compactionInterval: 1, overlapSize: 0, tokenThreshold: 1, event
 
 /** @throws ConfigurationError for an invalid config, and for an option name that this version does not know */
 function checkEventsCompactionConfig(config: EventsCompactionConfig): void {
-  checkKnown('eventsCompaction', OPTIONS, config);
+  checkOptions('eventsCompaction', OPTIONS, config);
   for (const [option, value] of Object.entries(config)) {
     if (option === 'summarizer' || value === undefined) continue;
     const minimum = MINIMA[option as keyof typeof MINIMA];

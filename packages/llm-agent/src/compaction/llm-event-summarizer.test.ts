@@ -77,5 +77,5 @@ test('the model call is aborted when the run is aborted', async () => {
 test('LlmEventSummarizer rejects a template without the conversation and a missing model', () => {
   const model = new ScriptedModel([]);
   expect(() => new LlmEventSummarizer({ model, promptTemplate: 'Sum up.' })).toThrow(/conversation_history/);
-  expect(() => new LlmEventSummarizer({ model: 'name' as never })).toThrow(/model object/);
+  expect(() => new LlmEventSummarizer({ model: 'name' as never })).toThrow(/model: expected a model object/);
 });

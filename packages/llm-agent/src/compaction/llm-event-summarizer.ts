@@ -8,7 +8,7 @@ import {
   type Part,
   createLlmRequest,
 } from '@eventloom/core';
-import { describeKind, type OptionNames, checkKnown, isBaseLlm } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, wrongOption, isBaseLlm } from '@eventloom/core/internal';
 import { codePartText } from '../code-execution/code-contents.ts';
 import { isFrameworkPart, transcriptionOf } from '../contents/event-content.ts';
 import { BaseEventsSummarizer, createCompactionEvent, type SummarizeEventsRequest } from './base-events-summarizer.ts';
@@ -21,7 +21,11 @@ export interface LlmEventSummarizerOptions {
   readonly promptTemplate?: string | undefined;
 }
 
-const OPTIONS: OptionNames<LlmEventSummarizerOptions> = { model: true, promptTemplate: true };
+const MODEL = "new Gemini({ model: 'gemini-flash-latest', apiKey })";
+const OPTIONS: OptionRules<LlmEventSummarizerOptions> = {
+  model: { is: 'object', wanted: 'a model object', write: MODEL },
+  promptTemplate: 'text',
+};
 const HISTORY_SLOT = '{conversation_history}';
 
 const PROMPT = `Below is a conversation between a user and one or more AI agents, with the tools that they called and what these answered.
@@ -48,15 +52,12 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
    */
   constructor(options: LlmEventSummarizerOptions) {
     super();
-    checkKnown('LlmEventSummarizer', OPTIONS, options, {
+    checkOptions('LlmEventSummarizer', OPTIONS, options, {
       llm: 'did you mean "model"?',
       prompt: 'did you mean "promptTemplate"?',
     });
     const { model, promptTemplate = PROMPT } = options;
-    if (!isBaseLlm(model))
-      throw new ConfigurationError(
-        `LlmEventSummarizer: model: expected a model object, got ${describeKind(model)}; write model: new Gemini({ model: 'gemini-flash-latest', apiKey })`,
-      );
+    if (!isBaseLlm(model)) throw wrongOption('LlmEventSummarizer', 'model', 'a model object', model, MODEL);
     if (!promptTemplate.includes(HISTORY_SLOT))
       throw new ConfigurationError(
         `LlmEventSummarizer: promptTemplate: expected a text with the placeholder ${HISTORY_SLOT}`,

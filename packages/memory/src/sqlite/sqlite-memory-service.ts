@@ -1,4 +1,4 @@
-import { requireSqlite, type OptionNames, checkKnown, makeFolder } from '@eventloom/core/internal';
+import { requireSqlite, type OptionRules, checkOptions, makeFolder } from '@eventloom/core/internal';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import process from 'node:process';
@@ -22,7 +22,7 @@ export interface SqliteMemoryServiceOptions {
   readonly platform?: Platform;
 }
 
-const OPTIONS: OptionNames<SqliteMemoryServiceOptions> = { path: true, database: true, platform: true };
+const OPTIONS: OptionRules<SqliteMemoryServiceOptions> = { path: 'text', database: 'object', platform: 'object' };
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
 /**
@@ -43,7 +43,7 @@ export class SqliteMemoryService extends DriverMemoryService {
    * option
    */
   constructor(options: SqliteMemoryServiceOptions) {
-    checkKnown('SqliteMemoryService', OPTIONS, options, HINTS);
+    checkOptions('SqliteMemoryService', OPTIONS, options, HINTS);
     const { path, database, platform = systemPlatform } = options;
     if ((path === undefined) === (database === undefined)) {
       throw new ConfigurationError("SqliteMemoryService: needs either path, as in { path: 'memory.db' }, or database");

@@ -19,14 +19,14 @@ import {
   beginsResumableRun,
   type RecordedCall,
   Calls,
-  checkKnown,
+  checkOptions,
   checkName,
   createErrorEvent,
   enclosureOf,
   ledgerCallId,
   openAnswers,
   outcomeOfEvent,
-  type OptionNames,
+  type OptionRules,
   sessionKeyOf,
   mergeEventActions,
   type PluginManager,
@@ -50,13 +50,13 @@ export interface CloseRunParams {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-const PARAMS: OptionNames<CloseRunParams> = {
-  userId: true,
-  sessionId: true,
-  invocationId: true,
-  reason: true,
-  onBusy: true,
-  abortSignal: true,
+const PARAMS: OptionRules<CloseRunParams> = {
+  userId: 'any',
+  sessionId: 'any',
+  invocationId: 'any',
+  reason: 'any',
+  onBusy: 'any',
+  abortSignal: 'any',
 };
 
 /** Gives up a run that did not come to its end; see `Runner.closeRun`. */
@@ -251,6 +251,6 @@ function changesOf({ stateDelta, removedState, artifactDelta }: Partial<EventAct
 }
 
 function checkParams(params: CloseRunParams): void {
-  checkKnown('closeRun', PARAMS, params);
+  checkOptions('closeRun', PARAMS, params);
   checkName('invocationId', params.invocationId);
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import type { AuthenticatedUser } from '../server-options.ts';
 import { createKeySetVerifier } from './key-set-verifier.ts';
@@ -23,13 +23,13 @@ export interface JwtAuthenticateOptions {
   readonly mayWriteAppState?: ((claims: Readonly<JWTPayload>) => boolean) | undefined;
 }
 
-const OPTIONS: OptionNames<JwtAuthenticateOptions> = {
-  secret: true,
-  jwksUrl: true,
-  issuer: true,
-  audience: true,
-  userIdClaim: true,
-  mayWriteAppState: true,
+const OPTIONS: OptionRules<JwtAuthenticateOptions> = {
+  secret: 'text',
+  jwksUrl: 'text',
+  issuer: 'text',
+  audience: 'text',
+  userIdClaim: 'text',
+  mayWriteAppState: 'function',
 };
 const MIN_SECRET_BYTES = 32;
 /** The tolerated difference between the clocks of the token's issuer and of this machine. */
@@ -44,7 +44,7 @@ const CLOCK_TOLERANCE = '10s';
 export function jwtAuthenticate(
   options: JwtAuthenticateOptions,
 ): (request: Request) => Promise<AuthenticatedUser | undefined> {
-  checkKnown('jwtAuthenticate', OPTIONS, options);
+  checkOptions('jwtAuthenticate', OPTIONS, options);
   const { userIdClaim = 'sub', mayWriteAppState } = options;
   const verify = createVerifier(options);
   return async (request) => {

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
-import { type OptionNames, checkKnown, describeKind } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
@@ -25,7 +25,12 @@ export interface ServeOptions {
   readonly unreadyMs?: number | undefined;
 }
 
-const OPTIONS: OptionNames<ServeOptions> = { port: true, host: true, drainMs: true, unreadyMs: true };
+const OPTIONS: OptionRules<ServeOptions> = {
+  port: { is: 'number', isInteger: true, min: 0, max: 65_535, write: 'Number(process.env.PORT)' },
+  host: { is: 'text', write: "'0.0.0.0'" },
+  drainMs: { is: 'number', min: 0 },
+  unreadyMs: { is: 'number', min: 0 },
+};
 
 /** A server that listens. */
 export interface NodeServer {
@@ -48,12 +53,8 @@ const DEFAULT_DRAIN_MS = 10_000;
  * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, for a port that is taken, and for an option this version does not have
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
-  checkKnown('serve', OPTIONS, options);
+  checkOptions('serve', OPTIONS, options);
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new ConfigurationError(
-      `serve: port: expected an integer from 0 to 65535, got ${describeKind(port)}; write port: Number(process.env.PORT)`,
-    );
   if (!isLoopbackHost(host) && !server.isGuarded) {
     throw new ConfigurationError(
       `host ${host}: other machines can reach this address, and requests need no authentication; ` +

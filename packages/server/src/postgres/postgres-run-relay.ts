@@ -1,5 +1,5 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { describeKind, checkKnown, listenToPool, type OptionNames, type PostgresPool } from '@eventloom/core/internal';
+import { checkOptions, listenToPool, type OptionRules, type PostgresPool } from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';
@@ -35,12 +35,12 @@ export interface PostgresRunRelayOptions {
   readonly maxBacklogChars?: number | undefined;
 }
 
-const OPTIONS: OptionNames<PostgresRunRelayOptions> = {
-  pool: true,
-  schema: true,
-  leaseMs: true,
-  maxKeptChars: true,
-  maxBacklogChars: true,
+const OPTIONS: OptionRules<PostgresRunRelayOptions> = {
+  pool: 'object',
+  schema: 'text',
+  leaseMs: 'number',
+  maxKeptChars: 'number',
+  maxBacklogChars: 'number',
 };
 const DEFAULT_LEASE_MS = 15_000;
 /** The least that a statement gets, whatever the lease: the first of them makes the tables. */
@@ -66,7 +66,7 @@ export class PostgresRunRelay implements RunRelay {
 
   /** @throws ConfigurationError for what cannot work, and for an option this version does not have */
   constructor(options: PostgresRunRelayOptions) {
-    checkKnown('PostgresRunRelay', OPTIONS, options);
+    checkOptions('PostgresRunRelay', OPTIONS, options);
     this.#pool = options.pool;
     listenToPool(this.#pool);
     this.#tables = relayTablesOf(options.schema);

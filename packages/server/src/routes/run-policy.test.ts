@@ -233,7 +233,7 @@ describe('limits of the run config', () => {
   test.each([0, 1.5, -1, Number.NaN, '5'])('are integers of at least 1, and not %j', (value) => {
     for (const limit of ['maxLlmCalls', 'maxParallelToolCalls'])
       expect(() => setUp({ limits: { [limit]: value } as never })).toThrow(
-        `limits.${limit}: expected an integer of at least 1`,
+        `limits: ${limit}: expected an integer of at least 1`,
       );
   });
 });

@@ -11,7 +11,7 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { describeKind, checkKnown, isRecord, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';
@@ -29,7 +29,7 @@ export interface WebhookOptions {
   readonly origins: readonly string[];
 }
 
-const OPTIONS: OptionNames<WebhookOptions> = { secret: true, origins: true };
+const OPTIONS: OptionRules<WebhookOptions> = { secret: 'text', origins: 'list' };
 
 /** Parameters of `Webhooks`. */
 export interface WebhooksParams {
@@ -299,7 +299,7 @@ async function sign(secret: Uint8Array<ArrayBuffer>, text: string): Promise<stri
 
 /** @returns the bytes of the secret @throws ConfigurationError that does not quote it */
 export function checkWebhookOptions(options: WebhookOptions): Uint8Array<ArrayBuffer> {
-  checkKnown('createServer: webhooks', OPTIONS, options);
+  checkOptions('createServer: webhooks', OPTIONS, options);
   const { secret, origins } = options;
   const bytes = secretBytes(secret);
   if (!bytes || bytes.length < 24 || bytes.length > 64)

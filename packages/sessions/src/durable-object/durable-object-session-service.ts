@@ -6,7 +6,7 @@ import {
   type Session,
   systemPlatform,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { toEventWindow, toSession } from '../session-view.ts';
 import { SqlSessionDriver } from '../sql/sql-session-driver.ts';
@@ -32,13 +32,13 @@ export interface DurableObjectSessionServiceOptions extends DriverSessionService
   readonly maxRowBytes?: number | undefined;
 }
 
-const OPTIONS: OptionNames<DurableObjectSessionServiceOptions> = {
-  storage: true,
-  bucket: true,
-  prefix: true,
-  onLoose: true,
-  maxRowBytes: true,
-  platform: true,
+const OPTIONS: OptionRules<DurableObjectSessionServiceOptions> = {
+  storage: 'object',
+  bucket: 'object',
+  prefix: 'text',
+  onLoose: 'function',
+  maxRowBytes: 'number',
+  platform: 'object',
 };
 
 /**
@@ -79,7 +79,7 @@ export class DurableObjectSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError if a newer version made the tables, and for an option this version does not have */
   constructor(options: DurableObjectSessionServiceOptions) {
-    checkKnown('DurableObjectSessionService', OPTIONS, options);
+    checkOptions('DurableObjectSessionService', OPTIONS, options);
     const { storage, bucket, prefix = '', onLoose, maxRowBytes = MAX_ROW_BYTES, platform = systemPlatform } = options;
     const values = new LargeValues(storage, bucket, prefix, platform, onLoose);
     const texts = new LargeTexts(values, maxRowBytes);

@@ -1,5 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
-import { type OptionNames, checkKnown, describeKind } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, wrongOption } from '@eventloom/core/internal';
 
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { PostgresDatabase } from './postgres-database.ts';
@@ -39,15 +38,16 @@ export interface PostgresSessionServiceOptions extends DriverSessionServiceOptio
   readonly queryTimeoutMs?: number | undefined;
 }
 
-const OPTIONS: OptionNames<PostgresSessionServiceOptions> = {
-  pool: true,
-  schema: true,
-  preparedStatements: true,
-  leaseClock: true,
-  queryTimeoutMs: true,
-  platform: true,
+const POOL = 'new Pool({ connectionString }), of the package pg';
+const OPTIONS: OptionRules<PostgresSessionServiceOptions> = {
+  pool: { is: 'object', wanted: 'a pool', write: POOL },
+  schema: 'text',
+  preparedStatements: 'flag',
+  leaseClock: { is: 'text', oneOf: ['database', 'platform'] },
+  queryTimeoutMs: 'number',
+  platform: 'object',
 };
-const WRITE_POOL = 'write pool: new Pool({ connectionString }), of the package pg';
+const WRITE_POOL = `write pool: ${POOL}`;
 const HINTS = { connectionString: WRITE_POOL, url: WRITE_POOL, database: WRITE_POOL, client: WRITE_POOL };
 
 /**
@@ -85,11 +85,9 @@ export class PostgresSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError for a schema whose name PostgreSQL does not take, a `queryTimeoutMs` that is not a positive finite number, and an option this version does not have */
   constructor(options: PostgresSessionServiceOptions) {
-    checkKnown('PostgresSessionService', OPTIONS, options, HINTS);
+    checkOptions('PostgresSessionService', OPTIONS, options, HINTS);
     if (typeof options.pool?.query !== 'function')
-      throw new ConfigurationError(
-        `PostgresSessionService: pool: expected a pool, got ${describeKind(options.pool)}; ${WRITE_POOL}`,
-      );
+      throw wrongOption('PostgresSessionService', 'pool', 'a pool', options.pool, POOL);
     const database = new PostgresDatabase(options.pool, options);
     super(new PostgresSessionDriver(database), { platform: options.platform });
     this.#database = database;

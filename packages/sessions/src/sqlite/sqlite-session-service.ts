@@ -1,5 +1,5 @@
 import { ConfigurationError, systemPlatform } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import type { DatabaseSync } from 'node:sqlite';
 import { DriverSessionService, type DriverSessionServiceOptions } from '../driver-session-service.ts';
 import { openDatabase, prepareDatabase, type SqliteDurability } from './open-database.ts';
@@ -17,11 +17,11 @@ export interface SqliteSessionServiceOptions extends DriverSessionServiceOptions
   readonly durability?: SqliteDurability;
 }
 
-const OPTIONS: OptionNames<SqliteSessionServiceOptions> = {
-  path: true,
-  database: true,
-  durability: true,
-  platform: true,
+const OPTIONS: OptionRules<SqliteSessionServiceOptions> = {
+  path: { is: 'text', write: "'sessions.db'" },
+  database: 'object',
+  durability: { is: 'text', oneOf: ['process', 'power'] },
+  platform: 'object',
 };
 const HINTS = { file: 'did you mean "path"?', filename: 'did you mean "path"?', url: 'write path, the name of a file' };
 
@@ -41,7 +41,7 @@ export class SqliteSessionService extends DriverSessionService {
 
   /** @throws ConfigurationError if the file is not a database, cannot be opened, or was made by a newer version, and for an option this version does not have */
   constructor(options: SqliteSessionServiceOptions) {
-    checkKnown('SqliteSessionService', OPTIONS, options, HINTS, "new SqliteSessionService({ path: 'sessions.db' })");
+    checkOptions('SqliteSessionService', OPTIONS, options, HINTS, "new SqliteSessionService({ path: 'sessions.db' })");
     const { path, database, durability = 'process', platform = systemPlatform } = options;
     if (path !== undefined && database === undefined) {
       const opened = openDatabase(path, durability, platform);

@@ -6,7 +6,7 @@ import {
   type LlmResponse,
   RunAbortedError,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions } from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { copyRequest } from '../scripted-model/copy-request.ts';
 import { unmetExpectation } from '../scripted-model/request-expectation.ts';
@@ -21,7 +21,7 @@ export interface ScriptedLiveModelOptions {
   readonly recordSent?: boolean;
 }
 
-const OPTIONS: OptionNames<ScriptedLiveModelOptions> = { model: true, recordSent: true };
+const OPTIONS: OptionRules<ScriptedLiveModelOptions> = { model: 'text', recordSent: 'flag' };
 
 /**
  * A model for tests whose live connections play scripts, one script for each connection, and record the requests sent to them. A connection without a
@@ -43,7 +43,7 @@ export class ScriptedLiveModel extends BaseLlm {
 
   /** @param scripts the script of each connection, or a function that creates the script of every connection */
   constructor(scripts: readonly ScriptedLiveScript[] | ScriptedLiveFactory, options: ScriptedLiveModelOptions = {}) {
-    checkKnown('ScriptedLiveModel', OPTIONS, options);
+    checkOptions('ScriptedLiveModel', OPTIONS, options);
     const { model = 'scripted-live', recordSent = true } = options;
     super({ model });
     this.#scripts = scripts;

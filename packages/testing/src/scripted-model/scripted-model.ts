@@ -7,7 +7,7 @@ import {
   type Part,
   RunAbortedError,
 } from '@eventloom/core';
-import { type OptionNames, checkKnown, ResponseAggregator } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, ResponseAggregator } from '@eventloom/core/internal';
 import { UnconsumedStepsError, UnexpectedModelCallError, UnmetExpectationError } from '../errors.ts';
 import { Gate } from '../gate.ts';
 import { copyRequest } from './copy-request.ts';
@@ -24,7 +24,11 @@ export interface ScriptedModelOptions {
   readonly recordRequests?: boolean;
 }
 
-const OPTIONS: OptionNames<ScriptedModelOptions> = { model: true, capabilities: true, recordRequests: true };
+const OPTIONS: OptionRules<ScriptedModelOptions> = {
+  model: 'text',
+  outputSchemaWithTools: 'flag',
+  recordRequests: 'flag',
+};
 
 /** One recorded call of a scripted model: a copy of the request, and whether the reply was streamed. */
 export interface RecordedModelCall {
@@ -52,7 +56,7 @@ export class ScriptedModel extends BaseLlm {
 
   /** @throws ConfigurationError for an option name that this version does not know */
   constructor(steps: readonly ScriptedStep[], options: ScriptedModelOptions = {}) {
-    checkKnown('ScriptedModel', OPTIONS, options);
+    checkOptions('ScriptedModel', OPTIONS, options);
     super({ model: options.model ?? 'scripted' });
     this.#steps = steps;
     this.#options = options;

@@ -1,5 +1,5 @@
 import { ConfigurationError, type MaybePromise, toError } from '@eventloom/core';
-import { checkKnown, joinBytes, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, joinBytes, type OptionRules } from '@eventloom/core/internal';
 import { openPublicUrl } from '#open-public-url';
 import { FunctionTool } from '../function-tool.ts';
 import type { JsonSchema } from '../schema/standard-schema.ts';
@@ -20,7 +20,12 @@ export interface LoadWebPageOptions {
   readonly open?: (url: string, signal: AbortSignal) => MaybePromise<Response>;
 }
 
-const OPTIONS: OptionNames<LoadWebPageOptions> = { timeoutMs: true, maxCharacters: true, signal: true, open: true };
+const OPTIONS: OptionRules<LoadWebPageOptions> = {
+  timeoutMs: 'number',
+  maxCharacters: 'number',
+  signal: 'object',
+  open: 'function',
+};
 const MAX_REDIRECTS = 5;
 /** More text than this is no page to read. */
 const MAX_BYTES = 5 * 1024 * 1024;
@@ -36,7 +41,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
  * @throws ConfigurationError for an unknown option and a number that is not positive
  */
 export async function loadWebPage(url: string, options: LoadWebPageOptions = {}): Promise<string> {
-  checkKnown('loadWebPage', OPTIONS, options);
+  checkOptions('loadWebPage', OPTIONS, options);
   const { timeoutMs = 30_000, maxCharacters = 100_000, signal, open = openPublicUrl } = options;
   for (const [name, value] of Object.entries({ timeoutMs, maxCharacters }))
     if (!Number.isInteger(value) || value < 1)

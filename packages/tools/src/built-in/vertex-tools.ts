@@ -1,5 +1,5 @@
 import { ConfigurationError, type ReadonlyContext, type ToolProcessLlmRequest } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { addServiceTool, geminiVersion } from './add-service-tool.ts';
 import { ServiceTool } from './search-tools.ts';
 
@@ -36,13 +36,13 @@ export interface VertexAiSearchToolParams {
   readonly bypassMultiToolsLimit?: boolean | undefined;
 }
 
-const OPTIONS: OptionNames<VertexAiSearchToolParams> = {
-  dataStoreId: true,
-  searchEngineId: true,
-  dataStoreSpecs: true,
-  filter: true,
-  maxResults: true,
-  bypassMultiToolsLimit: true,
+const OPTIONS: OptionRules<VertexAiSearchToolParams> = {
+  dataStoreId: 'text',
+  searchEngineId: 'text',
+  dataStoreSpecs: 'list',
+  filter: 'text',
+  maxResults: 'number',
+  bypassMultiToolsLimit: 'flag',
 };
 const STORE = 'projects/P/locations/L/collections/default_collection/dataStores/D';
 
@@ -62,7 +62,7 @@ export class VertexAiSearchTool extends ServiceTool {
 
   /** @throws ConfigurationError for both or neither of a data store and an engine, specs without an engine, and an unknown option */
   constructor(params: VertexAiSearchToolParams) {
-    checkKnown('VertexAiSearchTool', OPTIONS, params, { dataStore: 'did you mean "dataStoreId"?' });
+    checkOptions('VertexAiSearchTool', OPTIONS, params, { dataStore: 'did you mean "dataStoreId"?' });
     const { dataStoreId, searchEngineId, dataStoreSpecs, filter, maxResults, bypassMultiToolsLimit = false } = params;
     if ((dataStoreId === undefined) === (searchEngineId === undefined))
       throw new ConfigurationError(
@@ -120,13 +120,13 @@ export interface VertexRagStore {
   readonly storeContext?: boolean;
 }
 
-const STORE_OPTIONS: OptionNames<VertexRagStore> = {
-  ragResources: true,
-  ragCorpora: true,
-  ragRetrievalConfig: true,
-  similarityTopK: true,
-  vectorDistanceThreshold: true,
-  storeContext: true,
+const STORE_OPTIONS: OptionRules<VertexRagStore> = {
+  ragResources: 'list',
+  ragCorpora: 'list',
+  ragRetrievalConfig: 'object',
+  similarityTopK: 'number',
+  vectorDistanceThreshold: 'number',
+  storeContext: 'flag',
 };
 
 /**
@@ -143,7 +143,7 @@ export class VertexRagRetrievalTool extends ServiceTool {
 
   /** @throws ConfigurationError without a corpus, and for an unknown option */
   constructor(store: VertexRagStore) {
-    checkKnown('VertexRagRetrievalTool', STORE_OPTIONS, store);
+    checkOptions('VertexRagRetrievalTool', STORE_OPTIONS, store);
     if (!store.ragResources?.length && !store.ragCorpora?.length)
       throw new ConfigurationError(
         "VertexRagRetrievalTool: needs a corpus; write ragResources: [{ ragCorpus: 'projects/P/locations/L/ragCorpora/C' }]",

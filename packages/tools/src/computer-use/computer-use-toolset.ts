@@ -9,7 +9,7 @@ import {
   toolResult,
   toError,
 } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { checkPublicHost } from '#open-public-url';
 import { addServiceTool } from '../built-in/add-service-tool.ts';
 import { AddressRefusedError } from '../errors.ts';
@@ -26,10 +26,10 @@ export interface ComputerUseToolsetOptions {
   readonly allowPrivateNetworkAccess?: boolean | undefined;
 }
 
-const OPTIONS: OptionNames<ComputerUseToolsetOptions> = {
-  computer: true,
-  excludedPredefinedFunctions: true,
-  allowPrivateNetworkAccess: true,
+const OPTIONS: OptionRules<ComputerUseToolsetOptions> = {
+  computer: 'object',
+  excludedPredefinedFunctions: 'list',
+  allowPrivateNetworkAccess: 'flag',
 };
 
 /** Checked arguments of all actions, with places in pixels. An action reads those that its schema requires. */
@@ -156,7 +156,7 @@ export class ComputerUseToolset extends BaseToolset {
 
   /** @throws ConfigurationError without a computer, for an action that does not exist and for an unknown option */
   constructor(options: ComputerUseToolsetOptions) {
-    checkKnown('ComputerUseToolset', OPTIONS, options);
+    checkOptions('ComputerUseToolset', OPTIONS, options);
     super([], undefined, { name: 'computer_use' });
     const { computer, excludedPredefinedFunctions = [] } = options;
     if (typeof computer?.currentState !== 'function')

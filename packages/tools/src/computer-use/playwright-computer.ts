@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import { checkKnown, describeKind, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { checkPublicHost } from '#open-public-url';
 import { BaseComputer, type ComputerState, type ScreenPoint, type ScrollDirection } from './base-computer.ts';
 
@@ -53,12 +53,12 @@ export interface PlaywrightComputerOptions {
   readonly allowPrivateNetworkAccess?: boolean | undefined;
 }
 
-const OPTIONS: OptionNames<PlaywrightComputerOptions> = {
-  launch: true,
-  screenSize: true,
-  initialUrl: true,
-  searchEngineUrl: true,
-  allowPrivateNetworkAccess: true,
+const OPTIONS: OptionRules<PlaywrightComputerOptions> = {
+  launch: 'function',
+  screenSize: 'list',
+  initialUrl: 'text',
+  searchEngineUrl: 'text',
+  allowPrivateNetworkAccess: 'flag',
 };
 
 /**
@@ -76,7 +76,7 @@ export class PlaywrightComputer extends BaseComputer {
   /** @throws ConfigurationError without `launch`, for a size that is not two positive integers, and for an unknown option */
   constructor(options: PlaywrightComputerOptions) {
     super();
-    checkKnown('PlaywrightComputer', OPTIONS, options, { browser: 'write launch: () => chromium.launch()' });
+    checkOptions('PlaywrightComputer', OPTIONS, options, { browser: 'write launch: () => chromium.launch()' });
     if (typeof options.launch !== 'function')
       throw new ConfigurationError(
         `PlaywrightComputer: launch: expected a function that starts a browser, got ${describeKind(options.launch)}; write launch: () => chromium.launch()`,

@@ -24,7 +24,7 @@ const graphWith = (channels: unknown) => () =>
     .addEdge('n', END)
     .compile();
 
-const ofKey = (stateKey: unknown) => graphWith({ c: channel(z.string(), { stateKey: stateKey as string }) });
+const ofKey = (stateKey: unknown) => () => graphWith({ c: channel(z.string(), { stateKey: stateKey as string }) })();
 
 test.each<[string, () => unknown, RegExp]>([
   ['options of a node that are no object', nodeWith(5), /node "a".*object/],
@@ -35,15 +35,15 @@ test.each<[string, () => unknown, RegExp]>([
   ['attempts as text', nodeWith({ retry: { maxAttempts: '2' } }), /node "a".*maxAttempts/],
   ['writes as one text', nodeWith({ writes: 'abc' }), /node "a": writes/],
   ['writes of what is no text', nodeWith({ writes: [3] }), /node "a": writes/],
-  ['lifecycle events as text', compiledWith({ nodeLifecycleEvents: 'yes' }), /graph "g": nodeLifecycleEvents/],
-  ['a bound as text', compiledWith({ maxConcurrency: '2' }), /graph "g": maxConcurrency/],
+  ['lifecycle events as text', compiledWith({ nodeLifecycleEvents: 'yes' }), /graph "g": compile: nodeLifecycleEvents/],
+  ['a bound as text', compiledWith({ maxConcurrency: '2' }), /graph "g": compile: maxConcurrency/],
   ['options of compile that are nothing', compiledWith(null), /graph "g": compile.*object/],
   ['a graph of nothing', () => new StateGraph(undefined as never), /StateGraph.*object/],
   ['options of a channel that are nothing', () => channel(z.string(), null as never), /channel.*object/],
   ['channels as a list', graphWith([channel(z.string())]), /graph "g": channels/],
   ['a channel that nobody could read', graphWith({ ['__proto__']: channel(z.string()) }), /"__proto__"/],
   ['an empty stateKey', ofKey(''), /channel "c".*stateKey/],
-  ['a stateKey that is a number', ofKey(3), /channel "c".*stateKey/],
+  ['a stateKey that is a number', ofKey(3), /channel: stateKey/],
   ['a stateKey with nothing but its scope', ofKey('user:'), /channel "c".*stateKey/],
   [
     'a default that is no JSON',
