@@ -21,16 +21,17 @@ const bundles = [
   // schemas of zod 3, zod/mini and zod before 4.2 as JSON Schema (2.5 kB), and what was added to runs and errors at the same time;
   // records of the events of called agents that a run yields, appends of several events at once, and checks of the ADK's habits (1.5 kB);
   // agents in mode task and single_turn, events of a scope, replies that end inside a call, and locks of new runs without a promise (2.3 kB);
-  // capabilities of models, which are checked before a request, and errors that name what was given (0.4 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 90_200 },
+  // capabilities of models, which are checked before a request, and errors that name what was given (0.4 kB);
+  // the kind and an example of every option, and one check of them (1 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 91_200 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and told of by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 130_100 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 131_100 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
-  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 214_000 },
+  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 215_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

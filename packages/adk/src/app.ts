@@ -1,5 +1,7 @@
+import { asRunnableRoot } from './workflow/workflow.ts';
+import type { RunnableNode } from './workflow/node-context.ts';
 import { type BaseAgent, type BasePlugin, ConfigurationError } from '@eventloom/core';
-import { checkOptions, type OptionRules, isBaseAgent } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 
 /** Setting of an app: can its runs be resumed? */
 export interface ResumabilityConfig {

@@ -1,5 +1,11 @@
-import { BaseLlm, type BaseLlmConnection, type LlmRequest, type LlmResponse } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  type LlmRequest,
+  type LlmResponse,
+  type ModelCapabilities,
+} from '@eventloom/core';
+import { checkOptions, type OptionRules, sharedCapabilities } from '@eventloom/core/internal';
 import { type RoutingErrorContext, runWithRouting } from './routing.ts';
 
 /** Chooses the model of a call, by its key. Called again, with what failed, if that model failed before its first response. */

@@ -272,7 +272,7 @@ test('an unknown option is refused, with advice for those of providers and agent
     'give it to the provider: createOpenAI({ apiKey })',
   );
   expect(() => new AiSdkLlm(mock, { retri: {} } as object)).toThrow('did you mean "retry"?');
-  expect(() => new AiSdkLlm(mock, { retry: { attempts: 0 } })).toThrow('AiSdkLlm: retry.attempts');
+  expect(() => new AiSdkLlm(mock, { retry: { attempts: 0 } })).toThrow('AiSdkLlm: retry: attempts');
 });
 
 test('a request to another model is refused before the call', async () => {

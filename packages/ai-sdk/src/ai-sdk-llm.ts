@@ -19,10 +19,10 @@ import {
   systemPlatform,
 } from '@eventloom/core';
 import {
-  checkKnown,
+  checkOptions,
   describeKind,
   isRecord,
-  type OptionNames,
+  type OptionRules,
   type Retry,
   toRetry,
   withRetries,
@@ -57,13 +57,13 @@ export interface AiSdkLlmOptions {
 }
 
 /** The names of the options of an `AiSdkLlm`. */
-export const LLM_OPTIONS: OptionNames<AiSdkLlmOptions> = {
-  providerOptions: true,
-  headers: true,
-  retry: true,
-  capabilities: true,
-  cacheBreakpoint: true,
-  platform: true,
+export const LLM_OPTIONS: OptionRules<AiSdkLlmOptions> = {
+  providerOptions: { is: 'object', write: "{ openai: { reasoningEffort: 'high' } }" },
+  headers: 'object',
+  retry: 'object',
+  capabilities: 'object',
+  cacheBreakpoint: 'object',
+  platform: 'object',
 };
 const OF_PROVIDER = 'give it to the provider: createOpenAI({ apiKey })';
 const OF_AGENT = 'write it in the generateContentConfig of the agent';
@@ -95,7 +95,7 @@ export class AiSdkLlm extends BaseLlm {
   constructor(model: LanguageModelV4 | LanguageModelV3, options: AiSdkLlmOptions = {}) {
     checkModel(model);
     super({ model: model.modelId });
-    checkKnown('AiSdkLlm', LLM_OPTIONS, options, HINTS);
+    checkOptions('AiSdkLlm', LLM_OPTIONS, options, HINTS);
     const {
       providerOptions = {},
       headers = {},

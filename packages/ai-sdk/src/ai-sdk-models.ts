@@ -1,6 +1,6 @@
 import type { LanguageModelV3, LanguageModelV4 } from '@ai-sdk/provider';
 import { ConfigurationError, type ModelResolver } from '@eventloom/core';
-import { checkKnown, describeKind, getOwn, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, describeKind, getOwn, type OptionRules } from '@eventloom/core/internal';
 import { AiSdkLlm, type AiSdkLlmOptions, HINTS, LLM_OPTIONS } from './ai-sdk-llm.ts';
 
 /** A provider of the AI SDK, such as `openai`, the result of `createOpenAICompatible`, or of `createProviderRegistry`. */
@@ -14,7 +14,7 @@ export interface AiSdkModelsOptions extends AiSdkLlmOptions {
   readonly separator?: string | undefined;
 }
 
-const OPTIONS: OptionNames<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: true };
+const OPTIONS: OptionRules<AiSdkModelsOptions> = { ...LLM_OPTIONS, separator: 'text' };
 
 /**
  * Creates a resolver of names such as `openai:gpt-5`, for the `models` of a runner: before the first separator the name under which the provider
@@ -34,7 +34,7 @@ export function aiSdkModels(
   providers: Readonly<Record<string, AiSdkProvider>>,
   options: AiSdkModelsOptions = {},
 ): ModelResolver {
-  checkKnown('aiSdkModels', OPTIONS, options, HINTS);
+  checkOptions('aiSdkModels', OPTIONS, options, HINTS);
   const { separator = ':', ...ofModels } = options;
   if (typeof separator !== 'string' || separator === '')
     throw new ConfigurationError(`aiSdkModels: separator must be a text such as ":", got ${describeKind(separator)}`);

@@ -83,7 +83,7 @@ test('Gemini throws without a key, and on Vertex AI without a project or key', (
   expect(() => new Gemini({ model: 'm', vertexai: true })).toThrow('vertexai: true needs a project');
   expect(() => new Gemini({ model: 'm', vertexai: true, apiKey: 'express' })).not.toThrow();
   expect(() => new Gemini({ model: 'm', apiKey: 'k', retry: { attempts: 0 } })).toThrow(
-    'retry.attempts: expected an integer of at least 1',
+    'retry: attempts: expected an integer of at least 1',
   );
 });
 

@@ -10,7 +10,15 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import { moveResponseParts, type TakesResponsePart, type OptionRules, checkOptions } from '@eventloom/core/internal';
+import {
+  type OptionRules,
+  checkOptions,
+  maySucceedElsewhere,
+  requestForOther,
+  type Retry,
+  toRetry,
+  withRetries,
+} from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';

@@ -1,4 +1,4 @@
-import { checkOptions } from '@eventloom/core/internal';
+import { checkOptions, describeKind } from '@eventloom/core/internal';
 import { ConfigurationError } from '@eventloom/core';
 import type { OptionRules } from '@eventloom/core/internal';
 import { type InferSchema, type SchemaLike, ValueSchema } from '@eventloom/tools';

@@ -115,9 +115,7 @@ export function createNode(name: string, work: NodeWork, options: NodeOptions = 
     );
   }
   if (typeof work !== 'function' && !isBaseAgent(work) && !isBaseTool(work))
-    throw new ConfigurationError(
-      `${owner}: the work must be a function, an agent or a tool, got ${describeKind(work)}`,
-    );
+    throw new ConfigurationError(`${owner}: work: expected a function, an agent or a tool, got ${describeKind(work)}`);
   checkOptions(owner, OPTIONS, options);
   const { inputSchema, outputSchema, writes = [], retry, timeoutMs } = options;
   if (retry !== undefined) checkRetry(owner, retry);

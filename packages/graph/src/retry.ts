@@ -1,4 +1,4 @@
-import { checkOptions } from '@eventloom/core/internal';
+import { checkOptions, describeKind } from '@eventloom/core/internal';
 import { ConfigurationError, type Platform, RunAbortedError, toError } from '@eventloom/core';
 import type { AbortGuard, OptionRules } from '@eventloom/core/internal';
 import { NodeError } from './errors.ts';

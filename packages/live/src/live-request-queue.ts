@@ -8,7 +8,7 @@ import {
   LiveQueueFullError,
   type LiveRequest,
 } from '@eventloom/core';
-import { Fifo, type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { Fifo, type OptionRules, checkOptions, describeKind } from '@eventloom/core/internal';
 
 /** Options of a `LiveRequestQueue`. */
 export interface LiveRequestQueueOptions {

@@ -1,7 +1,14 @@
 import { type BaseLiveRequestQueue, ConfigurationError, type LiveSupport, type RunLiveParams } from '@eventloom/core';
-import { checkOptions, checkLiveRunConfig, type LiveRunHost, type OptionRules } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  checkLiveRunConfig,
+  type LiveRunHost,
+  type OptionRules,
+  wrongOption,
+} from '@eventloom/core/internal';
 import { QueueLiveRun } from './queue-live-run.ts';
 
+const QUEUE = 'new LiveRequestQueue()';
 const PARAMS: OptionRules<RunLiveParams> = {
   appName: 'any',
   userId: 'any',
@@ -44,7 +51,7 @@ export function live(): LiveSupport {
 /** @throws ConfigurationError for an unknown parameter, and for one that the runner cannot serve */
 function checkParams(params: RunLiveParams, { appName, artifactService }: LiveRunHost): void {
   if (typeof params.liveRequestQueue?.peek !== 'function')
-    throw new ConfigurationError('runLive: liveRequestQueue must be a LiveRequestQueue');
+    throw wrongOption('runLive', 'liveRequestQueue', 'a LiveRequestQueue', params.liveRequestQueue, QUEUE);
   checkOptions('runLive', PARAMS, params);
   if (params.appName !== undefined && params.appName !== appName)
     throw new ConfigurationError(

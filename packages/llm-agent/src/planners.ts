@@ -7,7 +7,7 @@ import {
   type Content,
   type Part,
 } from '@eventloom/core';
-import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules, describeKind } from '@eventloom/core/internal';
 
 const WRITE_THINKING = 'write thinkingConfig: { thinkingBudget: …, includeThoughts: … }';
 const OPTIONS: OptionRules<{ readonly thinkingConfig: object }> = {

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
-import { checkKnown, describeKind, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
 import { HttpTransport } from './http-transport.ts';
 
 /** Options that both kinds of connection have. */
@@ -87,14 +87,14 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
 }
 
-const HTTP_OPTIONS: OptionNames<StreamableHTTPConnectionOptions> = {
-  url: true,
-  headers: true,
-  timeoutMs: true,
-  callTimeoutMs: true,
-  maxMessageBytes: true,
-  terminateOnClose: true,
-  fetch: true,
+const HTTP_OPTIONS: OptionRules<StreamableHTTPConnectionOptions> = {
+  url: 'text or object',
+  headers: 'object',
+  timeoutMs: 'number',
+  callTimeoutMs: 'number',
+  maxMessageBytes: 'number',
+  terminateOnClose: 'flag',
+  fetch: 'function',
 };
 
 const ADK_HINTS = {
@@ -123,7 +123,7 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   /** @throws ConfigurationError for an address that is not HTTP, for invalid headers, and for an unknown option */
   constructor(options: StreamableHTTPConnectionOptions) {
     const owner = 'StreamableHTTPConnectionParams';
-    checkKnown(owner, HTTP_OPTIONS, options, ADK_HINTS, "{ url: 'https://mcp.example.com/mcp' }");
+    checkOptions(owner, HTTP_OPTIONS, options, ADK_HINTS, "{ url: 'https://mcp.example.com/mcp' }");
     super(owner, options);
     this.url = toUrl(owner, options.url);
     this.terminateOnClose = options.terminateOnClose ?? true;

@@ -9,7 +9,7 @@ import {
   type ToolContext,
   type ToolPredicate,
 } from '@eventloom/core';
-import { checkKnown, describeKind, isToolName, type OptionNames, reportTo } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isToolName, type OptionRules, reportTo } from '@eventloom/core/internal';
 import { toToolResult } from './call-result.ts';
 import { checkHeaders, MCPConnectionParams } from './connection-params.ts';
 import { MCPLimitError } from './errors.ts';
@@ -45,18 +45,18 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
   readonly maxTools?: number | undefined;
 }
 
-const OPTIONS: OptionNames<MCPToolsetOptions> = {
-  connectionParams: true,
-  toolFilter: true,
-  toolNamePrefix: true,
-  headerProvider: true,
-  useMcpResources: true,
-  useMcpPrompts: true,
-  connectionPerUser: true,
-  maxConnections: true,
-  maxTools: true,
-  name: true,
-  onUnavailable: true,
+const OPTIONS: OptionRules<MCPToolsetOptions> = {
+  connectionParams: 'object',
+  toolFilter: 'function or list',
+  toolNamePrefix: 'text',
+  headerProvider: 'function',
+  useMcpResources: 'flag',
+  useMcpPrompts: 'flag',
+  connectionPerUser: 'flag',
+  maxConnections: 'number',
+  maxTools: 'number',
+  name: 'text',
+  onUnavailable: 'text',
 };
 
 /** A user's connection, and the tools that were made of its list. */
@@ -94,7 +94,7 @@ export class MCPToolset extends BaseToolset {
 
   /** @throws ConfigurationError for missing or unknown options, and for invalid values */
   constructor(options: MCPToolsetOptions) {
-    checkOptions(options);
+    checkToolsetOptions(options);
     const { connectionParams, toolFilter, toolNamePrefix, name, onUnavailable } = options;
     super(toolFilter, toolNamePrefix, {
       name: name ?? toName(connectionParams.serverName),
@@ -270,8 +270,8 @@ class LatestOnly {
   }
 }
 
-function checkOptions(options: MCPToolsetOptions): void {
-  checkKnown('MCPToolset', OPTIONS, options, {
+function checkToolsetOptions(options: MCPToolsetOptions): void {
+  checkOptions('MCPToolset', OPTIONS, options, {
     prefix: 'write toolNamePrefix',
     url: 'write connectionParams: new StreamableHTTPConnectionParams({ url })',
     command:

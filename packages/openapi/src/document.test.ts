@@ -157,7 +157,7 @@ test.each([
 test.each([
   [{}, 'one document is required; write specDict'],
   [{ specDict: {}, specStr: '' }, 'one document is required'],
-  [{ specStr: {} }, 'specStr must be text, is an object; write specDict'],
+  [{ specStr: {} }, 'specStr: expected JSON or YAML text, got an object'],
   [{ spec: {} }, 'has no option "spec"; write specDict: an object, or specStr'],
   [{ specDict: {}, specType: 'xml' }, 'specType must be json or yaml, is "xml"'],
   [{ specDict: {}, baseUrl: 'api.example.com' }, 'baseUrl must be a URL with http: or https:'],

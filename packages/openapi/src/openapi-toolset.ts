@@ -9,7 +9,7 @@ import {
   type ReadonlyContext,
   type ToolPredicate,
 } from '@eventloom/core';
-import { checkKnown, describeKind, isRecord, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, describeKind, isRecord, type OptionRules } from '@eventloom/core/internal';
 import type { ConfirmationRule } from '@eventloom/tools';
 import { RestClient } from './rest-client.ts';
 import { fillServer } from './build-request.ts';
@@ -85,29 +85,29 @@ export interface OpenAPIToolsetOptions extends BaseToolsetOptions {
   readonly maxDocumentCharacters?: number | undefined;
 }
 
-const OPTIONS: OptionNames<OpenAPIToolsetOptions> = {
-  specDict: true,
-  specStr: true,
-  specType: true,
-  baseUrl: true,
-  serverVariables: true,
-  tags: true,
-  operations: true,
-  toolFilter: true,
-  prefix: true,
-  authScheme: true,
-  authCredential: true,
-  credentialKey: true,
-  headerProvider: true,
-  allowedHosts: true,
-  allowPrivateNetworkAccess: true,
-  requireConfirmation: true,
-  timeoutMs: true,
-  maxCharacters: true,
-  maxBytes: true,
-  maxDocumentCharacters: true,
-  name: true,
-  onUnavailable: true,
+const OPTIONS: OptionRules<OpenAPIToolsetOptions> = {
+  specDict: 'object',
+  specStr: { is: 'text', wanted: 'JSON or YAML text', write: "await readFile(file, 'utf8'), or specDict: the object" },
+  specType: 'text',
+  baseUrl: 'text',
+  serverVariables: 'object',
+  tags: 'list',
+  operations: 'list or function',
+  toolFilter: 'function or list',
+  prefix: 'text',
+  authScheme: { is: 'object', write: "{ type: 'http', scheme: 'bearer' }" },
+  authCredential: 'object',
+  credentialKey: 'text',
+  headerProvider: 'function',
+  allowedHosts: 'list',
+  allowPrivateNetworkAccess: 'flag',
+  requireConfirmation: 'flag or function',
+  timeoutMs: 'number',
+  maxCharacters: 'number',
+  maxBytes: 'number',
+  maxDocumentCharacters: 'number',
+  name: 'text',
+  onUnavailable: 'text',
 };
 const WRITE_SPEC = 'write specDict: an object, or specStr: JSON or YAML text';
 const HINTS = {
@@ -143,10 +143,10 @@ export class OpenAPIToolset extends BaseToolset {
    * @throws OpenApiDocumentError for a document that cannot be read; for YAML `getTools` rejects
    */
   constructor(options: OpenAPIToolsetOptions) {
-    checkKnown('OpenAPIToolset', OPTIONS, options, HINTS, 'new OpenAPIToolset({ specDict })');
+    checkOptions('OpenAPIToolset', OPTIONS, options, HINTS, 'new OpenAPIToolset({ specDict })');
     const { name, onUnavailable, toolFilter, prefix } = options;
     super(toolFilter, prefix, { name, onUnavailable });
-    checkOptions(options);
+    checkToolsetOptions(options);
     this.#options = options;
     const document = readAtOnce(options);
     if (document) this.#tools = Promise.resolve(this.#createTools(document));
@@ -221,14 +221,12 @@ function idOf({ operationId, method, path }: ApiOperation): string {
   return operationId ?? `${method}_${path}`;
 }
 
-function checkOptions(options: OpenAPIToolsetOptions): void {
+function checkToolsetOptions(options: OpenAPIToolsetOptions): void {
   const { specDict, specStr, specType, baseUrl, authScheme, maxDocumentCharacters = 8_000_000 } = options;
   const fail = (message: string): never => {
     throw new ConfigurationError(`OpenAPIToolset: ${message}`);
   };
   if ((specDict === undefined) === (specStr === undefined)) fail(`one document is required; ${WRITE_SPEC}`);
-  if (specStr !== undefined && typeof specStr !== 'string')
-    fail(`specStr must be text, is ${describeKind(specStr)}; write specDict for an object`);
   if (specType !== undefined && specType !== 'json' && specType !== 'yaml')
     fail(`specType must be json or yaml, is ${JSON.stringify(specType)}`);
   if (baseUrl !== undefined && !isHttpUrl(baseUrl))

@@ -65,7 +65,7 @@ export class QuickJsCodeExecutor extends BaseCodeExecutor {
    */
   constructor(options: QuickJsCodeExecutorOptions = {}, maxWaitMs = 0) {
     checkOptions(new.target.name, OPTIONS, options);
-    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: must be 0 or more; it is ${maxWaitMs}`);
+    if (!(maxWaitMs >= 0)) throw new ConfigurationError(`maxWaitMs: expected a number of at least 0, got ${maxWaitMs}`);
     const { wasmModule, ...rest } = options;
     const bounds = checkBounds(options);
     checkEngine(options);

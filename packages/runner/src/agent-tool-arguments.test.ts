@@ -72,7 +72,11 @@ describe('the arguments', () => {
 describe('a tool made of', () => {
   test.each([
     ['no agent', { agent: {} }, 'agent: expected an agent'],
-    ['an agent whose name models refuse', { agent: scripted('$name', []) }, 'tool name "$name"'],
+    [
+      'an agent whose name models refuse',
+      { agent: scripted('$name', []) },
+      'beginning with a letter or _, got "$name"',
+    ],
     [
       'a confirmation that is no rule',
       { agent: scripted('helper', []), requireConfirmation: 'yes' },

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Content, type Event, type InvocationContext, type BaseAgent } from '@eventloom/core';
-import { checkKnown, isBaseAgent, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, isBaseAgent, type OptionRules } from '@eventloom/core/internal';
 import type { AbortGuard } from '@eventloom/core/internal';
 import { BaseNode, type BaseNodeConfig, contentOf, describeNode, isBaseNode, START } from './base-node.ts';
 import { commonPrefixOf } from './branch-path.ts';
@@ -20,20 +20,20 @@ export interface WorkflowConfig extends BaseNodeConfig {
   readonly maxConcurrency?: number | undefined;
 }
 
-const OPTIONS: OptionNames<WorkflowConfig> = {
-  name: true,
-  description: true,
-  edges: true,
-  dynamicEntry: true,
-  maxConcurrency: true,
-  rerunOnResume: true,
-  waitForOutput: true,
-  retryConfig: true,
-  timeout: true,
-  inputSchema: true,
-  outputSchema: true,
-  stateSchema: true,
-  isolationScope: true,
+const OPTIONS: OptionRules<WorkflowConfig> = {
+  name: 'text',
+  description: 'text',
+  edges: 'list',
+  dynamicEntry: 'function',
+  maxConcurrency: 'number',
+  rerunOnResume: 'flag',
+  waitForOutput: 'flag',
+  retryConfig: 'object',
+  timeout: 'number',
+  inputSchema: 'any',
+  outputSchema: 'any',
+  stateSchema: 'object',
+  isolationScope: 'text or flag',
 };
 
 /** A node that is to run. */
@@ -61,7 +61,7 @@ export class Workflow extends BaseNode {
   /** @throws ConfigurationError for edges that cannot run, and for an invalid option */
   /** @throws ConfigurationError for an option that is unknown or cannot work */
   constructor(config: WorkflowConfig) {
-    checkKnown('Workflow', OPTIONS, config);
+    checkOptions('Workflow', OPTIONS, config);
     super({ ...config, rerunOnResume: config.rerunOnResume ?? true });
     const { edges = [], dynamicEntry, maxConcurrency } = config;
     const owner = `Workflow "${this.name}"`;

@@ -96,8 +96,7 @@ export function checkOptions(
   if (!isRecord(given)) {
     const names = Object.keys(rules).slice(0, 3);
     const code = example ?? `{ ${names.map((name) => `${name}: …`).join(', ')} }`;
-    const got = given === undefined ? 'nothing' : describeKind(given);
-    throw new ConfigurationError(`${owner}: expected an object of options, got ${got}; write ${code}`);
+    throw new ConfigurationError(`${owner}: expected an object of options, got ${describeKind(given)}; write ${code}`);
   }
   for (const name in given) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
@@ -145,7 +144,7 @@ export function wrongOption(
   value: unknown,
   write: string,
 ): ConfigurationError {
-  const got = value === undefined ? 'nothing' : describeKind(value);
+  const got = describeKind(value);
   const [name = option] = option.split('[', 1);
   return new ConfigurationError(`${owner}: ${option}: expected ${wanted}, got ${got}; write ${name}: ${write}`);
 }

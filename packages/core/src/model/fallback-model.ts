@@ -1,4 +1,4 @@
-import { checkKnown, type OptionNames } from '../agent/options.ts';
+import { checkOptions, type OptionRules } from '../agent/options.ts';
 import { describeKind } from '../content/json.ts';
 import { ConfigurationError, LiveConnectionError, ModelError } from '../errors.ts';
 import { moveResponseParts } from '../tool/tool-result.ts';
@@ -14,7 +14,7 @@ export interface FallbackModelOptions {
   readonly models: readonly BaseLlm[];
 }
 
-const OPTIONS: OptionNames<FallbackModelOptions> = { models: true };
+const OPTIONS: OptionRules<FallbackModelOptions> = { models: 'list' };
 const EXAMPLE = "new FallbackModel({ models: [new Gemini({ model: 'gemini-flash-latest', apiKey }), otherModel] })";
 
 /**
@@ -36,7 +36,7 @@ export class FallbackModel extends BaseLlm {
 
   /** @throws ConfigurationError without a model, for a value that is no model, and for an option name that this version does not know */
   constructor(options: FallbackModelOptions) {
-    checkKnown('FallbackModel', OPTIONS, options, {}, EXAMPLE);
+    checkOptions('FallbackModel', OPTIONS, options, {}, EXAMPLE);
     const { models } = options;
     const [first] = Array.isArray(models) ? models : [];
     if (!first)

@@ -1,5 +1,6 @@
-import { ConfigurationError, ModelError, type Platform, RunAbortedError } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { checkOptions, integer, type OptionRules } from '../agent/options.ts';
+import { ConfigurationError, ModelError, RunAbortedError } from '../errors.ts';
+import type { Platform } from '../platform/platform.ts';
 
 /** Retries of a failed call. Calls are retried on 408, 429, 5xx and lost connections, as long as no part of a reply was passed on. */
 export interface RetryOptions {
@@ -22,16 +23,20 @@ export interface RetryOptions {
 export type Retry = { readonly [K in keyof RetryOptions]-?: NonNullable<RetryOptions[K]> };
 
 const OPTIONS: OptionRules<RetryOptions> = {
-  attempts: 'number',
+  attempts: integer(1),
   initialDelayMs: 'number',
   maxDelayMs: 'number',
   jitter: 'number',
   random: 'function',
 };
 
-/** Applies defaults. @throws ConfigurationError for invalid numbers, and for an option name that this version does not know */
-export function toRetry(options: RetryOptions = {}): Retry {
-  checkOptions('Gemini: retry', OPTIONS, options);
+/**
+ * Applies defaults.
+ * @param owner the class that has the option, for error messages, e.g. `Gemini`
+ * @throws ConfigurationError for invalid numbers, and for an option name that this version does not know
+ */
+export function toRetry(owner: string, options: RetryOptions = {}): Retry {
+  checkOptions(`${owner}: retry`, OPTIONS, options);
   const { attempts = 4, initialDelayMs = 1000, maxDelayMs = 60_000, jitter = 0.5, random = Math.random } = options;
   if (!Number.isInteger(attempts) || attempts < 1) {
     throw new ConfigurationError(`${owner}: retry.attempts: expected an integer of at least 1, got ${attempts}`);

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ConfigurationError } from '@eventloom/core';
-import { checkKnown, type OptionNames } from '@eventloom/core/internal';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import { type MCPConnectionOptions, MCPConnectionParams, type OpenTransport } from '../connection-params.ts';
 
 /** The process of a server: its command and its environment. */
@@ -23,19 +23,19 @@ export interface StdioConnectionOptions extends MCPConnectionOptions {
   readonly serverParams: StdioServerParameters;
 }
 
-const OPTIONS: OptionNames<StdioConnectionOptions> = {
-  serverParams: true,
-  timeoutMs: true,
-  callTimeoutMs: true,
-  maxMessageBytes: true,
+const OPTIONS: OptionRules<StdioConnectionOptions> = {
+  serverParams: 'object',
+  timeoutMs: 'number',
+  callTimeoutMs: 'number',
+  maxMessageBytes: 'number',
 };
 
-const SERVER_OPTIONS: OptionNames<StdioServerParameters> = {
-  command: true,
-  args: true,
-  env: true,
-  cwd: true,
-  stderr: true,
+const SERVER_OPTIONS: OptionRules<StdioServerParameters> = {
+  command: 'text',
+  args: 'list',
+  env: 'object',
+  cwd: 'text',
+  stderr: 'text',
 };
 
 /**
@@ -55,11 +55,11 @@ export class StdioConnectionParams extends MCPConnectionParams {
   /** @throws ConfigurationError for a missing command and for an unknown option */
   constructor(options: StdioConnectionOptions) {
     const owner = 'StdioConnectionParams';
-    checkKnown(owner, OPTIONS, options, {
+    checkOptions(owner, OPTIONS, options, {
       type: 'leave it out: the class says what it is',
       timeout: 'write timeoutMs',
     });
-    checkKnown(`${owner}: serverParams`, SERVER_OPTIONS, options.serverParams);
+    checkOptions(`${owner}: serverParams`, SERVER_OPTIONS, options.serverParams);
     super(owner, options);
     const { command, args = [], stderr = 'ignore' } = options.serverParams;
     if (typeof command !== 'string' || command === '')

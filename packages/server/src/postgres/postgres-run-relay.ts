@@ -1,5 +1,11 @@
 import { ConfigurationError, type SessionKey } from '@eventloom/core';
-import { checkOptions, listenToPool, type OptionRules, type PostgresPool } from '@eventloom/core/internal';
+import {
+  checkOptions,
+  listenToPool,
+  type OptionRules,
+  type PostgresPool,
+  describeKind,
+} from '@eventloom/core/internal';
 import type { LogMirror, RelayedLog, RelayHost, RemoteRun, RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { RelayDatabase } from './relay-database.ts';
 import { RelayNotifications } from './relay-notifications.ts';

@@ -11,7 +11,7 @@ import {
   SessionNotFoundError,
   toError,
 } from '@eventloom/core';
-import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules, describeKind } from '@eventloom/core/internal';
 import { ForbiddenError, UserLimitError, WebhookError } from '../errors.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import type { HostedRunner, RunHub } from './run-hub.ts';

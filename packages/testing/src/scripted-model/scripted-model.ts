@@ -26,7 +26,7 @@ export interface ScriptedModelOptions {
 
 const OPTIONS: OptionRules<ScriptedModelOptions> = {
   model: 'text',
-  outputSchemaWithTools: 'flag',
+  capabilities: 'object',
   recordRequests: 'flag',
 };
 

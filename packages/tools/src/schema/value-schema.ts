@@ -35,7 +35,7 @@ export class ValueSchema {
   constructor(schema: SchemaLike, owner: string) {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || Array.isArray(schema))
       throw new ConfigurationError(
-        `${owner}: expected a schema, got ${schema === undefined ? 'nothing' : describeKind(schema)}; write z.object({ city: z.string() }), or a JSON Schema`,
+        `${owner}: expected a schema, got ${describeKind(schema)}; write z.object({ city: z.string() }), or a JSON Schema`,
       );
     if (isLibrarySchema(schema)) {
       checkLibrarySchema(owner, schema);
