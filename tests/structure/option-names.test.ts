@@ -252,7 +252,7 @@ describe('a misspelt option is refused with the correct name', () => {
   });
 });
 
-const VALUES = ['a text', true, 5, () => 1, ['a'], { a: 1 }, null];
+const VALUES = [':memory:', true, 5, () => 1, ['a'], { a: 1 }, null];
 /** The most kinds of values that an option takes; the others must be refused. */
 const MAX_KINDS = 3;
 /**

@@ -17,7 +17,10 @@ test.each([
   [{ responseModalities: 'TEXT' }, 'runConfig: responseModalities: expected a list of one, AUDIO or TEXT'],
   [{ liveReconnect: 1 }, 'runConfig: liveReconnect: expected true or false, got the number 1'],
   [{ speechConfig: 'Kore' }, 'runConfig: speechConfig: expected an object, got a string'],
-  [{ saveLiveBlob: true }, 'runConfig.saveLiveBlob: the runner has no artifactService to save audio with'],
+  [
+    { saveLiveBlob: true },
+    'runConfig.saveLiveBlob: saving audio needs an artifactService, which the runner does not have',
+  ],
   [{ resumable: true }, 'runLive: a live run cannot be resumed'],
 ])('a run with %o is refused, and its queue can serve another run', (runConfig, message) => {
   const queue = new LiveRequestQueue();

@@ -81,7 +81,7 @@ test.each<[object, string]>([
   [{ service: [] }, 'service: expected a service, got a list; write service: new Service()'],
   [{ mode: 'bettr' }, 'mode: expected one of a, better, got "bettr"; write mode: \'better\''],
   [{ mode: 7 }, "mode: expected one of a, better, got the number 7; write mode: 'a'"],
-  [{ rounds: 6 }, 'rounds: expected an integer of at least 1 and at most 5, got the number 6; write rounds: 5'],
+  [{ rounds: 6 }, 'rounds: expected an integer from 1 to 5, got the number 6; write rounds: 5'],
   [{ rounds: 1.5 }, 'got the number 1.5; write rounds: 5'],
   [{ waitMs: Number.NaN }, 'waitMs: expected a number, got the number NaN; write waitMs: 10000'],
   [{ waitMs: 5n }, 'waitMs: expected a number, got a bigint'],

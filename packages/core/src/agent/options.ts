@@ -168,9 +168,9 @@ function describe({ is, oneOf, isInteger, min = -Infinity, max = Infinity, wante
   if (wanted !== undefined) return wanted;
   if (oneOf) return `one of ${oneOf.join(', ')}`;
   const kinds = is.split(' or ').map((kind) => (kind === 'number' && isInteger ? 'an integer' : getOwn(KINDS, kind)));
-  const from = min > -Infinity ? ` of at least ${min}` : '';
-  const to = max < Infinity ? `${from && ' and'} ${from ? '' : 'of '}at most ${max}` : '';
-  return `${kinds.join(' or ')}${from}${to}`;
+  if (min > -Infinity && max < Infinity) return `${kinds.join(' or ')} from ${min} to ${max}`;
+  const limit = min > -Infinity ? ` of at least ${min}` : max < Infinity ? ` of at most ${max}` : '';
+  return `${kinds.join(' or ')}${limit}`;
 }
 
 function exampleOf(name: string, { is, oneOf, min, max, write }: OptionRule): string {

@@ -135,6 +135,6 @@ test('createServer says what to write when it gets nothing', () => {
 
 test('serve throws ConfigurationError for a port that is a string', async () => {
   await expect(serve(createApp([]), { port: '80' as never })).rejects.toThrow(
-    /^serve: port: expected an integer of at least 0 and at most 65535, got a string; write port: Number\(process\.env\.PORT\)$/,
+    /^serve: port: expected an integer from 0 to 65535, got a string; write port: Number\(process\.env\.PORT\)$/,
   );
 });
