@@ -9,7 +9,7 @@ import {
   type ReadonlyContext,
   type ToolPredicate,
 } from '@eventloom/core';
-import { checkOptions, describeKind, isRecord, type OptionRules } from '@eventloom/core/internal';
+import { checkOptions, isRecord, type OptionRules } from '@eventloom/core/internal';
 import type { ConfirmationRule } from '@eventloom/tools';
 import { RestClient } from './rest-client.ts';
 import { fillServer } from './build-request.ts';
