@@ -33,8 +33,8 @@ export function createTurn(agent: LlmAgent, context: InvocationContext): AgentTu
   const named = agent.model ?? inheritedModel(agent);
   const model = typeof named === 'string' ? findModel(named, agent, context) : named;
   let parts = KNOWN.get(agent);
-  if (parts?.rootAgent !== rootAgent) {
-    parts = createStaticRequest(agent, rootAgent);
+  if (parts?.rootAgent !== rootAgent || parts.model !== model) {
+    parts = createStaticRequest(agent, rootAgent, model);
     KNOWN.set(agent, parts);
   }
   const isStatic =
@@ -70,6 +70,8 @@ function inheritedModel(agent: LlmAgent): string | BaseLlm {
 export interface StaticRequest {
   /** The root of the agent tree in which the agent runs. */
   readonly rootAgent: BaseAgent;
+  /** The model that gets the requests. */
+  readonly model: BaseLlm;
   /** The root agent's `globalInstruction`; empty if the root is not an LLM agent. */
   readonly globalInstruction: string | InstructionProvider;
   /** The system instruction without the caller's instructions; undefined if a placeholder or a function makes it vary. */
@@ -78,7 +80,7 @@ export interface StaticRequest {
   readonly transfer: StaticTransfer | undefined;
   /** The agent's tools; undefined if there is a toolset, or a tool that changes more of a request than its tool list. */
   readonly tools: readonly BaseTool[] | undefined;
-  /** Instruction and tools together; undefined if a part of the request may change from step to step. */
+  /** Instruction and tools together; undefined if a part of the request may change from step to step, or the model cannot call the tools. */
   readonly whole: WholeRequest | undefined;
   /** True if an agent that this one calls as a tool passes its sources on. */
   readonly isGrounded: boolean;
@@ -95,18 +97,28 @@ export interface WholeRequest {
   readonly declarations: readonly FunctionDeclaration[];
 }
 
-/** The static request of each agent, for the tree in which it last ran. */
+/** The static request of each agent, for the tree and the model with which it last ran. */
 const KNOWN = new WeakMap<LlmAgent, StaticRequest>();
 
-function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent): StaticRequest {
+function createStaticRequest(agent: LlmAgent, rootAgent: BaseAgent, model: BaseLlm): StaticRequest {
   const globalInstruction = isLlmAgent(rootAgent) ? rootAgent.globalInstruction : '';
   const instruction = plainInstruction(agent, globalInstruction);
   const transfer = createTransfer(agent, rootAgent);
   const tools = plainTools(agent);
   const isWhole = !agent.planner && !agent.codeExecutor && !agent.outputValueSchema && agent.mode !== 'task';
   const whole = isWhole && instruction !== undefined && tools ? createWhole(instruction, transfer, tools) : undefined;
+  const isTaken = !whole?.declarations.length || model.capabilities().tools;
   const isGrounded = agent.tools.some((tool) => isBaseTool(tool) && tool.propagateGroundingMetadata);
-  return { rootAgent, globalInstruction, instruction, transfer, tools, whole, isGrounded };
+  return {
+    rootAgent,
+    model,
+    globalInstruction,
+    instruction,
+    transfer,
+    tools,
+    whole: isTaken ? whole : undefined,
+    isGrounded,
+  };
 }
 
 /** Returns the joined instruction texts; undefined if one of them is a function or has a placeholder. */

@@ -34,10 +34,7 @@ export function prepareRequest(turn: AgentTurn, actions: EventActions): MaybePro
   const { agent, model } = turn;
   const config = agent.generateContentConfig ? copyPlain(agent.generateContentConfig) : {};
   config.systemInstruction = whole.instruction;
-  if (whole.declarations.length > 0) {
-    config.tools = [{ functionDeclarations: whole.declarations.slice() }];
-    checkTools(config.tools, turn);
-  }
+  if (whole.declarations.length > 0) config.tools = [{ functionDeclarations: whole.declarations.slice() }];
   return {
     model: model.model,
     contents: sessionContents(turn.context, model, agent.codeExecutor, agent.includeContents),
