@@ -61,7 +61,7 @@ export interface RunAsyncParams {
    * - `resume`: as `follow`, but if the process of that run was lost, this call itself continues the run, and yields chunks as well.
    * - `reject`: throws RequestKnownError, which has the `invocationId` of that run.
    *
-   * A different message under a known id throws RequestReusedError.
+   * A known id with a different `newMessage`, `stateDelta` or `invocationId` throws RequestReusedError. Other parameters may differ.
    */
   readonly ifKnown?: IfKnown | undefined;
   /**

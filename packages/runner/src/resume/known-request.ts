@@ -14,7 +14,7 @@ import {
   SessionBusyError,
   type SessionKey,
 } from '@eventloom/core';
-import { isPersonRequest, isSameJson } from '@eventloom/core/internal';
+import { isPersonRequest, isSameJson, stateScopeOf } from '@eventloom/core/internal';
 import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
@@ -77,7 +77,10 @@ export async function settleKnown(
     const record = await sessionService.findRun({ ...key, id: requestId });
     if (!record) return;
     await checkNotKnown(runner, request, requestId);
-    if (requestId === record.invocationId) throw reusedError(requestId, 'is the id of a run');
+    if (requestId === record.invocationId)
+      throw new RequestReusedError(
+        `requestId: ${JSON.stringify(requestId)} is the id of a run; use another id for the request`,
+      );
     if (!record.open || record.open.heldUntilMs <= platform.now()) break;
     // Its process is about to store the message.
     await untilFree(sessionService, key, LOOK_EVERY_MS, abortSignal);
@@ -179,20 +182,24 @@ function isUsers({ author }: Event): boolean {
   return author === 'user';
 }
 
-/** Refuses a request that is known: it is sent again, or its id is. */
-function refuseKnown({ start, config }: RunRequest, requestId: string, known: KnownRequest): void {
+/**
+ * Refuses a request that is known: it is sent again, or its id is. A request is the same if its message, its state delta and the run that it
+ * resumes are. Its other fields say how it is answered, and may differ.
+ */
+function refuseKnown({ start, config, stateDelta }: RunRequest, requestId: string, known: KnownRequest): void {
   const { events, invocationId, position } = known;
   const hasMessage = events.some(isUsers);
+  const isOfRun = start.kind !== 'resume' || start.invocationId === invocationId;
   if (!start.message && hasMessage) {
     // The run's own request id may be given to resume it.
-    if (start.kind === 'resume' && start.invocationId === invocationId) return;
-    throw reusedError(requestId, `was already sent with a message, and started or continued the run ${invocationId}`);
+    if (isOfRun) return;
+    throw reusedError(requestId, 'with a message', invocationId);
   }
+  if (!isOfRun) throw reusedError(requestId, 'for another run', invocationId);
   if (start.message && !(hasMessage && isSameMessage(start.message, events, config.saveInputBlobsAsArtifacts === true)))
-    throw reusedError(
-      requestId,
-      `was already sent with another message, and started or continued the run ${invocationId}`,
-    );
+    throw reusedError(requestId, 'with another message', invocationId);
+  if (start.message && !isSameDelta(stateDelta, events[0]?.actions.stateDelta ?? {}))
+    throw reusedError(requestId, 'with another stateDelta', invocationId);
   throw new RequestKnownError(
     `requestId: ${JSON.stringify(requestId)} is already the id of a request that started or continued the run ${invocationId}`,
     {
@@ -202,10 +209,16 @@ function refuseKnown({ start, config }: RunRequest, requestId: string, known: Kn
   );
 }
 
-function reusedError(requestId: string, fault: string): RequestReusedError {
+function reusedError(requestId: string, how: string, invocationId: string): RequestReusedError {
   return new RequestReusedError(
-    `requestId: ${JSON.stringify(requestId)} ${fault}; use a new id for each message, and repeat an id only with the same message`,
+    `requestId: ${JSON.stringify(requestId)} was already sent ${how}, and started or continued the run ${invocationId}; use a new id for each message, and repeat an id only with the same message, stateDelta and invocationId`,
   );
+}
+
+/** Compares the state that a request writes with the stored one, which has no `temp:` keys. */
+function isSameDelta(given: Readonly<Record<string, unknown>>, stored: Readonly<Record<string, unknown>>): boolean {
+  const kept = Object.entries(given).filter(([key]) => stateScopeOf(key) !== 'temp');
+  return isSameJson(Object.fromEntries(kept), stored);
 }
 
 /** The key in the `agentState` of a user event that marks a message replaced by a plugin. */

@@ -39,6 +39,8 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
     throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request');
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
+  // A segment of the address at which the run is followed.
+  if (body.requestId !== undefined) checkId('requestId', body.requestId);
   if (request.user) requireSameUser(request.user, body.userId);
   else request.quota.chargeTo(body.userId);
   if (body.stateDelta) request.checkStateAccess('stateDelta', Object.keys(body.stateDelta));

@@ -7,7 +7,8 @@ import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 import { describe, expect, test, vi } from 'vitest';
 import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
-import type { RunRelay } from '../runs/run-relay.ts';
+import type { RunLog } from '../runs/run-log.ts';
+import type { RunPublication, RunRelay } from '../runs/run-relay.ts';
 import { createServer, type EventloomServer } from '../create-server.ts';
 
 const SESSION = '/apps/app/users/ann/sessions/s';
@@ -30,12 +31,13 @@ async function setUp(
   rootAgent?: BaseAgent,
   resumable = false,
   relay?: RunRelay,
+  answerAfterMs = 0,
 ): Promise<Place> {
   const order = new LongRunningFunctionTool({ name: 'order', description: 'Orders.', execute: () => undefined });
   const set = new FunctionTool({ name: 'set', description: 'Sets.', execute: (_args, { state }) => state.set('a', 1) });
   const agent = rootAgent ?? new LlmAgent({ name: 'agent', model: new ScriptedModel(steps), tools: [order, set] });
   const runner = new Runner({ appName: 'app', agent, sessionService, resumable });
-  const server = createServer({ runners: [runner], relay, onError: () => undefined, limits: { answerAfterMs: 0 } });
+  const server = createServer({ runners: [runner], relay, onError: () => undefined, limits: { answerAfterMs } });
   const send: Place['send'] = async (method, path, body, headers = {}) => {
     const text = body === undefined ? null : JSON.stringify(body);
     return server.fetch(new Request(`http://localhost${path}`, { method, body: text, headers }));
@@ -290,6 +292,25 @@ test('a request id stands for one run and can be used in its address', async () 
   expect(await again.json()).toEqual(await stateOf(location));
   expect(await stateOf(`${SESSION}/runs/r-1`)).toEqual(await stateOf(location));
   expect((await sessionService.getSession(sessionKey))?.events).toHaveLength(2);
+});
+
+test('a run that ended before its begin was answered is answered with its end', async () => {
+  /** Other processes can find a run when it has ended. */
+  class LateRelay extends InMemoryRunRelay {
+    override publish(log: RunLog): RunPublication {
+      return { ...super.publish(log), announced: log.ended };
+    }
+  }
+  const steps = ['done', { error: new TypeError('no') }];
+  const relay = new LateRelay(new RunNetwork());
+  const { send, stateOf } = await setUp(steps, undefined, undefined, false, relay, 60_000);
+  for (const state of ['completed', 'failed']) {
+    const begun = await send('POST', `${SESSION}/runs`, { ...MESSAGE, requestId: state });
+    expect(begun.status).toBe(202);
+    const answer: unknown = await begun.json();
+    expect(answer).toMatchObject({ state });
+    expect(await stateOf(begun.headers.get('location'))).toEqual(answer);
+  }
 });
 
 test('an unknown run is a 404', async () => {

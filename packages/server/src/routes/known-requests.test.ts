@@ -95,6 +95,34 @@ test('a known request id is refused with another message, and with the same mess
   expect(await stored()).toEqual(before);
 });
 
+test('a known request id is refused with another stateDelta or run, and answered with other options of the answer', async () => {
+  const { send, stored } = await setUp([WAIT, 'Thanks.', 'More.']);
+  const stateDelta = { theme: 'dark', 'temp:once': 1 };
+  await (await send('/run', { ...ASK, stateDelta })).text();
+  await (await send('/run', ANSWER)).text();
+  const before = await stored();
+  const [first] = before ?? [];
+  for (const path of ROUTES) {
+    for (const other of [
+      { ...ASK, stateDelta: { theme: 'light' } },
+      { ...ASK, stateDelta: { ...stateDelta, more: 1 } },
+      ASK,
+      { ...ANSWER, stateDelta },
+      { ...ANSWER, invocationId: 'e-other' },
+    ]) {
+      const answer = await send(path, other);
+      expect([answer.status, await answer.json()]).toMatchObject([422, { code: 'REQUEST_ID_REUSED' }]);
+    }
+    const again = await send(path, { ...ASK, stateDelta, streaming: true, customMetadata: { a: 1 }, onBusy: 'reject' });
+    expect([again.ok, again.headers.get('eventloom-invocation-id')]).toEqual([true, first?.invocationId]);
+    await again.text();
+    const answered = await send(path, { ...ANSWER, invocationId: first?.invocationId });
+    expect(answered.ok).toBe(true);
+    await answered.text();
+  }
+  expect(await stored()).toEqual(before);
+});
+
 test.each(ROUTES)('POST %s resumes an unfinished run only with ifKnown resume', async (path) => {
   const gate = new Gate();
   const first = await setUp([{ text: 'never', gate }]);

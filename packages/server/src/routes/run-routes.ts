@@ -127,7 +127,9 @@ async function begin(request: ServerRequest): Promise<Response> {
   } else {
     if (log.failure && !log.hasEvents) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
-    state = { invocationId: log.invocationId, state: 'running' };
+    state = log.isEnded
+      ? await runs.follower.state(request.runner(), key, log.invocationId)
+      : { invocationId: log.invocationId, state: 'running' };
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };

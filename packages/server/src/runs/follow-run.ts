@@ -148,9 +148,10 @@ export class RunFollower {
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
-    // Streamed-only frames have positions up to that of the last stored event.
-    const lastSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq);
-    if (seqOf(position) > lastSeq - firstSeq) throw beyondEnd(stored, position, lastPosition);
+    // Chunks have positions up to that of the last stored event, which readers do not get if it only keeps books.
+    const isChunk = position > eventPosition(seqOf(position));
+    const storedSeq = Math.max(stored.end?.lastSeq ?? session.lastSeq, firstSeq) - firstSeq;
+    if (seqOf(position) > (isChunk ? storedSeq : seqOf(lastPosition))) throw beyondEnd(stored, position, lastPosition);
     const untilPosition = end?.frame?.position ?? lastPosition;
     const log = new RunLog(this.#memory, key, invocationId);
     log.beginAt(untilPosition);
