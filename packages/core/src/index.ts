@@ -124,7 +124,13 @@ export { BaseLlm } from './model/base-llm.ts';
 export type { BaseLlmConnection, LiveLlmResponse } from './model/base-llm-connection.ts';
 
 // Observing runs
-export type { ActiveOperation, Instrumentation, Operation, OperationEnd } from './instrumentation/instrumentation.ts';
+export type {
+  ActiveOperation,
+  Instrumentation,
+  Operation,
+  OperationEnd,
+  TraceHeaders,
+} from './instrumentation/instrumentation.ts';
 
 // Live runs
 export type { BaseLiveRequestQueue, LiveRequest } from './live/live-request-queue.ts';

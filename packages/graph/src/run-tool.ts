@@ -12,14 +12,7 @@ import {
   type ToolContext,
   toError,
 } from '@eventloom/core';
-import {
-  type AbortGuard,
-  confirmationOf,
-  isEmptyActions,
-  personRequests,
-  refusalOf,
-  startOperation,
-} from '@eventloom/core/internal';
+import { type AbortGuard, confirmationOf, isEmptyActions, personRequests, refusalOf } from '@eventloom/core/internal';
 import { AttemptToolContext } from './attempt-context.ts';
 import { NodeError } from './errors.ts';
 import { frozen, toOutput } from './json-values.ts';
@@ -73,7 +66,7 @@ export async function runTool(
   };
   const toolContext = new AttemptToolContext(params, check);
   await toolContext.loadAnswers();
-  const operation = startOperation(context.invocation, { kind: 'tool', context: toolContext, name: tool.name, args });
+  const operation = context.invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
   const result = await (operation ? operation.around(work) : work()).finally(() => (isEnded = true));
   const { actions } = toolContext;

@@ -7,7 +7,7 @@ import {
   type LlmRequest,
   RunAbortedError,
 } from '@eventloom/core';
-import { type AbortGuard, createErrorEvent, moveResponseParts } from '@eventloom/core/internal';
+import { type AbortGuard, createErrorEvent, moveResponseParts, type ObservedOperation } from '@eventloom/core/internal';
 import type { LlmAgent } from '@eventloom/llm-agent';
 import {
   createTurn,
@@ -237,7 +237,7 @@ class LiveFlow {
     await this.#recordings?.end();
   }
 
-  /** Opens a connection and reads it to its end. */
+  /** Prepares a connection, and runs it to its end. */
   async #runConnection(): Promise<void> {
     const { model, context } = this.#turn;
     const { handle } = this.#session;
@@ -259,6 +259,19 @@ class LiveFlow {
     context.progress.countLlmCall();
     this.#ending.reconnect();
     this.#run.noteConnecting();
+    const operation = context.invocation.operations?.start({ kind: 'model', context, model, request, live: true });
+    const converse = (): Promise<void> => this.#converse(request, handle, operation);
+    await (operation ? operation.around(converse) : converse());
+  }
+
+  /** Opens a connection with a request and reads it to its end. */
+  async #converse(
+    request: LlmRequest,
+    handle: string | undefined,
+    operation: ObservedOperation | undefined,
+  ): Promise<void> {
+    const { model, context } = this.#turn;
+    const connecting = this.#connecting;
     const opening = model.connect(request, connecting.signal);
     const connection = await connecting.until(opening).catch((error: unknown) => {
       // A connection that opens later is closed.
@@ -272,7 +285,10 @@ class LiveFlow {
       if (request.contents.length > 0) await this.#input.dropStored(request.contents);
     } else await this.#session.resume(connection);
     this.#input.start();
-    for await (const response of connection.receive()) await this.#take(response);
+    for await (const response of connection.receive()) {
+      operation?.response(response);
+      await this.#take(response);
+    }
     if (!this.#ending.isLeaving) throw new LiveConnectionError('the connection ended', { isRetryable: true });
   }
 

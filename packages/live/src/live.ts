@@ -18,6 +18,7 @@ const PARAMS: OptionRules<RunLiveParams> = {
   bounds: 'any',
   customMetadata: 'any',
   abortSignal: 'any',
+  traceHeaders: 'object',
 };
 
 /** The queues that serve or served a run. */

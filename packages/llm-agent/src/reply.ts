@@ -20,7 +20,6 @@ import {
   getOwn,
   observeGenerator,
   setOwn,
-  startOperation,
   isRecord,
   isTransfer,
   TRANSFER_TAG,
@@ -93,7 +92,7 @@ export class ModelCall {
     const { abortSignal, invocation, platform } = context;
     const { request } = this;
     this.#startMs = platform.now();
-    const operation = invocation.instrumentation && startOperation(invocation, { kind: 'model', context, request });
+    const operation = invocation.operations?.start({ kind: 'model', context, model, request, live: false });
     if (!operation) return model.generateContentAsync(request, streaming, abortSignal);
     const ask = (): AsyncGenerator<LlmResponse, void, void> =>
       model.generateContentAsync(request, streaming, abortSignal);

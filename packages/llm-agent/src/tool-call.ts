@@ -26,7 +26,6 @@ import {
   ledgerCallId,
   type ObservedOperation,
   recordedActions,
-  startOperation,
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
@@ -189,9 +188,8 @@ export class ToolCall implements ToolListener {
 
   #startOperation(): ObservedOperation | undefined {
     const { invocation } = this.#batch.turn.context;
-    if (!invocation.instrumentation) return undefined;
     const { name = '', args = {} } = this.#call;
-    return startOperation(invocation, { kind: 'tool', context: this.#context, name, args });
+    return invocation.operations?.start({ kind: 'tool', context: this.#context, name, args });
   }
 
   /** Returns the response of the tool and its callbacks; undefined if there is none yet. */

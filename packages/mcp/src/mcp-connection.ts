@@ -10,7 +10,7 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client';
-import { EventloomError, type Platform, toError } from '@eventloom/core';
+import { EventloomError, type Platform, toError, type TraceHeaders } from '@eventloom/core';
 import { isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
@@ -46,6 +46,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** Receives the progress messages of the server. */
   readonly onProgress?: ((progress: object) => void) | undefined;
+  /** The trace that the server continues. */
+  readonly traceHeaders?: TraceHeaders | undefined;
 }
 
 /** Sends one request. */
@@ -53,8 +55,8 @@ export type MCPRequest<T> = (
   session: MCPSession,
   sent: {
     readonly options: RequestOptions;
-    /** Fields of the request's params that ask for progress messages. */
-    readonly meta: { readonly _meta?: { readonly progressToken: string } };
+    /** Fields of the request's params that ask for progress messages and name the trace. */
+    readonly meta: { readonly _meta?: Record<string, string> };
   },
 ) => Promise<T>;
 
@@ -186,7 +188,7 @@ export class MCPConnection {
   async #exchange<T>(
     session: MCPSession,
     request: MCPRequest<T>,
-    { signal, timeoutMs, onProgress }: SendOptions,
+    { signal, timeoutMs, onProgress, traceHeaders = {} }: SendOptions,
   ): Promise<T> {
     signal?.throwIfAborted();
     const { platform } = this.#owner;
@@ -212,8 +214,12 @@ export class MCPConnection {
       });
     try {
       return await request(session, {
-        options: { signal: controller.signal, timeout: MAX_CALL_MS, headers: { [EXCHANGE_HEADER]: exchange } },
-        meta: onProgress ? { _meta: { progressToken: exchange } } : {},
+        options: {
+          signal: controller.signal,
+          timeout: MAX_CALL_MS,
+          headers: { ...traceHeaders, [EXCHANGE_HEADER]: exchange },
+        },
+        meta: { _meta: { ...traceHeaders, ...(onProgress && { progressToken: exchange }) } },
       });
     } catch (error) {
       throw MCPLimitError.isInstance(controller.signal.reason) ? controller.signal.reason : error;

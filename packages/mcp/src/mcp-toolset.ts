@@ -236,6 +236,7 @@ export class MCPToolset extends BaseToolset {
         timeoutMs: this.connectionParams.callTimeoutMs,
         signal: toolContext.abortSignal,
         onProgress: (value) => progress.add(value),
+        traceHeaders: toolContext.traceHeaders,
       },
     );
     await progress.emitted;

@@ -150,6 +150,7 @@ export class RestApiTool extends BaseTool {
       draft.headers['content-type'] = contentType;
       draft.body = bytes;
     }
+    Object.assign(draft.headers, toolContext.traceHeaders);
     for (const [name, value] of Object.entries((await headerProvider?.(toolContext)) ?? {}))
       setOwn(draft.headers, name.toLowerCase(), value);
     applyCredentials(draft, held);

@@ -1,5 +1,5 @@
 import { ConfigurationError, type Event, type InvocationContext, type MaybePromise, ObjectType } from '@eventloom/core';
-import { observeGenerator, reportUnlessStopped, startOperation, TRANSFER_TAG } from '@eventloom/core/internal';
+import { observeGenerator, reportUnlessStopped, TRANSFER_TAG } from '@eventloom/core/internal';
 
 type AgentEvents = AsyncGenerator<Event, void, void>;
 type EventResult = IteratorResult<Event, void>;
@@ -158,7 +158,7 @@ export class AgentDriver implements AgentEvents {
 function runAgent(context: InvocationContext): AgentEvents {
   const { invocation, agent, progress } = context;
   const run = progress.isTurnDue() ? runAfterYielding : undefined;
-  const operation = invocation.instrumentation && startOperation(invocation, { kind: 'agent', context });
+  const operation = invocation.operations?.start({ kind: 'agent', context });
   if (!operation) return run ? run(context) : agent.runIn(context);
   return observeGenerator(
     operation,

@@ -5,7 +5,7 @@ import {
   type MaybePromise,
   type ToolLedgerEntry,
 } from '@eventloom/core';
-import { type MessageAnswers, type MessageWithAnswers, sessionKeyOf } from '@eventloom/core/internal';
+import { type MessageAnswers, type MessageWithAnswers, RunOperations, sessionKeyOf } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
@@ -53,7 +53,7 @@ export function createInvocation(
     abort: control.abortGuard,
     platform,
     plugins: pluginManager,
-    instrumentation,
+    operations: instrumentation && new RunOperations(instrumentation, platform),
     artifactService,
     memoryService,
     credentialService,

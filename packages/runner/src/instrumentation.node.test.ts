@@ -7,7 +7,7 @@ import {
   type Operation,
   type OperationEnd,
 } from '@eventloom/core';
-import { AgentTool, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
+import { AgentTool, LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { fixedPlatform, Gate, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
@@ -27,15 +27,23 @@ interface Span {
 class Recorder implements Instrumentation {
   readonly spans: Span[] = [];
   readonly active = new AsyncLocalStorage<string>();
+  /** Spans whose parent by the runner is another one than the active one. */
+  readonly differing: string[] = [];
+  readonly #names = new WeakMap<ActiveOperation, string>();
 
-  start(operation: Operation): ActiveOperation {
+  start(operation: Operation, parent: ActiveOperation | undefined): ActiveOperation {
     const span: Span = { name: nameOf(operation), parent: this.active.getStore(), ends: [], responses: 0 };
     this.spans.push(span);
-    return {
+    const given = parent && this.#names.get(parent);
+    if (given !== span.parent) this.differing.push(`${span.name} < ${span.parent}: ${given}`);
+    const active: ActiveOperation = {
       run: (step) => this.active.run(span.name, step),
       response: () => void span.responses++,
+      traceHeaders: () => ({ traceparent: span.name }),
       end: (end) => void span.ends.push(end),
     };
+    this.#names.set(active, span.name);
+    return active;
   }
 
   /** The spans as `name < parent: status`. */
@@ -115,6 +123,55 @@ test('parallel agents, and agents that got control by a transfer, are nested in 
     'model of target': 'agent target',
   });
   expect(recorder.spans.every(({ ends }) => ends.length === 1 && ends[0]?.status === 'ok')).toBe(true);
+});
+
+test('the parent that the runner gives is the active one', async () => {
+  const loop = new LoopAgent({
+    name: 'loop',
+    maxIterations: 2,
+    subAgents: [scripted('looped', [calling('inner', { request: 'x' }), 'one', 'two'], { tools: [helper()] })],
+  });
+  const parallel = new ParallelAgent({ name: 'par', subAgents: [scripted('left', ['l']), loop] });
+  const target = scripted('target', [calling('inner', { request: 'x' }), 'there'], { tools: [helper()] });
+  const first = scripted(
+    'first',
+    [
+      { parts: ['a', 'b'].map((request) => ({ functionCall: { name: 'inner', args: { request } } })) },
+      calling('transfer_to_agent', { agent_name: 'target' }),
+    ],
+    { subAgents: [target], tools: [helper()] },
+  );
+  const recorder = new Recorder();
+  const { run } = await scenario({
+    agent: new SequentialAgent({ name: 'seq', subAgents: [parallel, first] }),
+    instrumentation: [{ start: () => undefined }, recorder],
+  });
+  await run();
+  expect(recorder.differing).toEqual([]);
+  expect(recorder.spans.filter(({ name }) => name === 'agent inner')).toHaveLength(4);
+});
+
+function helper(): AgentTool {
+  const inner = scripted('inner', [calling('deep', { request: 'x' }), 'answer', 'answer', 'answer'], {
+    tools: [new AgentTool({ agent: scripted('deep', ['deep answer', 'deep answer']) })],
+  });
+  return new AgentTool({ agent: inner });
+}
+
+test('a tool gets the trace headers of its own call', async () => {
+  const { run } = await setUp(
+    scripted('bot', [calling('look'), 'done'], {
+      tools: [new FunctionTool({ name: 'look', description: 'Looks.', execute: (_, context) => context.traceHeaders })],
+    }),
+  );
+  const events = await run();
+  expect(events[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({ traceparent: 'tool look' });
+  const { run: untraced } = await scenario({
+    agent: scripted('bot', [calling('look'), 'done'], {
+      tools: [new FunctionTool({ name: 'look', description: 'Looks.', execute: (_, context) => context.traceHeaders })],
+    }),
+  });
+  expect((await untraced())[1]?.content?.parts?.[0]?.functionResponse?.response).toEqual({});
 });
 
 test('a tool that throws and an unknown tool end as failed, and the run with its outcome', async () => {

@@ -9,6 +9,7 @@ import {
   type RunLiveParams,
   type SessionKey,
   InvalidRequestError,
+  type TraceHeaders,
 } from '@eventloom/core';
 import {
   describeKind,
@@ -86,6 +87,11 @@ export interface RunAsyncParams {
    * ShuttingDownError, a resumable run stays open instead, to be resumed later. Default: the run is not stopped.
    */
   readonly abortSignal?: AbortSignal | undefined;
+  /**
+   * Trace headers of the request that asks for the run: `{ traceparent: '00-…' }`. The runner's instrumentation continues that trace.
+   * Default: the trace that is active at the call, or a new one.
+   */
+  readonly traceHeaders?: TraceHeaders | undefined;
 }
 
 const PARAMS: OptionRules<RunAsyncParams> = {
@@ -102,6 +108,7 @@ const PARAMS: OptionRules<RunAsyncParams> = {
   bounds: 'any',
   customMetadata: 'any',
   abortSignal: 'any',
+  traceHeaders: 'any',
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
@@ -125,6 +132,7 @@ const TYPES: Readonly<Partial<Record<keyof RunAsyncParams, 'string' | 'boolean' 
   runConfig: 'object',
   bounds: 'object',
   customMetadata: 'object',
+  traceHeaders: 'object',
 };
 
 /** @throws ConfigurationError for a parameter this version does not have, or one of the wrong kind */

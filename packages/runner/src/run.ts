@@ -6,7 +6,7 @@ import {
   type RunOutcome,
   StreamingMode,
 } from '@eventloom/core';
-import { ARTIFACTS_TO_RESTORE, startOperation } from '@eventloom/core/internal';
+import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import type { MatchedMessage } from './answers.ts';
 import { compactSession } from './compact-session.ts';
@@ -76,8 +76,12 @@ export async function* run(
     const created = createInvocation(runner, start, locked, control, matched?.message);
     const { invocation, context, committer } = created;
     const { plugins } = context;
-    if (runner.instrumentation)
-      control.operation = startOperation(invocation, { kind: 'run', context, resumed: locked.resumed !== undefined });
+    control.operation = invocation.operations?.start({
+      kind: 'run',
+      context,
+      resumed: locked.resumed !== undefined,
+      traceHeaders: input.params.traceHeaders,
+    });
     let driver: AgentDriver | undefined;
     try {
       if (ARTIFACTS_TO_RESTORE in session.state) await finishRewind(runner, locked);

@@ -322,6 +322,11 @@ export class InvocationContext {
     return this.invocation.live?.queue;
   }
 
+  /** The context that this one was started from; undefined for the first one of a run. @internal */
+  get parent(): InvocationContext | undefined {
+    return this.#parent;
+  }
+
   /** The runner's artifact service; undefined if it has none. */
   get artifactService(): BaseArtifactService | undefined {
     return this.invocation.artifactService;

@@ -5,7 +5,7 @@ import type { Content } from '../content/content.ts';
 import type { ContextCacheConfig } from '../model/context-cache.ts';
 import type { BaseCredentialService } from '../credential/credential-service.ts';
 import type { Event } from '../event/event.ts';
-import type { Instrumentation } from '../instrumentation/instrumentation.ts';
+import type { RunOperations } from '../instrumentation/instrumentation.ts';
 import type { LiveRun } from '../live/live-run.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { ModelResolver } from '../model/base-llm.ts';
@@ -53,8 +53,8 @@ export interface Invocation {
   readonly abort: AbortGuard;
   readonly platform: Platform;
   readonly plugins: PluginManager;
-  /** Observes the run. Absent: the run is not observed. */
-  readonly instrumentation?: Instrumentation | undefined;
+  /** The observed operations of the run. Absent: the run is not observed. */
+  readonly operations?: RunOperations | undefined;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
   /** Without one, tools cannot ask for credentials. */

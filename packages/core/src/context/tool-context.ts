@@ -5,6 +5,7 @@ import { RunAbortedError } from '../errors.ts';
 import type { Event } from '../event/event.ts';
 import type { ToolConfirmation } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
+import type { TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { ResponseScheduling } from '../tool/base-tool.ts';
 import { type InputRequestParams, toInputRequest, type ToolRequest, toolRequestOf } from '../tool/input-request.ts';
 import { REQUEST_CREDENTIAL } from '../tool/reserved-calls.ts';
@@ -94,6 +95,14 @@ export class ToolContext extends CallbackContext {
    */
   get inputStream(): BaseLiveRequestQueue | undefined {
     return this.invocationContext.invocation.live?.inputStream(this.functionCallId);
+  }
+
+  /**
+   * Headers for requests that the tool makes, so that the service which answers them continues the trace of this call:
+   * `fetch(url, { headers: { ...toolContext.traceHeaders } })`. Empty if the run is not traced.
+   */
+  get traceHeaders(): TraceHeaders {
+    return this.invocationContext.invocation.operations?.traceHeaders(this) ?? {};
   }
 
   /**

@@ -1,18 +1,30 @@
 import type { InvocationContext } from '../context/invocation-context.ts';
 import type { ToolContext } from '../context/tool-context.ts';
 import { RunAbortedError, toError } from '../errors.ts';
+import type { BaseLlm } from '../model/base-llm.ts';
 import type { LlmRequest } from '../model/llm-request.ts';
 import type { LlmResponse } from '../model/llm-response.ts';
 import { type Platform, reportTo } from '../platform/platform.ts';
 
 /** A part of a run that has a beginning and an end. */
 export type Operation =
-  /** A whole run, once its session is locked. `resumed` is true for a resumed run. */
-  | { readonly kind: 'run'; readonly context: InvocationContext; readonly resumed: boolean }
+  /** A whole run, once its session is locked. `resumed` is true for a resumed run. `traceHeaders` are those of the run's parameters. */
+  | {
+      readonly kind: 'run';
+      readonly context: InvocationContext;
+      readonly resumed: boolean;
+      readonly traceHeaders?: TraceHeaders | undefined;
+    }
   /** One execution of an agent. */
   | { readonly kind: 'agent'; readonly context: InvocationContext }
-  /** One request to a model. */
-  | { readonly kind: 'model'; readonly context: InvocationContext; readonly request: LlmRequest }
+  /** One request to a model, or one live connection to it (`live`). */
+  | {
+      readonly kind: 'model';
+      readonly context: InvocationContext;
+      readonly model: BaseLlm;
+      readonly request: LlmRequest;
+      readonly live: boolean;
+    }
   /** One tool call with its callbacks, including calls of a tool that does not exist. */
   | {
       readonly kind: 'tool';
@@ -20,6 +32,12 @@ export type Operation =
       readonly name: string;
       readonly args: Readonly<Record<string, unknown>>;
     };
+
+/**
+ * Headers that join the traces of two services, by their names in lower case: `traceparent`, and `tracestate` if there is one, as in
+ * W3C Trace Context.
+ */
+export type TraceHeaders = Readonly<Record<string, string>>;
 
 /** The outcome of an operation. `left`: it was closed early, because its reader stopped reading or the run was aborted. */
 export type OperationEnd = { readonly status: 'ok' | 'left' } | { readonly status: 'error'; readonly error: Error };
@@ -32,8 +50,10 @@ export interface Instrumentation {
   /**
    * Called when an operation starts, in the asynchronous context of its parent. Returns undefined for an operation that is not observed.
    * An error is reported to the platform, and the operation is not observed.
+   * @param parent the innermost observed operation around this one, as this instrumentation returned it; undefined for a run. Correct also
+   *   where the platform has no asynchronous contexts
    */
-  start(operation: Operation): ActiveOperation | undefined;
+  start(operation: Operation, parent: ActiveOperation | undefined): ActiveOperation | undefined;
 }
 
 /** An operation that is being observed. */
@@ -45,22 +65,95 @@ export interface ActiveOperation {
   run<T>(step: () => T): T;
   /** Called for each response of a model, chunks included. Errors are reported to the platform. */
   response?(response: LlmResponse): void;
+  /** Returns the headers that a tool adds to its requests, so that the other service continues the trace. Absent: there are none. */
+  traceHeaders?(): TraceHeaders;
   /** Called exactly once, also after an error and after the reader stopped reading. Errors are reported to the platform. */
   end(end: OperationEnd): void;
 }
 
-/** Starts an operation. Returns undefined if it is not observed. */
-export function startOperation(
-  {
-    instrumentation,
-    platform,
-  }: { readonly instrumentation?: Instrumentation | undefined; readonly platform: Platform },
+/**
+ * The operations of one run that are in progress. The parent of a new operation is found by the executions of agents and the ids of tool
+ * calls, which also connect an agent with the tool that called it.
+ */
+export class RunOperations {
+  readonly #instrumentation: Instrumentation;
+  readonly #platform: Platform;
+  #run: ObservedOperation | undefined;
+  /** Agents, by the id of their execution. */
+  readonly #agents = new Map<string, ObservedOperation>();
+  /** Tool calls, by the execution that called them and the id of the call. */
+  readonly #tools = new Map<string, ObservedOperation>();
+  /** The tool calls that run an agent, by the id of that agent's execution. */
+  readonly #callers = new Map<string, ObservedOperation>();
+
+  constructor(instrumentation: Instrumentation, platform: Platform) {
+    this.#instrumentation = instrumentation;
+    this.#platform = platform;
+  }
+
+  /** Starts an operation. Returns undefined if it is not observed. */
+  start(operation: Operation): ObservedOperation | undefined {
+    const active = startOf(this.#instrumentation, this.#platform, operation, this.#parentOf(operation)?.active);
+    if (!active) return undefined;
+    const observed = new ObservedOperation(active, this.#platform);
+    if (operation.kind === 'run') this.#run = observed;
+    else if (operation.kind === 'agent') register(this.#agents, operation.context.executionId, observed);
+    else if (operation.kind === 'tool') register(this.#tools, toolKey(operation.context), observed);
+    return observed;
+  }
+
+  /** Notes that a tool call runs the agents of a sub-invocation. */
+  noteCaller(caller: InvocationContext, callId: string, context: InvocationContext): void {
+    const tool = this.#tools.get(`${caller.executionId} ${callId}`);
+    if (tool) register(this.#callers, context.executionId, tool);
+  }
+
+  /** Returns the trace headers of a tool call in progress. */
+  traceHeaders(context: ToolContext): TraceHeaders {
+    const { active } = this.#tools.get(toolKey(context)) ?? {};
+    try {
+      return active?.traceHeaders?.() ?? NO_HEADERS;
+    } catch (error) {
+      reportTo(this.#platform, error);
+      return NO_HEADERS;
+    }
+  }
+
+  #parentOf(operation: Operation): ObservedOperation | undefined {
+    if (operation.kind === 'run') return undefined;
+    const { context, kind } = operation;
+    const place = 'invocationContext' in context ? context.invocationContext : context;
+    // An agent that transferred control has ended: its parent is then the parent of the target.
+    for (let at = kind === 'agent' ? place.parent : place; at; at = at.parent) {
+      const found = this.#agents.get(at.executionId) ?? this.#callers.get(at.executionId);
+      if (found) return found;
+    }
+    return this.#run;
+  }
+}
+
+const NO_HEADERS: TraceHeaders = Object.freeze({});
+
+function toolKey({ invocationContext, functionCallId }: ToolContext): string {
+  return `${invocationContext.executionId} ${functionCallId}`;
+}
+
+/** Keeps an operation under a key until it ends. */
+function register(operations: Map<string, ObservedOperation>, key: string, operation: ObservedOperation): void {
+  operations.set(key, operation);
+  operation.whenEnded(() => {
+    if (operations.get(key) === operation) operations.delete(key);
+  });
+}
+
+function startOf(
+  instrumentation: Instrumentation,
+  platform: Platform,
   operation: Operation,
-): ObservedOperation | undefined {
-  if (!instrumentation) return undefined;
+  parent: ActiveOperation | undefined,
+): ActiveOperation | undefined {
   try {
-    const active = instrumentation.start(operation);
-    return active && new ObservedOperation(active, platform);
+    return instrumentation.start(operation, parent);
   } catch (error) {
     reportTo(platform, error);
     return undefined;
@@ -69,25 +162,29 @@ export function startOperation(
 
 /** An operation in progress. Ends once, and keeps errors of the instrumentation away from the run. */
 export class ObservedOperation {
-  readonly #active: ActiveOperation;
+  readonly active: ActiveOperation;
   readonly #platform: Platform;
-  /** Called when the operation has ended. */
-  onEnd: (() => void) | undefined;
+  readonly #onEnd: (() => void)[] = [];
   #isEnded = false;
   #failure: { readonly thrown: unknown } | undefined;
 
   constructor(active: ActiveOperation, platform: Platform) {
-    this.#active = active;
+    this.active = active;
     this.#platform = platform;
+  }
+
+  /** Calls the function when the operation has ended. */
+  whenEnded(onEnd: () => void): void {
+    this.#onEnd.push(onEnd);
   }
 
   /** Runs one step inside the operation. */
   run<T>(step: () => T): T {
-    return this.#active.run(step);
+    return this.active.run(step);
   }
 
   response(response: LlmResponse): void {
-    this.#observe(() => this.#active.response?.(response));
+    this.#observe(() => this.active.response?.(response));
   }
 
   succeed(): void {
@@ -112,7 +209,7 @@ export class ObservedOperation {
   /** Runs a function to its end inside the operation, and ends the operation with its outcome. */
   async around<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const result = await this.#active.run(work);
+      const result = await this.active.run(work);
       if (this.#failure) this.fail(this.#failure.thrown);
       else this.succeed();
       return result;
@@ -125,8 +222,8 @@ export class ObservedOperation {
   end(end: OperationEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.onEnd?.();
-    this.#observe(() => this.#active.end(end));
+    for (const each of this.#onEnd) each();
+    this.#observe(() => this.active.end(end));
   }
 
   #observe(tell: () => void): void {
@@ -169,7 +266,7 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     this.#inner = inner;
     this.#onValue = onValue;
     abortSignal.addEventListener('abort', this.#onAbort, { once: true });
-    operation.onEnd = () => abortSignal.removeEventListener('abort', this.#onAbort);
+    operation.whenEnded(() => abortSignal.removeEventListener('abort', this.#onAbort));
   }
 
   // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
@@ -227,16 +324,46 @@ export function combineInstrumentation(
   platform: Platform,
 ): Instrumentation | undefined {
   if (all.length <= 1) return all[0];
-  const observers = all.map((instrumentation) => ({ instrumentation, platform }));
   return {
-    start(operation) {
-      const active = observers.flatMap((observer) => startOperation(observer, operation) ?? []);
+    start(operation, parent) {
+      const around = parent instanceof CombinedOperation ? parent.innermost : [];
+      const own = all.map((each, index) => {
+        const active = startOf(each, platform, operation, around[index]?.active);
+        return active && new ObservedOperation(active, platform);
+      });
+      const active = own.filter((each) => each !== undefined);
       if (active.length === 0) return undefined;
-      return {
-        run: <T>(step: () => T): T => active.reduceRight<() => T>((inner, each) => () => each.run(inner), step)(),
-        response: (response) => active.forEach((each) => each.response(response)),
-        end: (end) => active.toReversed().forEach((each) => each.end(end)),
-      };
+      return new CombinedOperation(
+        active,
+        own.map((each, index) => each ?? around[index]),
+      );
     },
   };
+}
+
+class CombinedOperation implements ActiveOperation {
+  /** For each instrumentation, the innermost operation that it observes: this one, or one around it. */
+  readonly innermost: readonly (ObservedOperation | undefined)[];
+  readonly #own: readonly ObservedOperation[];
+
+  constructor(own: readonly ObservedOperation[], innermost: readonly (ObservedOperation | undefined)[]) {
+    this.#own = own;
+    this.innermost = innermost;
+  }
+
+  run<T>(step: () => T): T {
+    return this.#own.reduceRight<() => T>((inner, each) => () => each.run(inner), step)();
+  }
+
+  response(response: LlmResponse): void {
+    for (const each of this.#own) each.response(response);
+  }
+
+  traceHeaders(): TraceHeaders {
+    return Object.assign({}, ...this.#own.map(({ active }) => active.traceHeaders?.())) as TraceHeaders;
+  }
+
+  end(end: OperationEnd): void {
+    for (const each of this.#own.toReversed()) each.end(end);
+  }
 }

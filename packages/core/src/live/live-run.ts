@@ -1,3 +1,4 @@
+import type { TraceHeaders } from '../instrumentation/instrumentation.ts';
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { RunBounds, RunConfig } from '../agent/run-config.ts';
 import type { BaseArtifactService } from '../artifact/artifact-service.ts';
@@ -21,6 +22,8 @@ export interface RunLiveParams {
   readonly customMetadata?: Readonly<Record<string, unknown>> | undefined;
   /** Aborts the run, which then throws RunAbortedError. */
   readonly abortSignal?: AbortSignal | undefined;
+  /** Trace headers of the request that asks for the run; see `RunAsyncParams.traceHeaders`. */
+  readonly traceHeaders?: TraceHeaders | undefined;
 }
 
 /** The part of a runner that the check of a live run's parameters needs. */

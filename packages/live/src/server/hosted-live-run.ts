@@ -8,6 +8,7 @@ import {
   serializeEvent,
   type SessionKey,
   toError,
+  type TraceHeaders,
 } from '@eventloom/core';
 import { createErrorEvent } from '@eventloom/core/internal';
 import type { Runner, RunStream } from '@eventloom/runner';
@@ -24,6 +25,7 @@ export interface HostedLiveRunParams extends LiveFrameWriterOptions {
   readonly socket: LiveSocket;
   readonly platform: Platform;
   readonly limits: FrameLimits;
+  readonly traceHeaders?: TraceHeaders | undefined;
 }
 
 /** The close of a live run without an error. */
@@ -58,7 +60,7 @@ export class HostedLiveRun implements LiveSocketEvents {
   #callOff: (() => void) | undefined;
 
   constructor(params: HostedLiveRunParams) {
-    const { key, runner, runConfig, bounds, socket, limits } = params;
+    const { key, runner, runConfig, bounds, socket, limits, traceHeaders } = params;
     this.key = key;
     this.#params = params;
     this.#writer = new LiveFrameWriter(socket, params);
@@ -74,6 +76,7 @@ export class HostedLiveRun implements LiveSocketEvents {
       runConfig,
       bounds,
       abortSignal: this.#controller.signal,
+      traceHeaders,
     });
     void this.#run();
   }

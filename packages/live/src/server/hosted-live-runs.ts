@@ -5,7 +5,7 @@ import {
   type SessionKey,
   ShuttingDownError,
 } from '@eventloom/core';
-import { mergeRunConfigs } from '@eventloom/core/internal';
+import { mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import type { Runner } from '@eventloom/runner';
 import {
   type AuthenticatedUser,
@@ -74,11 +74,12 @@ export class HostedLiveRuns implements LiveHost {
       const { runConfig: hook } = this.#server;
       const decided = hook && (await decideRunConfig(hook, request, user, appName));
       const runConfig = liveRunConfig(query.runConfig, decided, runner);
+      const traceHeaders = runner.instrumentation && readTraceHeaders(request.headers);
       return {
         protocol,
         open: (socket) => {
           try {
-            return this.start({ ...query, runConfig, runner, socket });
+            return this.start({ ...query, runConfig, runner, socket, traceHeaders });
           } catch (error) {
             return refuse(error, socket);
           }

@@ -5,7 +5,7 @@ import {
   SessionBusyError,
   type StreamingMode,
 } from '@eventloom/core';
-import { hasResponses, isRecord, mergeRunConfigs } from '@eventloom/core/internal';
+import { hasResponses, isRecord, mergeRunConfigs, readTraceHeaders } from '@eventloom/core/internal';
 import { readRunRequest, type RunBody } from '@eventloom/core/wire';
 import type { RunAsyncParams, Runner } from '@eventloom/runner';
 import { AppNotFoundError } from '../errors.ts';
@@ -75,7 +75,16 @@ export async function startRun(
   const policy = server.runConfig && (await decideRunConfig(server.runConfig, raw, user, appName));
   const asked: RunConfig = { streamingMode, requestId, customMetadata, completionEvent, onBusy };
   const runConfig = policy ? mergeRunConfigs(policy, asked) : asked;
-  const params: RunAsyncParams = { userId, sessionId, newMessage, invocationId, stateDelta, runConfig };
+  const traceHeaders = runner.instrumentation && readTraceHeaders(raw.headers);
+  const params: RunAsyncParams = {
+    userId,
+    sessionId,
+    newMessage,
+    invocationId,
+    stateDelta,
+    runConfig,
+    traceHeaders,
+  };
   const beganMs = server.platform.now();
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
   if (isQueued && requestId !== undefined) {
