@@ -31,7 +31,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     promises: 38,
     freezes: 10,
     clockReads: 8,
-    storeCalls: 5,
+    storeCalls: 4,
     statements: 0,
     transactions: 0,
   },
@@ -41,7 +41,7 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     promises: 318,
     freezes: 150,
     clockReads: 68,
-    storeCalls: 45,
+    storeCalls: 44,
     statements: 0,
     transactions: 0,
   },
@@ -51,21 +51,21 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     promises: 66,
     freezes: 66,
     clockReads: 14,
-    storeCalls: 23,
+    storeCalls: 22,
     statements: 0,
     transactions: 0,
   },
-  // Begin: read the session with what is recorded of the run, hold it, read its state, insert the message. Then an insert of the answer.
-  // End: remove the hold, record the run.
+  // Begin: read the session with what is recorded of the run, hold it, read its state, insert the message.
+  // End: insert the answer, remove the hold, record the run.
   sqlite: {
     bytes: 28_000,
     keptBytes: 2000,
     promises: 34,
     freezes: 10,
     clockReads: 7,
-    storeCalls: 3,
+    storeCalls: 2,
     statements: 7,
-    transactions: 3,
+    transactions: 2,
   },
 };
 

@@ -165,6 +165,11 @@ export class LlmAgent extends BaseAgent {
     return true;
   }
 
+  /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
+  get endsWithReply(): boolean {
+    return this.afterAgentCallback.length === 0 && this.runAsyncImpl === LlmAgent.prototype.runAsyncImpl;
+  }
+
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
     return runSteps(this, context);
   }

@@ -106,7 +106,9 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
         return;
       }
       if (output) saveOutput(turn, event.actions, output.value);
-      yield output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
+      const last = output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
+      if (agent.endsWithReply) context.progress.noteLast(last, context);
+      yield last;
       return;
     }
 

@@ -44,6 +44,11 @@ export class AgentDriver implements AgentEvents {
     return this.#context;
   }
 
+  /** True for the event after which the agent that has control ends, and no other takes over. */
+  isLast(event: Event): boolean {
+    return this.#context.progress.isLast(event, this.#context) && event.actions.transferToAgent === undefined;
+  }
+
   next(): Promise<EventResult> {
     if (this.#isDone) return Promise.resolve(DONE);
     const { isEnded, progress } = this.#context;

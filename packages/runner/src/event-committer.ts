@@ -12,6 +12,7 @@ import {
   type Platform,
   RunAbortedError,
   type RunConfig,
+  type RunOutcome,
   type Session,
 } from '@eventloom/core';
 import { afterCovered, checkEventFields, isYieldedAgain, toStreamedRecord } from '@eventloom/core/internal';
@@ -27,6 +28,8 @@ export interface EventCommitterParams {
   /** The committer of the whole run, for a sub-invocation. */
   readonly outer?: EventCommitter | undefined;
 }
+
+export const COMPLETED: RunOutcome = { state: 'completed' };
 
 /** Kinds of events that are streamed and never stored. */
 const NEVER_STORED: ReadonlySet<string | undefined> = new Set([ObjectType.agentTransfer, ObjectType.runnerCompletion]);
@@ -97,6 +100,13 @@ export class EventCommitter {
     return this.#asksPlugins ? this.#commitAsAsked(complete) : this.#store(complete);
   }
 
+  /** Completes the last event of a run, and stores it together with the end of the run. */
+  commitEnd(event: Event): MaybePromise<Event> {
+    const complete = this.#dated(this.complete(event));
+    const ended = this.#held.end(this.#context.invocation.session, COMPLETED, complete);
+    return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
+  }
+
   async #commitAsAsked(event: Event): Promise<Event> {
     const context = this.#context;
     const changed = await context.whileConnected(
@@ -142,8 +152,7 @@ export class EventCommitter {
   /** Creates and stores several events of the runtime itself, in one transaction. */
   async appendAllNew(params: readonly EventParams[]): Promise<void> {
     const appends = params.map((each) => {
-      const created = stampEvent(this.#context.createEvent(each), this.#config);
-      const event = { ...created, timestamp: afterCovered(created.timestamp, this.#coveredUntil) };
+      const event = this.#dated(stampEvent(this.#context.createEvent(each), this.#config));
       return { event, ...this.#childChanges?.repeatIn(event) };
     });
     const { session } = this.#context.invocation;
@@ -166,8 +175,7 @@ export class EventCommitter {
    */
   append(given: Event, enclosure = ''): MaybePromise<Event> {
     if (this.#outer) return this.#appendInner(given, this.#outer);
-    const isCovered = given.timestamp <= this.#coveredUntil;
-    const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
+    const event = this.#dated(given);
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
     const { lease } = this.#held;
@@ -177,6 +185,12 @@ export class EventCommitter {
       ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
       : this.#held.write(this.#appendEvent, { session, event, lease });
     return this.#newest;
+  }
+
+  /** Dates an event after the time range that compactions cover. */
+  #dated(event: Event): Event {
+    if (event.timestamp > this.#coveredUntil) return event;
+    return { ...event, timestamp: afterCovered(event.timestamp, this.#coveredUntil) };
   }
 
   /**

@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventloomError,
+  type InvocationContext,
   RequestKnownError,
   RunAbortedError,
   type RunOutcome,
@@ -11,6 +12,7 @@ import { AgentDriver } from './agent-driver.ts';
 import type { MatchedMessage } from './answers.ts';
 import { compactSession } from './compact-session.ts';
 import { createInvocation } from './create-invocation.ts';
+import { COMPLETED } from './event-committer.ts';
 import type { RunControl } from './run-stream.ts';
 import {
   completionEvent,
@@ -28,8 +30,6 @@ import { finishRewind } from './restore-artifacts.ts';
 import { followRun } from './resume/follow-run.ts';
 import { parseRunRequest, type RunInput, type RunRequest } from './run-start.ts';
 import type { Runner } from './runner.ts';
-
-const COMPLETED: RunOutcome = { state: 'completed' };
 
 /**
  * One run, from its parameters to the release of its session: lock the session, decide what the run continues, store the message, drive the
@@ -114,10 +114,13 @@ export async function* run(
         control.noteYielded(event, session);
         yield event;
       } else {
+        const mayEndWithEvent = endsWithLastEvent(runner, locked, context);
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
+          const isLast = mayEndWithEvent && driver.isLast(step.value);
           // The commit barrier: the agent is asked for its next event only when this one is stored.
-          const committed = committer.commit(step.value);
+          const committed = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committed instanceof Promise ? await committed : committed;
+          if (isLast) outcome = COMPLETED;
           control.noteYielded(event, session);
           if (event.partial !== true || isStreaming) yield event;
         }
@@ -133,18 +136,25 @@ export async function* run(
         await context.whileConnected(
           control.observe(() => plugins.all('afterRunCallback', { invocationContext: context })),
         );
-      let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
-      if (runner.compactor) {
-        if (last) await committer.append(last);
-        last = undefined;
-        await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
+      if (!outcome) {
+        let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
+        if (runner.compactor) {
+          if (last) await committer.append(last);
+          last = undefined;
+          await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
+        }
+        const ending = locked.session.end(session, COMPLETED, last);
+        if (ending instanceof Promise) await ending;
+        outcome = COMPLETED;
       }
-      const ending = locked.session.end(session, COMPLETED, last);
-      if (ending) await ending;
-      outcome = COMPLETED;
     } catch (thrown) {
       if (!control.isStarted) throw thrown;
       await control.closeAgent(driver);
+      if (outcome) {
+        // An abort after the end of the run changes nothing.
+        if (control.abortReason) return;
+        throw thrown;
+      }
       const failed = context.progress.failedAt(thrown) ?? driver?.context ?? context;
       failure = toRunError(thrown, control.abortReason, failed);
       control.operation?.fail(failure);
@@ -190,4 +200,17 @@ export async function* run(
     const closed = runner.toolsets?.end();
     if (closed) await closed;
   }
+}
+
+/**
+ * True if nothing but the agent's last event is stored at the end of the run, so that the store records the end together with the event, in
+ * one transaction.
+ */
+function endsWithLastEvent(
+  runner: Runner,
+  { start, resumed }: LockedRun,
+  { isResumable, plugins }: InvocationContext,
+): boolean {
+  if (runner.compactor || resumed || isResumable || start.kind === 'live') return false;
+  return !plugins.has('onEventCallback') && !plugins.has('afterRunCallback');
 }

@@ -336,13 +336,20 @@ export class LockedSession implements HeldLease {
 
   /**
    * Records how the run ended and unlocks the session: one call of the store, which appends the last event of the run if there is one.
+   * @returns the event as it was stored
    * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
    */
-  end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<void> {
+  end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<Event | undefined> {
     const { sessionService } = this.#locks.runner;
     const end: EndRunRequest = { session, event, outcome };
     const ended = this.write(sessionService.endRun.bind(sessionService, this.lease), end);
-    return ended instanceof Promise ? ended.then(() => this.#release()) : this.#release();
+    if (ended instanceof Promise)
+      return ended.then((stored) => {
+        this.#release();
+        return stored;
+      });
+    this.#release();
+    return ended;
   }
 
   /**

@@ -156,8 +156,27 @@ describe('a short storage outage', () => {
     expect((await running).map(textOf)).toEqual(['done', 'done']);
   });
 
-  test('delays the end of the stream until the outcome of the run is stored', async () => {
+  test('delays the last event until it is stored together with the outcome of the run', async () => {
     const { start, outages, platform, store, until } = await setUp({ model: ['one'] });
+    outages.fault = (name) => (name === 'endRun' ? 'refused' : undefined);
+    const stream = start('hi');
+    const last = stream.next();
+    const watch = watched(last);
+    await passSeconds(platform, 3);
+    expect(watch.isSettled).toBe(false);
+    await expect(store.acquireLease({ ...KEY, onBusy: 'reject' })).rejects.toThrow(SessionBusyError);
+    outages.fault = () => undefined;
+    expect(textOf((await until(last)).value ?? undefined)).toBe('one');
+    expect(await until(stream.next())).toMatchObject({ done: true });
+    const record = await store.findRun({ ...KEY, id: stream.invocationId });
+    expect([stream.isLeftOpen, record?.end?.state]).toEqual([false, 'completed']);
+  });
+
+  test('delays the end of the stream until the outcome of the run is stored', async () => {
+    const { start, outages, platform, store, until } = await setUp({
+      agent: { afterAgentCallback: () => undefined },
+      model: ['one'],
+    });
     outages.fault = (name) => (name === 'endRun' ? 'refused' : undefined);
     const stream = start('hi');
     expect(textOf((await stream.next()).value ?? undefined)).toBe('one');
