@@ -67,22 +67,24 @@ test('the list of names includes every value that the installed @google/adk expo
 });
 
 describe('a name that is not offered', () => {
-  const Toolset = adk.MCPToolset as never as new () => object;
+  const Service = adk.VertexAiSessionService as never as new () => object;
   const refusal = expect.objectContaining({
     code: 'ADK_NOT_OFFERED',
-    message: expect.stringMatching(/^MCPToolset of @google\/adk is not offered; write a BaseToolset/),
+    message: expect.stringMatching(
+      /^VertexAiSessionService of @google\/adk is not offered; write DatabaseSessionService/,
+    ),
   });
 
   test.each([
-    ['constructed', () => new Toolset()],
-    ['called', () => (Toolset as never as () => void)()],
-    ['extended', () => class extends Toolset {}],
-    ['read', () => (Toolset as never as { name: string }).name],
+    ['constructed', () => new Service()],
+    ['called', () => (Service as never as () => void)()],
+    ['extended', () => class extends Service {}],
+    ['read', () => (Service as never as { name: string }).name],
   ])('throws an error that says what to write when it is %s', (_title, use) => {
     expect(use).toThrow(refusal);
   });
 
   test('can be printed and awaited', async () => {
-    await expect(Promise.resolve(adk.MCPToolset)).resolves.toBeTypeOf('function');
+    await expect(Promise.resolve(adk.VertexAiSessionService)).resolves.toBeTypeOf('function');
   });
 });

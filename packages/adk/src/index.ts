@@ -159,6 +159,25 @@ export {
 } from '@eventloom/tools/built-in';
 export { createGoogleSearchAgent, GoogleSearchAgentTool } from '@eventloom/llm-agent/built-in';
 
+// Tools of servers and APIs
+export type {
+  MCPConnectionParams,
+  MCPResource,
+  MCPResourceContents,
+  MCPSession,
+  MCPToolDescription,
+  StdioConnectionParams,
+  StreamableHTTPConnectionParams,
+} from './mcp.ts';
+export { AdkMCPTool as MCPTool, AdkMCPToolset as MCPToolset, LoadMcpResourceTool, MCPSessionManager } from './mcp.ts';
+export type {
+  AdkOpenAPIToolsetOptions as OpenAPIToolsetOptions,
+  OperationEndpoint,
+  ParsedOperation,
+  RestApiToolOptions,
+} from './openapi.ts';
+export { AdkOpenAPIToolset as OpenAPIToolset, AdkRestApiTool as RestApiTool, createRestApiTool } from './openapi.ts';
+
 // Questions to people
 export {
   REQUEST_CONFIRMATION as REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -366,20 +385,14 @@ export {
   IntentMismatchError,
   InteractionsRequestProcessor,
   ListSkillsTool,
-  LoadMcpResourceTool,
   LoadSkillResourceTool,
   LoadSkillTool,
   LocalEnvironment,
-  MCPSessionManager,
-  MCPTool,
-  MCPToolset,
   OAuth2DiscoveryManager,
-  OpenAPIToolset,
   OpenApiSpecParser,
   OperationParser,
   ProtocolType,
   RemoteA2AAgent,
-  RestApiTool,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
@@ -392,7 +405,6 @@ export {
   VertexAiSessionService,
   bearerTokenUserBuilder,
   cleanName,
-  createRestApiTool,
   functionsExportedForTestingOnly,
   getA2AAgentCard,
   getGcpExporters,

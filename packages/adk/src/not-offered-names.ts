@@ -165,17 +165,17 @@ export const AgentRegistry = /* @__PURE__ */ notOffered(
   'AgentRegistry',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+/** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
 export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered(
   'AgentRegistrySingleMCPToolset',
-  'write a BaseToolset over the client of the Model Context Protocol',
+  'write new MCPToolset({ type, url }) with the address of the server',
 );
 /** Not offered: write new Gemini({ model, baseUrl, headers }). */
 export const ApigeeLlm = /* @__PURE__ */ notOffered('ApigeeLlm', 'write new Gemini({ model, baseUrl, headers })');
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
+/** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
 export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
   'GCP_MCP_SERVER_DESTINATION_ID',
-  'write a BaseToolset over the client of the Model Context Protocol',
+  'write new MCPToolset({ type, url }) with the address of the server',
 );
 /** Not offered: write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket. */
 export const GcsArtifactService = /* @__PURE__ */ notOffered(
@@ -239,60 +239,25 @@ export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
   'AGENT_CARD_PATH',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
-export const LoadMcpResourceTool = /* @__PURE__ */ notOffered(
-  'LoadMcpResourceTool',
-  'write a BaseToolset over the client of the Model Context Protocol',
-);
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
-export const MCPSessionManager = /* @__PURE__ */ notOffered(
-  'MCPSessionManager',
-  'write a BaseToolset over the client of the Model Context Protocol',
-);
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
-export const MCPTool = /* @__PURE__ */ notOffered(
-  'MCPTool',
-  'write a BaseToolset over the client of the Model Context Protocol',
-);
-/** Not offered: write a BaseToolset over the client of the Model Context Protocol. */
-export const MCPToolset = /* @__PURE__ */ notOffered(
-  'MCPToolset',
-  'write a BaseToolset over the client of the Model Context Protocol',
-);
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
-export const OpenAPIToolset = /* @__PURE__ */ notOffered(
-  'OpenAPIToolset',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
-);
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+/** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
   'OpenApiSpecParser',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+/** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OperationParser = /* @__PURE__ */ notOffered(
   'OperationParser',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export const RemoteA2AAgent = /* @__PURE__ */ notOffered(
   'RemoteA2AAgent',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
-export const RestApiTool = /* @__PURE__ */ notOffered(
-  'RestApiTool',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
-);
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
+/** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const ToolAuthHandler = /* @__PURE__ */ notOffered(
   'ToolAuthHandler',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
-);
-/** Not offered: write a FunctionTool for each operation, or a BaseToolset over the specification. */
-export const createRestApiTool = /* @__PURE__ */ notOffered(
-  'createRestApiTool',
-  'write a FunctionTool for each operation, or a BaseToolset over the specification',
+  'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export const getA2AAgentCard = /* @__PURE__ */ notOffered(

@@ -149,6 +149,20 @@ export {
 } from '@eventloom/adk';
 export { GoogleSearchAgentTool, createGoogleSearchAgent } from '@eventloom/adk';
 
+// Tools of servers and APIs
+export type {
+  MCPConnectionParams,
+  MCPResource,
+  MCPResourceContents,
+  MCPSession,
+  MCPToolDescription,
+  StdioConnectionParams,
+  StreamableHTTPConnectionParams,
+} from '@eventloom/adk';
+export { LoadMcpResourceTool, MCPSessionManager, MCPTool, MCPToolset } from '@eventloom/adk';
+export type { OpenAPIToolsetOptions, OperationEndpoint, ParsedOperation, RestApiToolOptions } from '@eventloom/adk';
+export { OpenAPIToolset, RestApiTool, createRestApiTool } from '@eventloom/adk';
+
 // Questions to people
 export {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -350,20 +364,14 @@ export {
   IntentMismatchError,
   InteractionsRequestProcessor,
   ListSkillsTool,
-  LoadMcpResourceTool,
   LoadSkillResourceTool,
   LoadSkillTool,
   LocalEnvironment,
-  MCPSessionManager,
-  MCPTool,
-  MCPToolset,
   OAuth2DiscoveryManager,
-  OpenAPIToolset,
   OpenApiSpecParser,
   OperationParser,
   ProtocolType,
   RemoteA2AAgent,
-  RestApiTool,
   RunSkillInlineScriptErrorCode,
   RunSkillInlineScriptTool,
   RunSkillScriptTool,
@@ -376,7 +384,6 @@ export {
   VertexAiSessionService,
   bearerTokenUserBuilder,
   cleanName,
-  createRestApiTool,
   functionsExportedForTestingOnly,
   getA2AAgentCard,
   getGcpExporters,
