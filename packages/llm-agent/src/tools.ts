@@ -10,8 +10,9 @@ import {
   type LlmRequest,
   ToolContext,
 } from '@eventloom/core';
-import { enclosureOf, isBaseTool } from '@eventloom/core/internal';
+import { enclosureOf, isBaseTool, reportTo } from '@eventloom/core/internal';
 import type { LlmAgent } from './llm-agent.ts';
+import type { ToolUnion } from './llm-agent-config.ts';
 import type { RequestProcessor } from './request.ts';
 import { isPlainTool } from './agent-turn.ts';
 import { turnToolsets } from './turn-toolsets.ts';
@@ -63,22 +64,51 @@ function addMissingToolsets(request: LlmRequest, context: InvocationContext): vo
 }
 
 /**
- * Lists the agent's tools, with each toolset replaced by its tools, the tools given for this run, and the client's functions.
- * @throws ConfigurationError if two of them have the same name
+ * Lists the agent's tools, with each toolset replaced by its tools, the tools given for this run, and the client's functions. Tools of a
+ * toolset that skips taken names get what the others leave, in the order of the toolsets.
+ * @throws ConfigurationError if two of the others have the same name
  */
 async function resolveTools(agent: LlmAgent, context: InvocationContext): Promise<BaseTool[]> {
   const toolsets = turnToolsets(context);
   const lists = await Promise.all(
     agent.tools.map(async (tool) => (isBaseTool(tool) ? [tool] : toolsets.list(tool, context))),
   );
-  const tools = [...lists.flat(), ...context.extraTools];
+  const skipping = new Set(agent.tools.flatMap((tool, at) => (isSkipping(tool) ? [lists[at]] : [])));
   const names = new Set<string>();
-  for (const { name } of tools) {
+  for (const { name } of [...lists.filter((list) => !skipping.has(list)).flat(), ...context.extraTools]) {
     if (names.has(name)) throw new ConfigurationError(`agent "${agent.name}": two tools have the name "${name}"`);
     names.add(name);
   }
-  tools.push(...clientTools(context, names));
-  return tools;
+  const ofClient = clientTools(context, names);
+  for (const { name } of ofClient) names.add(name);
+  const offered = lists.flatMap((list) =>
+    skipping.has(list) ? list.filter((tool) => isFree(tool, names, context)) : list,
+  );
+  return [...offered, ...context.extraTools, ...ofClient];
+}
+
+function isSkipping(tool: ToolUnion): boolean {
+  // A toolset of another version of core may not have the property.
+  return 'skipsTakenNames' in tool && tool.skipsTakenNames;
+}
+
+/** Takes the name of a tool; false, and a report to the platform, if it is taken. */
+function isFree({ name }: BaseTool, names: Set<string>, context: InvocationContext): boolean {
+  if (!names.has(name)) {
+    names.add(name);
+    return true;
+  }
+  const { taken } = turnToolsets(context);
+  const { agent, platform } = context;
+  if (!taken.has(name))
+    reportTo(
+      platform,
+      new ConfigurationError(
+        `agent "${agent.name}": a toolset's tool "${name}" is not offered, because another tool has the name; give the toolset a toolNamePrefix`,
+      ),
+    );
+  taken.add(name);
+  return false;
 }
 
 /** A function that the client runs. The client's next message holds the response to a call. */

@@ -21,6 +21,8 @@ class TurnToolsets {
   readonly #listed = new Map<BaseToolset, ListedTools>();
   /** Names of the toolsets that are unavailable. */
   readonly missing = new Set<string>();
+  /** Names of the tools that were reported because their names are taken. */
+  readonly taken = new Set<string>();
   /** Names of the unavailable toolsets that no event has reported yet. */
   readonly unreported = new Set<string>();
 

@@ -1,3 +1,4 @@
+import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf, URL_OF_TESTS } from './fixtures/play.ts';
@@ -52,6 +53,20 @@ describe('a list', () => {
     expect(offered).toContain('f');
     expect(errors).toHaveLength(4);
     for (const error of errors) expect(error).toMatchObject({ code: 'MCP_TOOL_REFUSED' });
+    await runner.close();
+  });
+
+  test('with names of other tools of the agent offers neither of those, and reports them by name', async () => {
+    const own = new FunctionTool({ name: 'f', description: '', execute: () => 'mine' });
+    const served = lying(listing(['f', 'g', 'h'].map((name) => ({ name, inputSchema }))));
+    const other = toolsetOf(lying(listing([{ name: 'g', inputSchema }])), { name: 'other' });
+    const { say, model, errors, runner } = await play(toolsetOf(served), [call, 'done'], {}, [other, own]);
+    expect(responsesOf(await say('go'))).toEqual([{ result: 'mine' }]);
+    expect(Object.keys(model.requests[0]?.request.toolsDict ?? {})).toEqual(['g', 'h', 'f']);
+    expect(errors.map(String)).toEqual([
+      expect.stringContaining('tool "f" is not offered, because another tool has the name'),
+      expect.stringContaining('tool "g" is not offered'),
+    ]);
     await runner.close();
   });
 

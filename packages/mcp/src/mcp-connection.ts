@@ -1,8 +1,11 @@
 import {
   Client,
+  type CreateMessageRequestParams,
+  type CreateMessageResult,
   type JsonSchemaValidatorResult,
   type jsonSchemaValidator,
   ProtocolError,
+  ProtocolErrorCode,
   type RequestOptions,
   SdkError,
   SdkErrorCode,
@@ -14,7 +17,9 @@ import { EventloomError, type Platform, toError, type TraceHeaders } from '@even
 import { isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
 import { MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
+import { ActiveCalls } from './active-calls.ts';
 import { EXCHANGE_HEADER } from './http-transport.ts';
+import { sample } from './sampling.ts';
 
 /** Maximum number of tools that a server may list. */
 const MAX_LISTED = 5000;
@@ -34,6 +39,10 @@ export interface MCPConnectionOwner {
   readonly name: string;
   readonly params: MCPConnectionParams;
   readonly platform: Platform;
+  /** True lets the server use the model of the agent that calls it. */
+  readonly allowsSampling: boolean;
+  /** True lets the server ask the person questions. */
+  readonly allowsElicitation: boolean;
   /** Called when the server reports that its tools have changed. */
   toolsChanged(): void;
 }
@@ -80,6 +89,8 @@ interface ToolList {
 export class MCPConnection {
   readonly #owner: MCPConnectionOwner;
   readonly #headers: () => Readonly<Record<string, string>>;
+  /** The calls that wait for the server, which may ask something during them. */
+  readonly calls = new ActiveCalls();
   #opening: Promise<MCPSession> | undefined;
   #session: MCPSession | undefined;
   #listed: Promise<ToolList> | undefined;
@@ -296,15 +307,22 @@ export class MCPConnection {
   }
 
   #createClient(): Client {
-    const { params } = this.#owner;
+    const { params, allowsSampling, allowsElicitation } = this.#owner;
     const client = new Client(
       { name: 'eventloom', version: '1.0.0' },
       {
-        capabilities: {},
+        capabilities: {
+          ...(allowsSampling && { sampling: {} }),
+          ...(allowsElicitation && { elicitation: { form: {}, url: {} } }),
+        },
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.ceil(params.timeoutMs / 2) } },
         jsonSchemaValidator: ACCEPT_ALL,
       },
     );
+    if (allowsElicitation)
+      client.setRequestHandler('elicitation/create', ({ params: question }) => this.calls.answerTo(question));
+    if (allowsSampling)
+      client.setRequestHandler('sampling/createMessage', ({ params: request }) => this.#sample(request));
     // In place of the client's own handler, which drops a message that arrives together with the answer.
     client.setNotificationHandler('notifications/progress', ({ params: { progressToken, progress, total, message } }) =>
       this.#progress.get(progressToken)?.({ progress, total, message }),
@@ -314,6 +332,15 @@ export class MCPConnection {
       this.#owner.toolsChanged();
     });
     return client;
+  }
+
+  /** Answers a request for a reply of the model, outside of the results of calls. */
+  #sample(request: CreateMessageRequestParams): Promise<CreateMessageResult> {
+    const call = this.calls.sampling;
+    if (call) return sample(request, call.toolContext);
+    return Promise.reject(
+      new ProtocolError(ProtocolErrorCode.InvalidRequest, 'the model is available during calls of one run only'),
+    );
   }
 
   /** Removes a session that has ended. */

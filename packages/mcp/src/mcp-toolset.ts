@@ -10,11 +10,21 @@ import {
   type ToolPredicate,
 } from '@eventloom/core';
 import { checkOptions, describeKind, isToolName, type OptionRules, reportTo } from '@eventloom/core/internal';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  ProtocolError,
+  UrlElicitationRequiredError,
+} from '@modelcontextprotocol/client';
+import type { ActiveCall } from './active-calls.ts';
 import { toToolResult } from './call-result.ts';
 import { checkHeaders, MCPConnectionParams } from './connection-params.ts';
-import { MCPLimitError } from './errors.ts';
+import { type CallContinuation, Questions } from './elicitation.ts';
+import { MCPLimitError, MCPProtocolError } from './errors.ts';
 import { MCPConnection, type MCPConnectionOwner } from './mcp-connection.ts';
 import { isMCPTool, MCPTool } from './mcp-tool.ts';
+import { sample } from './sampling.ts';
 import { promptTools, resourceTools } from './server-contents.ts';
 import { acceptTools, type ServerTool } from './server-tools.ts';
 
@@ -37,6 +47,16 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
   readonly useMcpResources?: boolean | undefined;
   /** True adds the tools `list_mcp_prompts` and `get_mcp_prompt`, if the server has prompts. Default false. */
   readonly useMcpPrompts?: boolean | undefined;
+  /**
+   * True lets the server use the model of the agent that calls it (`sampling`). Each request counts towards `maxLlmCalls`. Default false: a
+   * server would spend the application's tokens.
+   */
+  readonly allowSampling?: boolean | undefined;
+  /**
+   * True lets the server ask the person questions during calls (`elicitation`): they become requests for input, and the run waits. Default
+   * true.
+   */
+  readonly allowElicitation?: boolean | undefined;
   /** True gives each user a connection of their own, false gives all users the same one. Default true. */
   readonly connectionPerUser?: boolean | undefined;
   /** Maximum number of open connections. The one that was used least recently is closed for a new one. Default 32. */
@@ -52,6 +72,8 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
   headerProvider: 'function',
   useMcpResources: 'flag',
   useMcpPrompts: 'flag',
+  allowSampling: 'flag',
+  allowElicitation: 'flag',
   connectionPerUser: 'flag',
   maxConnections: 'number',
   maxTools: 'number',
@@ -107,6 +129,11 @@ export class MCPToolset extends BaseToolset {
   /** Changes when a server reports that its tools have changed. */
   override get version(): number {
     return this.#version;
+  }
+
+  /** True: a server's tool cannot take the name of another tool. */
+  override get skipsTakenNames(): boolean {
+    return true;
   }
 
   /**
@@ -169,9 +196,12 @@ export class MCPToolset extends BaseToolset {
 
   #owner(): MCPConnectionOwner {
     const platform = (): Platform => this.#platform;
+    const { allowSampling = false, allowElicitation = true } = this.#options;
     return {
       name: this.name,
       params: this.connectionParams,
+      allowsSampling: allowSampling,
+      allowsElicitation: allowElicitation,
       get platform() {
         return platform();
       },
@@ -226,23 +256,104 @@ export class MCPToolset extends BaseToolset {
 
   async #call(tool: ServerTool, args: Record<string, unknown>, toolContext: ToolContext): Promise<unknown> {
     const { connection } = this.#connectionOf(this.#userOf(toolContext));
-    const { serverToolName: name, definition: toolDefinition, idempotent } = tool;
+    const call: ActiveCall = { toolContext, questions: new Questions(this.name, toolContext), isUnclear: false };
+    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call));
+    if (!call.questions.areOpen) return call.isUnclear ? this.#unclear(result) : result;
+    call.questions.ask();
+    return undefined;
+  }
+
+  /** Sends a call, and again with the answers that the server requires. */
+  async #exchange(
+    connection: MCPConnection,
+    { serverToolName: name, definition: toolDefinition, idempotent }: ServerTool,
+    args: Record<string, unknown>,
+    { toolContext, questions }: ActiveCall,
+  ): Promise<unknown> {
     const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
-    const result = await connection.send(
-      ({ client }, { options, meta }) =>
-        client.callTool({ name, arguments: args, ...meta }, { ...options, toolDefinition }),
-      {
-        isRepeatable: idempotent,
-        timeoutMs: this.connectionParams.callTimeoutMs,
-        signal: toolContext.abortSignal,
-        onProgress: (value) => progress.add(value),
-        traceHeaders: toolContext.traceHeaders,
-      },
-    );
-    await progress.emitted;
-    return toToolResult(result);
+    let continuation = questions.continuation();
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const result: CallToolResult | InputRequiredResult = await connection
+        .send(
+          ({ client }, { options, meta }) =>
+            client.callTool(
+              { name, arguments: args, ...meta, ...continuation },
+              { ...options, toolDefinition, allowInputRequired: true },
+            ),
+          {
+            isRepeatable: idempotent,
+            timeoutMs: this.connectionParams.callTimeoutMs,
+            signal: toolContext.abortSignal,
+            onProgress: (value) => progress.add(value),
+            traceHeaders: toolContext.traceHeaders,
+          },
+        )
+        .catch((error: unknown) => {
+          // The result of a call whose questions are still open does not count: the call is sent again after the answers.
+          if (questions.areOpen || this.#asksToOpen(error, questions)) return { content: [] };
+          throw error;
+        });
+      await progress.emitted;
+      if (!isInputRequiredResult(result)) return toToolResult(result);
+      continuation = await this.#answersTo(result, toolContext, questions);
+      if (!continuation) return undefined;
+      if (!continuation.inputResponses) await this.#pause(toolContext.abortSignal);
+    }
+    throw new MCPLimitError(`MCP server "${this.name}": requires input more than ${MAX_ROUNDS} times in a call`);
+  }
+
+  /** True if a call failed because the person has to open addresses first, which are then asked. */
+  #asksToOpen(error: unknown, questions: Questions): boolean {
+    const { allowElicitation = true } = this.#options;
+    const { cause } = error instanceof Error ? error : {};
+    if (!allowElicitation || !(cause instanceof UrlElicitationRequiredError)) return false;
+    for (const question of cause.elicitations) questions.answerTo(question);
+    return questions.areOpen;
+  }
+
+  async #answersTo(
+    required: InputRequiredResult,
+    toolContext: ToolContext,
+    questions: Questions,
+  ): Promise<CallContinuation | undefined> {
+    const { allowSampling = false, allowElicitation = true } = this.#options;
+    const methods = Object.values(required.inputRequests ?? {}).map(({ method }) => method);
+    const forbidden =
+      (!allowElicitation && methods.includes('elicitation/create')) ||
+      (!allowSampling && methods.includes('sampling/createMessage'));
+    if (forbidden)
+      throw new MCPProtocolError(`MCP server "${this.name}": requires input that it was not allowed to ask for`);
+    try {
+      return await questions.answersTo(required, (params) => sample(params, toolContext));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      throw new MCPProtocolError(`MCP server "${this.name}": requires input that cannot be given: ${error.message}`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Waits before a call is sent again to a server that is not ready for it. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#platform.schedule(RETRY_MS, resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    cancel();
+  }
+
+  #unclear(result: unknown): unknown {
+    return {
+      error: `MCP server "${this.name}" asked the user something during several calls at once, so the user was not asked. Call its tools one after the other.`,
+      result,
+    };
   }
 }
+
+/** Maximum number of times that a server may require input in one run of a call. */
+const MAX_ROUNDS = 10;
+/** Time before a call is sent again to a server that is not ready for it. */
+const RETRY_MS = 250;
 
 /** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
 class LatestOnly {

@@ -23,7 +23,7 @@ export interface ServerTool {
   readonly idempotent: boolean;
   /** The hints of the server, which may be wrong. */
   readonly annotations: MCPToolAnnotations;
-  /** The definition as the server sent it. */
+  /** The definition as the server sent it, without the schema of its results. */
   readonly definition: Tool;
 }
 
@@ -87,6 +87,8 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
 
 function toServerTool(definition: Tool, name: string): ServerTool {
   const { inputSchema, annotations = {}, title, description } = definition;
+  // Results are not checked against the server's schema.
+  const { outputSchema: _, ...unchecked } = definition;
   return {
     name,
     serverToolName: definition.name,
@@ -94,7 +96,7 @@ function toServerTool(definition: Tool, name: string): ServerTool {
     inputSchema,
     idempotent: annotations.readOnlyHint === true || annotations.idempotentHint === true,
     annotations,
-    definition,
+    definition: unchecked,
   };
 }
 

@@ -80,6 +80,14 @@ export abstract class BaseToolset {
   }
 
   /**
+   * True if others name the tools, such as a server. A tool whose name is taken by another tool of the agent is then left out and reported to
+   * the platform; otherwise the run fails. Default: false.
+   */
+  get skipsTakenNames(): boolean {
+    return false;
+  }
+
+  /**
    * Returns the tools for the run of the context; without a context, all tools. An agent calls it once in its turn, before the first
    * model request: see `version`.
    */

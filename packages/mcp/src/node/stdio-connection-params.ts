@@ -1,8 +1,23 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { basename } from 'node:path';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { ConfigurationError } from '@eventloom/core';
+import type { Readable, Writable } from 'node:stream';
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
+import { ConfigurationError, type Platform, toError } from '@eventloom/core';
 import { checkOptions, type OptionRules } from '@eventloom/core/internal';
-import { type MCPConnectionOptions, MCPConnectionParams, type OpenTransport } from '../connection-params.ts';
+import {
+  type MCPConnectionOptions,
+  MCPConnectionParams,
+  type OpenTransport,
+  type TransportHost,
+} from '../connection-params.ts';
 
 /** The process of a server: its command and its environment. */
 export interface StdioServerParameters {
@@ -84,27 +99,17 @@ export class StdioConnectionParams extends MCPConnectionParams {
     return `the process ${this.serverParams.command}`;
   }
 
-  override '~open'(): OpenTransport {
-    const { command, args = [], env, cwd, stderr = 'ignore' } = this.serverParams;
-    return new StdioTransport(
-      new UnrefableTransport({
-        command,
-        args: [...args],
-        stderr,
-        maxBufferSize: this.maxMessageBytes,
-        ...(env && { env: { ...env } }),
-        ...(cwd !== undefined && { cwd }),
-      }),
-    );
+  override '~open'({ platform }: TransportHost): OpenTransport {
+    return new StdioTransport(new ProcessTransport(this.serverParams, this.maxMessageBytes, platform));
   }
 }
 
 /** The transport to a process. Whatever it writes arrives, so no report of a change is missed. */
 class StdioTransport implements OpenTransport {
   readonly watch = 0;
-  readonly transport: UnrefableTransport;
+  readonly transport: ProcessTransport;
 
-  constructor(transport: UnrefableTransport) {
+  constructor(transport: ProcessTransport) {
     this.transport = transport;
   }
 
@@ -129,29 +134,112 @@ class StdioTransport implements OpenTransport {
   }
 }
 
-/** A process that does not keep this one alive, and a pipe to it. */
-interface Holding {
-  ref(): void;
-  unref(): void;
-}
+/** Time for a process to end by itself once its input has ended, and again once it was asked to end. */
+const END_MS = 2000;
 
-/** The client's transport, with the possibility to let this process end although the server's process still runs. */
-class UnrefableTransport extends StdioClientTransport {
+/** A process, and messages of JSON-RPC over its standard input and output, one a line. */
+class ProcessTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #params: StdioServerParameters;
+  readonly #platform: Platform;
+  readonly #received: ReadBuffer;
+  #process: ChildProcessByStdio<Writable, Readable, null> | undefined;
+
+  constructor(params: StdioServerParameters, maxMessageBytes: number, platform: Platform) {
+    this.#params = params;
+    this.#platform = platform;
+    this.#received = new ReadBuffer({ maxBufferSize: maxMessageBytes });
+  }
+
+  /** Resolves once the process runs, and rejects if it cannot be started. */
+  start(): Promise<void> {
+    const { command, args = [], env, cwd, stderr = 'ignore' } = this.#params;
+    const child = spawn(command, args, {
+      env: { ...getDefaultEnvironment(), ...env },
+      stdio: ['pipe', 'pipe', stderr],
+      windowsHide: true,
+      ...(cwd !== undefined && { cwd }),
+    });
+    this.#process = child;
+    const fail = (error: Error): void => this.onerror?.(error);
+    child.stdin.on('error', fail);
+    child.stdout.on('error', fail);
+    child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
+    child.on('close', () => {
+      this.#process = undefined;
+      this.onclose?.();
+    });
+    return new Promise((resolve, reject) => {
+      child.on('spawn', resolve);
+      child.on('error', (error) => {
+        reject(error);
+        fail(error);
+      });
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#received.append(chunk);
+    } catch (error) {
+      this.onerror?.(toError(error));
+      this.#platform.background(this.close());
+      return;
+    }
+    for (;;) {
+      try {
+        const message = this.#received.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch (error) {
+        // A line that is no message: servers write logs there by mistake.
+        this.onerror?.(toError(error));
+      }
+    }
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const input = this.#process?.stdin;
+    if (!input) throw new SdkError(SdkErrorCode.NotConnected, 'the process has ended');
+    await new Promise<void>((resolve, reject) => {
+      input.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** Ends the input of the process, and then the process if it does not end by itself. */
+  async close(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    this.#received.clear();
+    if (!child) return;
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    child.once('close', () => resolve());
+    const cancels = [
+      this.#platform.schedule(END_MS, () => child.kill('SIGTERM'), { idle: true }),
+      this.#platform.schedule(2 * END_MS, () => child.kill('SIGKILL'), { idle: true }),
+    ];
+    child.stdin.end();
+    await ended;
+    for (const cancel of cancels) cancel();
+  }
+
   /**
    * True makes the server's process keep this one alive, false lets this process end. The server's process then ends too, because its input
    * ends.
    */
   hold(isHeld: boolean): void {
-    const process: unknown = Reflect.get(this, '_process');
-    if (!isHolding(process)) return;
-    const { stdin, stdout } = process as { readonly stdin?: unknown; readonly stdout?: unknown };
-    for (const each of [process, stdin, stdout].filter(isHolding)) {
+    const child = this.#process;
+    if (!child) return;
+    for (const each of [child, child.stdin, child.stdout].filter(isHolding)) {
       if (isHeld) each.ref();
       else each.unref();
     }
   }
 }
 
-function isHolding(value: unknown): value is Holding {
-  return typeof value === 'object' && value !== null && 'ref' in value && 'unref' in value;
+/** Something that can let this process end: a process, and a pipe, whose type does not say so. */
+function isHolding<T extends object>(value: T): value is T & { ref(): void; unref(): void } {
+  return 'ref' in value && 'unref' in value;
 }

@@ -1,0 +1,61 @@
+import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
+import type { ToolContext } from '@eventloom/core';
+import type { Questions } from './elicitation.ts';
+
+/** A call of a tool that waits for the server. */
+export interface ActiveCall {
+  readonly toolContext: ToolContext;
+  readonly questions: Questions;
+  /** True if the server asked the person during several calls at once, and this is one of them. */
+  isUnclear: boolean;
+}
+
+/** A server's request that waits until it is clear which call it belongs to. */
+interface HeldRequest {
+  resolve(call: ActiveCall | undefined): void;
+}
+
+/**
+ * The calls of a connection that are under way. Servers of before 2026-07-28 send requests during a call without saying during which one. A
+ * question to the person is held until one call is left. If all calls wait for such questions, none is asked.
+ */
+export class ActiveCalls {
+  readonly #calls = new Set<ActiveCall>();
+  readonly #held = new Set<HeldRequest>();
+
+  /** Runs the work of a call. */
+  async during<T>(call: ActiveCall, work: () => Promise<T>): Promise<T> {
+    this.#calls.add(call);
+    try {
+      return await work();
+    } finally {
+      this.#calls.delete(call);
+      this.#settle();
+    }
+  }
+
+  /** Returns the call whose model answers a request: the oldest one, if all belong to the same run. */
+  get sampling(): ActiveCall | undefined {
+    const [first, ...others] = this.#calls;
+    const isOfRun = ({ toolContext }: ActiveCall): boolean =>
+      toolContext.invocationId === first?.toolContext.invocationId;
+    return others.every(isOfRun) ? first : undefined;
+  }
+
+  /** Answers a question to the person: with `cancel` if it has to be asked first, or if it is not clear which call it belongs to. */
+  async answerTo(params: ElicitRequestParams): Promise<ElicitResult> {
+    const { promise, resolve } = Promise.withResolvers<ActiveCall | undefined>();
+    this.#held.add({ resolve });
+    this.#settle();
+    const call = await promise;
+    return call?.questions.answerTo(params) ?? { action: 'cancel' };
+  }
+
+  #settle(): void {
+    if (this.#calls.size > 1 && this.#held.size < this.#calls.size) return;
+    const [only] = this.#calls.size === 1 ? this.#calls : [];
+    if (!only && this.#held.size > 0) for (const call of this.#calls) call.isUnclear = true;
+    for (const held of this.#held) held.resolve(only);
+    this.#held.clear();
+  }
+}
