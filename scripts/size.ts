@@ -31,7 +31,8 @@ const bundles = [
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
-  { name: 'Worker with Gemini and live', entry: 'apps/edge-worker/src/worker.ts', budget: 215_000 },
+  // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 218_000 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

@@ -1,8 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
-import { copyFileSync, cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { copyFileSync, cpSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { wranglerEnvironment as env } from '../runtimes/dev-server.ts';
 import { readPackages } from '../structure/repository.ts';
 import { tarballPath } from './tarball-path.ts';
 
@@ -18,15 +19,9 @@ const installed = [
   'runner',
   'server',
   'sessions',
+  'studio',
   'tools',
 ];
-const env = { ...process.env, WRANGLER_SEND_METRICS: 'false', CLOUDFLARE_CF_FETCH_ENABLED: 'false', CI: 'true' };
-
-/** A server that `wrangler dev` runs. */
-export interface DevServer {
-  readonly origin: string;
-  stop(): Promise<void>;
-}
 
 /**
  * An empty project with the packages from their tarballs, the Worker of the example, one that needs no key, one of the server without
@@ -49,6 +44,8 @@ export async function createWorkerProject(): Promise<string> {
   const example = join(import.meta.dirname, '../../examples/cloudflare-worker');
   copyWorker(example, project);
   copyWorker(join(import.meta.dirname, '../../apps/edge-worker'), join(project, 'edge-worker'));
+  // Its configuration names the page of Studio in the modules beside it.
+  symlinkSync('../node_modules', join(project, 'edge-worker/node_modules'));
   copyFileSync(join(import.meta.dirname, 'consumer/worker.ts'), join(project, 'src/keyless-worker.ts'));
   cpSync(join(import.meta.dirname, '../size'), join(project, 'src'), { recursive: true });
   const server = { name: 'server', main: 'src/server.ts', compatibility_date: '2026-11-01' };
@@ -72,33 +69,4 @@ function copyWorker(from: string, to: string): void {
 /** Runs a program of the workspace in the project and returns its output. */
 export async function runIn(project: string, program: string, args: readonly string[]): Promise<string> {
   return (await run(program, args, { cwd: project, env })).stdout;
-}
-
-/** Starts `wrangler dev` on a free port, and settles when it answers. */
-export async function startDevServer(
-  project: string,
-  entry: string,
-  vars: Readonly<Record<string, string>> = {},
-): Promise<DevServer> {
-  const args = ['dev', entry, '--local', '--ip', '127.0.0.1', '--port', '0', '--inspector-port', '0'];
-  for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
-  // A group of its own: the runtime is a child of a child, and ends with it.
-  const child = spawn('wrangler', args, { cwd: project, env, detached: true });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const stop = async (): Promise<void> => {
-    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
-    await ended;
-  };
-  let output = '';
-  const origin = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString();
-      const ready = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
-      if (ready !== undefined) resolve(ready);
-    };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    void ended.then(() => reject(new TypeError(`wrangler dev ended before it was ready: ${output}`)));
-  });
-  return { origin, stop };
 }

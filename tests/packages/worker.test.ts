@@ -4,7 +4,8 @@ import type { Event } from '@eventloom/core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sendRaw } from './send-raw.ts';
 import { startWatcher } from './watcher.ts';
-import { createWorkerProject, runIn, startDevServer } from './worker-project.ts';
+import { startDevServer } from '../runtimes/dev-server.ts';
+import { createWorkerProject, runIn } from './worker-project.ts';
 
 const UPLOAD = /Total Upload: [\d.]+ KiB \/ gzip: ([\d.]+) KiB/;
 
@@ -22,8 +23,8 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   test.each([
     ['the runtime behind the server', 130, 'server.jsonc'],
     ['the Worker of the example, with Gemini', 214, 'wrangler.jsonc'],
-    ['the whole Worker, with Gemini and JWTs', 214, 'edge-worker/wrangler.jsonc'],
-    ['the same as it is in the workspace', 214, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
+    ['the whole Worker, with Gemini, JWTs and Studio', 217, 'edge-worker/wrangler.jsonc'],
+    ['the same as it is in the workspace', 217, join(import.meta.dirname, '../../apps/edge-worker/wrangler.jsonc')],
   ])('%s can be deployed, and takes at most %i kB (gzip)', async (_name, most, config) => {
     const output = await runIn(project, 'wrangler', ['deploy', '--dry-run', '--config', config]);
     const kibibytes = Number(UPLOAD.exec(output)?.[1]);
@@ -36,7 +37,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
       const newMessage = { role: 'user', parts: [{ text }] };
       return { appName: 'app', userId: 'ann', sessionId: 's', newMessage };
     };
-    const first = await startDevServer(project, 'src/keyless-worker.ts');
+    const first = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
     let run = '';
     try {
       expect((await post(first.origin, session, {})).status).toBe(200);
@@ -47,7 +48,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     } finally {
       await first.stop();
     }
-    const second = await startDevServer(project, 'src/keyless-worker.ts');
+    const second = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
     try {
       const known = (await (await fetch(`${second.origin}${session}`)).json()) as { events: object[] };
       const abandoned = { errorCode: 'RUN_ABANDONED' };
@@ -60,7 +61,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
 
   test('serves a live run under wrangler dev, and stores its transcriptions', async () => {
-    const server = await startDevServer(project, 'src/keyless-worker.ts');
+    const server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
     const { origin } = server;
     try {
       const session = '/apps/voice/users/ann/sessions/s';
@@ -89,7 +90,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
   });
 
   test('answers raw sockets like a server on node', async () => {
-    const server = await startDevServer(project, 'src/keyless-worker.ts');
+    const server = await startDevServer(project, { entry: 'src/keyless-worker.ts' });
     const sessions = '/apps/app/users/raw/sessions';
     const ask = async (line: string, host = 'localhost', body = '') => {
       const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`;
@@ -121,7 +122,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     const vars = { WATCHER: watcher.origin };
     const entry = 'src/keyless-worker.ts';
     watcher.held = new Set(['/tool/work', '/commits/answer', '/stream/stream']);
-    const first = await startDevServer(project, entry, vars);
+    const first = await startDevServer(project, { entry, vars });
     try {
       const atHalt = watcher.seen([...watcher.held]);
       for (const name of names) {
@@ -141,7 +142,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     }
     watcher.held = new Set();
     const wentOn = watcher.seen(names.map((name) => `/${name}/stream`));
-    const second = await startDevServer(project, entry, vars);
+    const second = await startDevServer(project, { entry, vars });
     try {
       await wentOn;
       for (const name of names) {
@@ -168,7 +169,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
     try {
       for (const attempt of [1, 2, 3]) {
         const atHalt = watcher.seen([...watcher.held]);
-        const server = await startDevServer(project, 'src/keyless-worker.ts', vars);
+        const server = await startDevServer(project, { entry: 'src/keyless-worker.ts', vars });
         try {
           if (attempt === 1) {
             await (await post(server.origin, session, {})).text();
@@ -183,7 +184,7 @@ describe('an empty Worker project that installs the packages from tarballs', () 
           await server.stop();
         }
       }
-      const last = await startDevServer(project, 'src/keyless-worker.ts', vars);
+      const last = await startDevServer(project, { entry: 'src/keyless-worker.ts', vars });
       try {
         const events = await endedRun(`${last.origin}${session}`);
         expect(events.at(-2)).toMatchObject({

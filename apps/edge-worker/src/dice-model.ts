@@ -1,14 +1,53 @@
-import { BaseLlm, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
+import { BaseLlm, contentText, type FunctionCall, type LlmRequest, type LlmResponse, type Part } from '@eventloom/core';
 
-/** Answers every message like a model that first calls the tool that rolls the die. */
+/** Words of a message, and the tool that they ask for. The die is rolled for every other message. */
+const TOOLS: readonly (readonly [words: RegExp, tool: string])[] = [
+  [/\b(?:save|file)\b/i, 'save_rolls'],
+  [/\b(?:pay|won|money)\b/i, 'pay_out'],
+];
+
+/** Takes the place of a language model where there is no key: looks for words in the message, calls one tool, and says what it returned. */
 export class DiceModel extends BaseLlm {
   constructor() {
     super({ model: 'dice' });
   }
 
-  override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
-    const isRolled = contents.at(-1)?.parts?.[0]?.functionResponse !== undefined;
-    const part: Part = isRolled ? { text: 'There it is.' } : { functionCall: { name: 'roll_die', args: {} } };
-    yield { content: { role: 'model', parts: [part] } };
+  override async *generateContentAsync(
+    { contents, toolsDict }: LlmRequest,
+    stream = false,
+  ): AsyncGenerator<LlmResponse, void> {
+    const last = contents.at(-1)?.parts?.findLast(({ functionResponse }) => functionResponse)?.functionResponse;
+    // The agent that control moved to does the work.
+    if (!last || last.name === 'transfer_to_agent') {
+      const message = contents.findLast(({ role, parts }) => role === 'user' && isWritten(parts));
+      yield { content: { role: 'model', parts: [{ functionCall: callFor(contentText(message), toolsDict) }] } };
+      return;
+    }
+    const text = describe(last.response ?? {});
+    if (stream)
+      for (const word of text.match(/\S+\s*/g) ?? [])
+        yield { content: { role: 'model', parts: [{ text: word }] }, partial: true };
+    yield { content: { role: 'model', parts: [{ text }] } };
   }
+}
+
+/** True for what the user wrote: not for responses of tools, and not for what another agent did, which is told as a message, too. */
+function isWritten(parts: readonly Part[] = []): boolean {
+  const text = parts[0]?.text;
+  return text !== undefined && !text.startsWith('For context:');
+}
+
+function callFor(message: string, tools: LlmRequest['toolsDict']): FunctionCall {
+  const name = TOOLS.find(([words]) => words.test(message))?.[1] ?? 'roll_die';
+  return Object.hasOwn(tools, name)
+    ? { name, args: {} }
+    : { name: 'transfer_to_agent', args: { agent_name: name === 'pay_out' ? 'cashier' : 'dice' } };
+}
+
+function describe(response: Readonly<Record<string, unknown>>): string {
+  const { shown, euros, filename, version, error } = response;
+  if (shown !== undefined) return `The die shows **${String(shown)}**. (No key is set, so no language model answers.)`;
+  if (euros !== undefined) return `${String(euros)} euros are paid out.`;
+  if (filename !== undefined) return `All rolls are in \`${String(filename)}\`, version ${String(version)}.`;
+  return `That did not work: ${String(error)}`;
 }

@@ -4,21 +4,28 @@ import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
 import { jwtAuthenticate } from '@eventloom/server/jwt';
-import { createAgent } from './agent.ts';
+import { type AssetBinding, assetFiles, studio } from '@eventloom/studio';
+import { createAgent, PROMPTS } from './agent.ts';
+import { DiceModel } from './dice-model.ts';
 
 interface Env extends CloudflareBindings {
-  readonly GEMINI_API_KEY: string;
-  readonly JWT_SECRET: string;
+  readonly ASSETS: AssetBinding;
+  /** Without it a model that needs no key answers. */
+  readonly GEMINI_API_KEY?: string;
+  /** Without it only requests to localhost are answered. */
+  readonly JWT_SECRET?: string;
 }
 
 const server = createCloudflareServer<Env>({
   appNames: ['dice'],
   live: liveEndpoint(),
-  runners: (env, services) => {
-    const model = new Gemini({ model: 'gemini-flash-latest', apiKey: env.GEMINI_API_KEY });
+  protocols: ({ ASSETS }) => [studio({ files: assetFiles(ASSETS), prompts: { dice: PROMPTS } })],
+  runners: ({ GEMINI_API_KEY: apiKey }, services) => {
+    const model = apiKey ? new Gemini({ model: 'gemini-flash-latest', apiKey }) : new DiceModel();
     return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, live: live(), ...services })];
   },
-  authenticate: (env) => jwtAuthenticate({ secret: env.JWT_SECRET, issuer: 'eventloom', audience: 'agents' }),
+  authenticate: ({ JWT_SECRET: secret }) =>
+    secret ? jwtAuthenticate({ secret, issuer: 'eventloom', audience: 'agents' }) : undefined,
 });
 
 export const { UserObject, AppStateObject } = server;

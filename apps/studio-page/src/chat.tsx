@@ -33,6 +33,9 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
   const end = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const last = messages.at(-1);
+  const untried = prompts.filter(
+    (text) => !messages.some((message) => message.author === 'user' && textOf(message) === text),
+  );
   useEffect(() => {
     const box = scroller.current;
     // Follows the text unless the reader has scrolled up.
@@ -40,8 +43,7 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
   }, [last, requests]);
 
   const editAndResend = (message: Message): void => {
-    const text = message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
-    const edited = prompt('Send this instead. Everything after it is undone.', text);
+    const edited = prompt('Send this instead. Everything after it is undone.', textOf(message));
     if (edited === null || edited === '') return;
     void rewind(message.invocationId).then(() => send(edited));
   };
@@ -98,6 +100,17 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
         )}
         <div ref={end} />
       </div>
+      {messages.length > 0 && untried.length > 0 && requests.length === 0 && !isPast && !isRunning && (
+        <ul className="suggestions" aria-label="Messages to try">
+          {untried.map((text) => (
+            <li key={text}>
+              <Button className="suggestion" onPress={() => void send(text)}>
+                {text}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      )}
       <Composer
         isDisabled={isPast || isRunning}
         isRunning={isRunning}
@@ -106,6 +119,10 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
       />
     </>
   );
+}
+
+function textOf({ parts }: Message): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 interface MessageViewProps {

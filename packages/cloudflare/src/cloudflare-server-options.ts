@@ -18,7 +18,6 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   | 'allowUnauthenticated'
   | 'trustImportedEvents'
   | 'origins'
-  | 'protocols'
   | 'live'
   | 'limits'
   | 'version'
@@ -29,12 +28,14 @@ export interface CloudflareServerOptions<Env extends CloudflareBindings> extends
   readonly appNames: readonly string[];
   /** Creates a runner for each name in `appNames`, over the services of one user. Called once for each object. */
   readonly runners: (env: Env, services: CloudflareServices) => readonly Runner[];
+  /** The protocols, or a function of the environment that returns them: `(env) => [studio({ files: assetFiles(env.ASSETS) })]`. */
+  readonly protocols?: ServerOptions['protocols'] | ((env: Env) => ServerOptions['protocols']);
   /**
-   * Creates the hook that authenticates requests. Called once for each environment, so that keys the hook loads are cached. Without
-   * it and without `allowUnauthenticated`, only requests to localhost are answered: a deployed Worker refuses everything but its
-   * probes.
+   * Creates the hook that authenticates requests. Called once for each environment, so that keys the hook loads are cached, and once in
+   * each object. Without a hook and without `allowUnauthenticated`, only requests to localhost are answered: a deployed Worker refuses
+   * everything but its probes.
    */
-  readonly authenticate?: (env: Env) => NonNullable<ServerOptions['authenticate']>;
+  readonly authenticate?: (env: Env) => ServerOptions['authenticate'];
   /**
    * Creates the hook that decides the config of runs: see `ServerOptions.runConfig`. Called once per object, in which the hook then runs.
    * Its requests are those that the Worker forwarded, without the header `origin`.
@@ -51,7 +52,7 @@ export const CLOUDFLARE_SERVER_OPTIONS: OptionRules<CloudflareServerOptions<Clou
   allowUnauthenticated: 'flag',
   trustImportedEvents: 'flag',
   origins: 'list',
-  protocols: 'list',
+  protocols: 'list or function',
   live: 'object',
   limits: 'object',
   version: 'object',

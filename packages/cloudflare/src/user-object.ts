@@ -52,6 +52,7 @@ export class UserObject<Env extends CloudflareBindings> {
       appNames,
       runners: createRunners,
       authenticate,
+      protocols,
       runConfig,
       webhooks,
       limits,
@@ -83,7 +84,8 @@ export class UserObject<Env extends CloudflareBindings> {
       onError,
       platform,
       runners,
-      authenticate: authenticate && ((request) => forwardedOf(request)?.user),
+      protocols: typeof protocols === 'function' ? protocols(env) : protocols,
+      authenticate: authenticate?.(env) && ((request) => forwardedOf(request)?.user),
       runConfig: runConfig?.(env),
       webhooks: webhooks?.(env),
       // No timer keeps the object in memory: ended runs are read from their sessions, and the alarm looks for unfinished runs.

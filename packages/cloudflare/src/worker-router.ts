@@ -69,7 +69,15 @@ export class WorkerRouter<Env extends CloudflareBindings> {
    * @param report called with every error. Invalid options are reported at once, and every request is then refused with that error.
    */
   constructor(env: Env, options: CloudflareServerOptions<Env>, report: (error: unknown) => void) {
-    const { appNames, runners: _runners, authenticate, runConfig: _runConfig, webhooks, ...given } = options;
+    const {
+      appNames,
+      runners: _runners,
+      authenticate,
+      protocols: listed,
+      runConfig: _runConfig,
+      webhooks,
+      ...given
+    } = options;
     this.#env = env;
     this.#report = report;
     const refuse = (): never => {
@@ -77,22 +85,23 @@ export class WorkerRouter<Env extends CloudflareBindings> {
     };
     let fault: unknown;
     let names: readonly string[] = [];
-    let shared: Omit<typeof given, 'protocols'> & { readonly protocols?: ServerOptions['protocols'] } = {};
+    let shared: typeof given & { readonly protocols?: ServerOptions['protocols'] } = {};
     let ofUsers = userRoutes();
     try {
       checkOptions('createCloudflareServer', CLOUDFLARE_SERVER_OPTIONS, options);
       if (options.appNames === undefined)
         throw wrongOption('createCloudflareServer', 'appNames', 'a list of names', undefined, "['weather']");
       this.#authenticate = authenticate?.(env);
+      const own = { ...given, protocols: typeof listed === 'function' ? listed(env) : listed };
       checkServerOptions({
-        ...given,
+        ...own,
         authenticate: this.#authenticate,
         webhooks: webhooks?.(env),
         runners: [],
       });
-      ofUsers = userRoutes(given.protocols);
+      ofUsers = userRoutes(own.protocols);
       names = appNames;
-      shared = given;
+      shared = own;
     } catch (error) {
       report(error);
       fault = error;

@@ -109,7 +109,7 @@ export interface ProtocolRequest extends CommonRequest {
   artifacts(appName: string): BaseArtifactService | undefined;
 }
 
-const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))+(?:\/\{\w+\+\})?$|^\/\{\w+\+\}$/;
+const PATH = /^(?:\/(?:[\w.~-]+|\{\w+\}))*\/(?:[\w.~-]*|\{\w+\+?\})$/;
 
 /**
  * Checks the protocols of a server.
@@ -148,7 +148,7 @@ function checkRoute(name: string, route: ProtocolRoute, addresses: Set<string>):
     throw new ConfigurationError(`${where} method: expected get, post, patch or delete, got ${JSON.stringify(method)}`);
   if (typeof path !== 'string' || !PATH.test(path))
     throw new ConfigurationError(
-      `${where} path: expected a path without a slash at its end, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
+      `${where} path: expected a path that begins with a slash, got ${JSON.stringify(path)}; write path: '/chats/{userId}'`,
     );
   if (typeof route.handle !== 'function')
     throw new ConfigurationError(`${where} handle: expected a function; write handle: (request) => new Response('…')`);

@@ -40,8 +40,12 @@ export function describeAgent(agent: BaseAgent, depth = 0): AgentDescription {
   };
 }
 
+/** Returns the name of an agent's class. A bundler may have shortened it, so the classes with properties of their own are known by these. */
 function kindOf(agent: BaseAgent): string {
-  return agent.constructor.name;
+  if ('instruction' in agent) return 'LlmAgent';
+  if ('maxIterations' in agent) return 'LoopAgent';
+  const { name } = agent.constructor;
+  return name.endsWith('Agent') ? name : 'Agent';
 }
 
 function modelName(model: unknown): string | undefined {

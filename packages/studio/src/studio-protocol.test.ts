@@ -24,7 +24,8 @@ function serve(authenticate?: () => { userId: string }) {
     protocols: [studio({ files, prompts: { app: ['Look!'] } })],
     ...(authenticate ? { authenticate } : {}),
   });
-  return (path: string): Promise<Response> => Promise.resolve(server.fetch(new Request(`http://localhost${path}`)));
+  return async (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    server.fetch(new Request(`http://localhost${path}`, { headers }));
 }
 
 describe('the page', () => {
@@ -41,7 +42,15 @@ describe('the page', () => {
   test('is opened by a short address, and keeps the query', async () => {
     const response = await serve()('/studio?app=demo');
     expect(response.status).toBe(302);
-    expect(response.headers.get('location')).toBe('/studio/index.html?app=demo');
+    expect(response.headers.get('location')).toBe('studio/?app=demo');
+    expect(await (await serve()('/studio/?app=demo')).text()).toBe('<!doctype html>');
+  });
+
+  test('is where a browser arrives that asks for the address of the server; other clients get JSON', async () => {
+    const get = serve();
+    const browser = await get('/', { accept: 'text/html,*/*' });
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, 'studio/']);
+    expect(await (await get('/', { accept: '*/*' })).json()).toMatchObject({ studio: '/studio/' });
   });
 
   test('has assets that may be cached for ever', async () => {
@@ -62,14 +71,14 @@ describe('the page', () => {
 
   test('is read from a binding of assets on Workers', async () => {
     const asked: string[] = [];
-    const read = assetFiles(() => ({
+    const read = assetFiles({
       fetch: (address) => {
         asked.push(address);
         return Promise.resolve(
           address.endsWith('index.html') ? new Response('page') : new Response(null, { status: 404 }),
         );
       },
-    }));
+    });
     const found = await read('index.html');
     expect(await new Response(found ?? '').text()).toBe('page');
     expect(await read('other.js')).toBeUndefined();

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@eventloom/core';
-import type { CommonRequest, Protocol, ProtocolRequest } from '@eventloom/server';
+import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { describeAgent } from './describe-agent.ts';
 
 /** Returns a file of the page, such as `index.html` or `assets/index-1a2b.js`; undefined if the page has no file of that name. */
@@ -7,6 +7,11 @@ export type StudioFiles = (path: string) => StudioFile | undefined | Promise<Stu
 
 /** The bytes of a file. */
 type StudioFile = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+
+/** The member used of a binding to static assets of a Worker. */
+export interface AssetBinding {
+  fetch(address: string): Promise<Response>;
+}
 
 /** Options of `studio`. */
 export interface StudioOptions {
@@ -56,7 +61,7 @@ export function studio(options: StudioOptions): Protocol {
   const { files, prompts = {} } = options ?? {};
   if (typeof files !== 'function')
     throw new ConfigurationError(
-      'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(() => env.ASSETS) })',
+      'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(env.ASSETS) })',
     );
   const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
   return {
@@ -64,20 +69,34 @@ export function studio(options: StudioOptions): Protocol {
     commonRoutes: [
       {
         ...page,
+        path: '/',
+        operationId: 'openServer',
+        summary: 'Redirects a browser to the page for developers, and names the routes to other clients',
+        handle: ({ raw }) =>
+          raw.headers.get('accept')?.includes('text/html')
+            ? redirect(raw, 'studio/')
+            : Response.json({ name: 'eventloom', studio: '/studio/', routes: '/openapi.json' }),
+      },
+      {
+        ...page,
         path: '/studio',
         operationId: 'openStudio',
         summary: 'Redirects to the page for developers',
-        handle: ({ raw }) => {
-          const { search } = new URL(raw.url);
-          return new Response(null, { status: 302, headers: { location: `/studio/index.html${search}` } });
-        },
+        handle: ({ raw }) => redirect(raw, 'studio/'),
+      },
+      {
+        ...page,
+        path: '/studio/',
+        operationId: 'studioPage',
+        summary: 'The page for developers',
+        handle: () => answerFile('index.html', files),
       },
       {
         ...page,
         path: '/studio/{path+}',
         operationId: 'studioFile',
         summary: 'A file of the page for developers',
-        handle: (request) => answerFile(request, files),
+        handle: (request) => answerFile(request.param('path'), files),
       },
     ],
     routes: [
@@ -97,8 +116,12 @@ export function studio(options: StudioOptions): Protocol {
   };
 }
 
-async function answerFile(request: CommonRequest, files: StudioFiles): Promise<Response> {
-  const path = request.param('path');
+/** The address is relative, so that it is right behind a prefix, too: the two routes that use it have no slash but the first. */
+function redirect({ url }: Request, address: string): Response {
+  return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
+}
+
+async function answerFile(path: string, files: StudioFiles): Promise<Response> {
   const [, extension = ''] = /\.([a-z]+)$/.exec(path) ?? [];
   const type = TYPES[extension];
   const body = type === undefined || path.includes('..') ? undefined : await files(path);
@@ -110,13 +133,19 @@ async function answerFile(request: CommonRequest, files: StudioFiles): Promise<R
 }
 
 /**
- * Reads the files of the page from a binding of static assets of a Worker, whose `directory` is the folder `dist/page` of this package.
+ * Reads the files of the page from a binding of static assets of a Worker. In its configuration `directory` is the folder `dist/page` of
+ * this package, and `html_handling` is `none`.
  *
- * @param binding returns the binding when a file is asked for: `() => env.ASSETS` with `env` of `cloudflare:workers`
+ * @example
+ * const server = createCloudflareServer<Env>({
+ *   appNames: ['demo'],
+ *   runners: (_env, services) => [new Runner({ appName: 'demo', agent, ...services })],
+ *   protocols: (env) => [studio({ files: assetFiles(env.ASSETS) })],
+ * });
  */
-export function assetFiles(binding: () => { fetch(address: string): Promise<Response> }): StudioFiles {
+export function assetFiles(binding: AssetBinding): StudioFiles {
   return async (path) => {
-    const response = await binding().fetch(`https://assets.local/${path}`);
+    const response = await binding.fetch(`https://assets.local/${path}`);
     return response.ok ? (response.body ?? undefined) : undefined;
   };
 }

@@ -87,10 +87,10 @@ function addPath<Server extends FrontContext>(
 ): void {
   const methods = group.map(({ method }) => method.toUpperCase());
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
-  app.all(path, async (context) => {
+  app.all(path, async (context, next) => {
     const { req } = context;
     // Not every router of hono distinguishes the two.
-    if (req.path.endsWith('/')) return context.notFound();
+    if (req.path.endsWith('/') !== path.endsWith('/')) return next();
     const route = group[methods.indexOf(req.method === 'HEAD' ? 'GET' : req.method)];
     if (!route) {
       return errorResponse(new MethodNotAllowedError(`${req.path} accepts ${allow}, not ${req.method}`), { allow });

@@ -220,8 +220,8 @@ describe('createServer', () => {
     ['one address twice', [testProtocol({ routes: [route, { ...route, path: '/p/{userId}/{appName}' }] })], 'already'],
     ['a path without a user', [testProtocol({ routes: [{ ...route, path: '/p/{appName}' }] })], 'does not name a user'],
     [
-      'a path with a slash at its end',
-      [testProtocol({ routes: [{ ...route, path: `${OWNER}/` }] })],
+      'an empty segment in a path',
+      [testProtocol({ routes: [{ ...route, path: `/${OWNER}` }] })],
       'path: expected a path',
     ],
     ['an unknown method', [testProtocol({ routes: [{ ...route, method: 'put' as never }] })], 'method: expected get'],

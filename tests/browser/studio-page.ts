@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import type { BaseAgent } from '@eventloom/core';
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { type NodeServer, serve } from '@eventloom/server/node';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { studio } from '@eventloom/studio';
+import { studioFiles } from '@eventloom/studio/node';
+import { ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import type { BaseTool } from '@eventloom/core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { openBrowser } from './open-browser.ts';
+
+export const root = join(import.meta.dirname, '../..');
+/** The session that the page shows. */
+export const KEY = { appName: 'app', userId: 'ann', sessionId: 'first' };
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A page of Studio and what stands behind it. */
+export interface Opened {
+  readonly page: Page;
+  readonly url: string;
+  readonly sessionService: InMemorySessionService;
+  /** Errors that the page wrote to its console. */
+  readonly errors: string[];
+}
+
+/** How a page of Studio is opened. */
+export interface OpenOptions extends BrowserContextOptions {
+  /** Default: an LlmAgent `helper` with the tools, whose model plays the steps. */
+  readonly agent?: BaseAgent;
+  readonly tools?: readonly BaseTool[];
+  readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
+}
+
+/** Opens one browser for the tests of a file, and closes after each test what the test opened. */
+export function useStudio() {
+  let browser: Browser;
+  const servers: NodeServer[] = [];
+  const pages: Page[] = [];
+  beforeAll(async () => {
+    execFileSync(process.execPath, [join(root, 'scripts/build-studio.ts')]);
+    browser = await openBrowser();
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.all(pages.splice(0).map((page) => page.close()));
+    await Promise.all(servers.splice(0).map((server) => server.shutDown()));
+  });
+  afterAll(() => browser.close());
+
+  /** Opens an address. @returns the page, and the errors that it writes */
+  async function visit(url: string, options: BrowserContextOptions = {}) {
+    const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
+    pages.push(page);
+    const errors: string[] = [];
+    page.on('console', (message) => {
+      // The page asks for a session that does not exist yet.
+      if (message.type() === 'error' && !message.text().includes('404')) errors.push(message.text());
+    });
+    page.on('pageerror', (error) => errors.push(error.message));
+    await page.goto(url);
+    return { page, errors };
+  }
+
+  /** Opens Studio on a server of one agent, whose model plays the steps. */
+  async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
+    const { agent, tools = [], fill, ...context } = options;
+    const sessionService = new InMemorySessionService();
+    const runner = new Runner({
+      appName: 'app',
+      agent: agent ?? new LlmAgent({ name: 'helper', model: new ScriptedModel(steps), tools: [...tools] }),
+      live: live(),
+      sessionService,
+      artifactService: new InMemoryArtifactService(),
+    });
+    await fill?.(sessionService);
+    const protocols = [studio({ files: studioFiles(), prompts: { app: ['What color is it?'] } })];
+    const server = await serve(
+      createServer({ runners: [runner], protocols, live: liveEndpoint(), onError: () => undefined }),
+      { port: 0, drainMs: 0 },
+    );
+    servers.push(server);
+    const url = `${server.url}/studio/?app=app&user=ann&session=first`;
+    const { page, errors } = await visit(url, context);
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    return { page, url, sessionService, errors };
+  }
+  return { open, visit };
+}
+
+/** Writes a message and sends it. */
+export async function send(page: Page, text: string): Promise<void> {
+  const box = page.getByRole('textbox', { name: 'Message' });
+  await box.fill(text);
+  await box.press('Enter');
+}
+
+/** Returns the violations of accessibility rules. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = await page.evaluate(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 150)).join(' | ')))`,
+  );
+  return found as string[];
+}
+
+/** Keeps a picture of the page in the folder `artifacts/studio` of the repository, which git ignores. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  const folder = join(root, 'artifacts/studio');
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
+}

@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+
+/** wrangler tells nobody what it does, and asks no questions. */
+export const wranglerEnvironment = {
+  ...process.env,
+  WRANGLER_SEND_METRICS: 'false',
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  CI: 'true',
+};
+
+/** A server that `wrangler dev` runs. */
+export interface DevServer {
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+/** How `wrangler dev` is started. */
+export interface DevServerOptions {
+  /** Default: that of the configuration. */
+  readonly entry?: string;
+  readonly vars?: Readonly<Record<string, string>>;
+  /** The folder of the storage. Default: one in the project. */
+  readonly persistTo?: string;
+}
+
+/** Starts `wrangler dev` on a free port, and settles when it answers. */
+export async function startDevServer(
+  project: string,
+  { entry, vars = {}, persistTo }: DevServerOptions = {},
+): Promise<DevServer> {
+  const args = ['dev', ...(entry === undefined ? [] : [entry]), '--local', '--ip', '127.0.0.1', '--port', '0'];
+  args.push('--inspector-port', '0');
+  if (persistTo !== undefined) args.push('--persist-to', persistTo);
+  for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
+  // A group of its own: the runtime is a child of a child, and ends with it.
+  const child = spawn('wrangler', args, { cwd: project, env: wranglerEnvironment, detached: true });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = async (): Promise<void> => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    await ended;
+  };
+  let output = '';
+  const origin = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const ready = /Ready on (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
+      if (ready !== undefined) resolve(ready);
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    void ended.then(() => reject(new TypeError(`wrangler dev ended before it was ready: ${output}`)));
+  });
+  return { origin, stop };
+}
