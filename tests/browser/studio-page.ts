@@ -34,7 +34,7 @@ export interface Opened {
   readonly errors: string[];
 }
 
-/** How a page of Studio is opened. */
+/** Options of a page of Studio. */
 export interface OpenOptions extends BrowserContextOptions {
   /** Default: an LlmAgent `helper` with the tools, whose model plays the steps. */
   readonly agent?: BaseAgent;

@@ -14,7 +14,7 @@ export interface DevServer {
   stop(): Promise<void>;
 }
 
-/** How `wrangler dev` is started. */
+/** Options of `wrangler dev`. */
 export interface DevServerOptions {
   /** Default: that of the configuration. */
   readonly entry?: string;

@@ -46,8 +46,8 @@ function callFor(message: string, tools: LlmRequest['toolsDict']): FunctionCall 
 
 function describe(response: Readonly<Record<string, unknown>>): string {
   const { shown, euros, filename, version, error } = response;
-  if (shown !== undefined) return `The die shows **${String(shown)}**. (No key is set, so no language model answers.)`;
-  if (euros !== undefined) return `${String(euros)} euros are paid out.`;
-  if (filename !== undefined) return `All rolls are in \`${String(filename)}\`, version ${String(version)}.`;
-  return `That did not work: ${String(error)}`;
+  if (typeof shown === 'number') return `The die shows **${shown}**. (No key is set, so no language model answers.)`;
+  if (typeof euros === 'number') return `${euros} euros are paid out.`;
+  if (typeof filename === 'string') return `All rolls are in \`${filename}\`, version ${JSON.stringify(version)}.`;
+  return `That did not work: ${JSON.stringify(error)}`;
 }
