@@ -109,7 +109,7 @@ describe.each(WIRES)('$name', (wire) => {
   ])('a stream with %s is an error that is not retried', async (_, body) => {
     await using service = await FakeService.start([{ body }]);
     const asked = responsesOf(wire.model({ url: service.url }, ONCE), requestOf('Hi'), true);
-    await expect(asked).rejects.toMatchObject({ code: 'MODEL', retryable: false });
+    await expect(asked).rejects.toMatchObject({ errorCode: 'DATA_LOSS', retryable: false });
   });
 
   test('a service that cannot be reached, and one that closes the connection, are unavailable', async () => {

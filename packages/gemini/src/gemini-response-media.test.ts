@@ -1,8 +1,6 @@
-import { createLlmRequest, type FunctionResponsePart } from '@eventloom/core';
+import type { FunctionResponsePart } from '@eventloom/core';
 import { moveResponseParts } from '@eventloom/core/internal';
-import { errorReply, jsonReply, wireResponse } from '@eventloom/testing/fake-gemini';
 import { expect, test } from 'vitest';
-import { DistantGemini } from './fixtures/distant-gemini.ts';
 import { Gemini } from './gemini.ts';
 
 const inline = (mimeType: string): FunctionResponsePart => ({ inlineData: { mimeType, data: 'aGk=' } });
@@ -30,26 +28,4 @@ test.each([
 ] as const)('%s takes %j in a function response: %s, on Vertex AI: %s', (model, part, key, vertex) => {
   expect(takes(atKey, model, part)).toBe(key);
   expect(takes(atVertex, model, part)).toBe(vertex);
-});
-
-test('a fallback model without media in function responses gets the media after them', async () => {
-  const server = await DistantGemini.start();
-  await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), jsonReply(wireResponse('I see.')));
-  const model = new Gemini({
-    model: 'gemini-3-pro-preview',
-    apiKey: 'a-test-key',
-    baseUrl: server.url,
-    retry: { attempts: 1 },
-    fallbackModel: 'gemini-2.5-flash',
-  });
-  const png = inline('image/png');
-  const functionResponse = { id: 'c1', name: 'shoot', response: { page: 3 } };
-  const contents = [
-    { role: 'model', parts: [{ functionCall: { id: 'c1', name: 'shoot', args: {} } }] },
-    { role: 'user', parts: [{ functionResponse: { ...functionResponse, parts: [png] } }] },
-  ];
-  for await (const _ of model.generateContentAsync({ ...createLlmRequest(), contents }));
-  const sent = (await server.requests()).map(({ body }) => (body as { contents: unknown[] }).contents.at(-1));
-  expect(sent).toEqual([contents[1], { role: 'user', parts: [{ functionResponse }, png] }]);
-  await server.close();
 });

@@ -10,15 +10,7 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import {
-  type OptionRules,
-  checkOptions,
-  maySucceedElsewhere,
-  requestForOther,
-  type Retry,
-  toRetry,
-  withRetries,
-} from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, type Retry, toRetry, withRetries } from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -34,17 +26,12 @@ import { withCutShort } from './response/cut-short.ts';
 import { StreamedReply } from './response/streamed-reply.ts';
 import { toLlmResponse } from './response/to-llm-response.ts';
 
-/** Options of a Gemini model: the connection, retries and a fallback model. No environment variable is read. */
+/** Options of a Gemini model: the connection and retries. No environment variable is read. */
 export interface GeminiOptions extends GeminiClientOptions {
   /** The model's name, e.g. `gemini-flash-latest`. */
   readonly model: string;
   /** Retries of failed calls. Default: four attempts with growing delays, see `RetryOptions`. */
   readonly retry?: RetryOptions | undefined;
-  /**
-   * The name of a model at the same service, or a model object of any kind, that is called when the last attempt fails with 408, 429, 5xx or a lost
-   * connection and no part of a reply was passed on. Default: none; the call fails.
-   */
-  readonly fallbackModel?: string | BaseLlm | undefined;
   /**
    * Maximum time in which the service must set up a live connection, in milliseconds. Default 20,000.
    */
@@ -57,7 +44,6 @@ const OPTIONS: OptionRules<GeminiOptions> = {
   ...CLIENT_OPTIONS,
   model: 'text',
   retry: 'object',
-  fallbackModel: 'text or object',
   liveSetupTimeoutMs: 'number',
   platform: 'object',
 };
@@ -83,12 +69,12 @@ function exampleFor(options: unknown): string {
  * A Gemini model, called through the Gemini API or Vertex AI with the client of @google/genai. It reads nothing from the environment: the `Gemini`
  * of `@eventloom/adk`, for programs that were written for @google/adk, does that.
  *
- * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on,
- * then the fallback model is called. If that fails too, the call throws a ModelError with the service's message and code. An abort closes the
+ * The client is loaded and created at the first call. A failed call is retried (see `RetryOptions`) as long as no part of a reply was passed on.
+ * Then the call throws a ModelError with the service's message and code, after which a `FallbackModel` calls another model. An abort closes the
  * socket, and ends the wait between two attempts.
  *
  * @example
- * const model = new Gemini({ model: 'gemini-flash-latest', apiKey, fallbackModel: 'gemini-flash-lite-latest' });
+ * const model = new Gemini({ model: 'gemini-flash-latest', apiKey, retry: { attempts: 2 } });
  */
 export class Gemini extends BaseLlm {
   readonly #options: GeminiOptions;
@@ -97,7 +83,6 @@ export class Gemini extends BaseLlm {
   readonly #platform: Platform;
   readonly #caches: ContextCaches;
   readonly #redact: (text: string) => string;
-  readonly #fallback: BaseLlm | undefined;
 
   /** @throws ConfigurationError without a key or a project, for invalid retry options, and for an option name that this version does not know */
   constructor(options: GeminiOptions) {
@@ -110,16 +95,6 @@ export class Gemini extends BaseLlm {
     this.#platform = options.platform ?? systemPlatform;
     this.#caches = new ContextCaches(this.#platform, options.apiVersion ?? options.httpOptions?.apiVersion);
     this.#redact = secretRedactor(options.apiKey, options.headers, options.httpOptions?.headers);
-    const { fallbackModel } = options;
-    this.#fallback =
-      typeof fallbackModel === 'string'
-        ? new Gemini({
-            ...options,
-            model: fallbackModel,
-            fallbackModel: undefined,
-            client: options.client ?? this.#client,
-          })
-        : fallbackModel;
   }
 
   /**
@@ -157,18 +132,10 @@ export class Gemini extends BaseLlm {
     const cached = this.#caches.begin(request);
     const open = () =>
       withRetries(() => this.#open(request, stream, abortSignal, cached), this.#retry, this.#platform, abortSignal);
-    let call: OpenCall;
-    try {
-      call = await open().catch((error: unknown) => {
-        if (cached?.dropCache(error)) return open();
-        throw error;
-      });
-    } catch (error) {
-      const fallback = maySucceedElsewhere(error) ? this.#fallback : undefined;
-      if (!fallback) throw error;
-      yield* fallback.generateContentAsync(requestForOther(fallback, request), stream, abortSignal);
-      return;
-    }
+    const call = await open().catch((error: unknown) => {
+      if (cached?.dropCache(error)) return open();
+      throw error;
+    });
     try {
       for (let chunk = call.first; chunk; chunk = await call.next()) yield chunk;
       const whole = call.finish();

@@ -53,7 +53,6 @@ export { TRANSFER_TAG } from '../event/hide-transfers.ts';
 export { parseContent } from '../event/parse-event.ts';
 export { CANCELLED_CALL, FINISH_TASK } from '../tool/reserved-calls.ts';
 export { acceptsMedia, sharedCapabilities } from '../model/capabilities.ts';
-export { maySucceedElsewhere, requestForOther } from '../model/fallback-model.ts';
 export { type MadeBy, madeByOf } from '../model/made-by.ts';
 export { CONTINUE } from '../model/llm-request.ts';
 export { INCOMPLETE_CALL, ResponseAggregator, withoutCalls } from '../model/response-aggregator.ts';

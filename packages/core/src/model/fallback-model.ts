@@ -114,20 +114,17 @@ interface FailedModel {
 }
 
 /** Returns true for failures after which another model is called: the service is unavailable or overloaded, and the request is valid. */
-export function maySucceedElsewhere(error: unknown): error is ModelError {
+function maySucceedElsewhere(error: unknown): error is ModelError {
   return ModelError.isInstance(error) && (error.retryable || error.status === 429);
 }
 
-/** Returns the request as another model takes it: with its name, without the caches of the first, and with media where it reads it. */
-export function requestForOther(model: BaseLlm, request: LlmRequest): LlmRequest {
+/** Returns the request under the model's name; for another model than the first without its caches, and with media where the model reads it. */
+function requestFor(model: BaseLlm, request: LlmRequest, index: number): LlmRequest {
+  if (index === 0) return { ...request, model: model.model };
   const { cacheConfig: _, cacheMetadata: _m, ...uncached } = request;
   const { responseMedia } = model.capabilities();
   const contents = request.contents.map((content) => moveResponseParts(content, responseMedia));
   return { ...uncached, contents, model: model.model };
-}
-
-function requestFor(model: BaseLlm, request: LlmRequest, index: number): LlmRequest {
-  return index === 0 ? { ...request, model: model.model } : requestForOther(model, request);
 }
 
 function withFallback(response: LlmResponse, { model }: BaseLlm, failed: readonly FailedModel[]): LlmResponse {

@@ -84,9 +84,9 @@ test("the second request creates a cache of its beginning, and is sent with the 
 });
 
 /** A model with a live cache of the first turn. */
-async function withCache(options: Partial<GeminiOptions> = {}) {
+async function withCache() {
   await server.enqueue(answer, made, answer);
-  const { ask, platform } = setUp(options);
+  const { ask, platform } = setUp();
   const cacheMetadata = metadataOf(await ask(2, { cacheMetadata: metadataOf(await ask(1)) }));
   return { ask, platform, cacheMetadata };
 }
@@ -183,14 +183,6 @@ test('attempts of one request share the cache of the first', async () => {
   const response = await ask(2, { cacheMetadata: metadataOf(await ask(1)) });
   expect(response.cacheMetadata).toMatchObject({ cacheName: 'cachedContents/c1' });
   expect((await server.requests())[3]?.body).toHaveProperty('cachedContent');
-});
-
-test('a fallback model is called without the cache of the first model', async () => {
-  const { ask, cacheMetadata } = await withCache({ fallbackModel: 'gemini-2.5-flash-lite' });
-  await server.enqueue(errorReply({ code: 503, status: 'UNAVAILABLE' }), answer);
-  expect(await ask(3, { cacheMetadata })).not.toHaveProperty('cacheMetadata');
-  expect((await server.requests())[4]).toMatchObject({ model: 'gemini-2.5-flash-lite' });
-  expect((await server.requests())[4]?.body).not.toHaveProperty('cachedContent');
 });
 
 test('nothing is cached without cacheConfig, or if the request names cached content itself', async () => {

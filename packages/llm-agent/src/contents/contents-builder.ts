@@ -36,7 +36,8 @@ type View = Pick<InvocationContext, 'agent' | 'branch' | 'invocation'> &
   Partial<Pick<InvocationContext, 'isolationScope'>>;
 
 /**
- * Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events.
+ * Returns the contents of a session as the agent's model sees them. The ContentsBuilder is cached with the session's events, until
+ * the agent gets a model that reads other media in function responses.
  * @param include `none` for the contents of the current turn only
  */
 export function sessionContents(
@@ -55,12 +56,33 @@ export function sessionContents(
   }
   const isMain = branch === undefined && scope === undefined;
   const key = isMain ? agent : `contents:${JSON.stringify([agent.name, branch, scope])}`;
-  let builder = derived.get(key);
-  if (!(builder instanceof ContentsBuilder)) {
-    builder = new ContentsBuilder(agent.name, branch, { ...optionsOf(model, codeStyle), derived, scope });
-    derived.set(key, builder);
+  // Only this function uses the keys.
+  let cached = derived.get(key) as CachedBuilder | undefined;
+  if (!cached || cached.model !== model) {
+    const { responseMedia = NO_MEDIA } = optionsOf(model, codeStyle);
+    const builder =
+      cached && isSameMedia(cached.responseMedia, responseMedia)
+        ? cached.builder
+        : new ContentsBuilder(agent.name, branch, { codeStyle, responseMedia, derived, scope });
+    cached = { builder, model, responseMedia };
+    derived.set(key, cached);
   }
-  return (builder as ContentsBuilder).build(session.events, resumedFrom && invocationId);
+  return cached.builder.build(session.events, resumedFrom && invocationId);
+}
+
+/** The builder of an agent's contents, and the model that they are for. */
+interface CachedBuilder {
+  readonly builder: ContentsBuilder;
+  readonly model: BaseLlm | undefined;
+  readonly responseMedia: ModelCapabilities['responseMedia'];
+}
+
+function isSameMedia(one: ModelCapabilities['responseMedia'], other: ModelCapabilities['responseMedia']): boolean {
+  return isSameList(one.inlineData, other.inlineData) && isSameList(one.fileData, other.fileData);
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one === other || (one.length === other.length && one.every((item, index) => item === other[index]));
 }
 
 /**

@@ -1,5 +1,19 @@
-import { BaseAgent, type Content, createEvent, type Event, type InvocationContext } from '@eventloom/core';
-import { functionCallEvent, functionResponseEvent, modelEvent, testContext, userEvent } from '@eventloom/testing';
+import {
+  BaseAgent,
+  type BaseLlm,
+  type Content,
+  createEvent,
+  type Event,
+  type InvocationContext,
+} from '@eventloom/core';
+import {
+  functionCallEvent,
+  functionResponseEvent,
+  modelEvent,
+  ScriptedModel,
+  testContext,
+  userEvent,
+} from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { currentTurnContents, sessionContents } from './contents-builder.ts';
 
@@ -23,6 +37,31 @@ test('sessionContents continues from the contents of the earlier events', () => 
   events.push(modelEvent('bot', 'two'));
   expect(textsOf(sessionContents(context))).toEqual(['one', 'two']);
   expect(derived.size).toBe(1);
+});
+
+test('media of earlier responses is where the model of the step reads it', () => {
+  const media = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
+  const response = { id: 'c', name: 'f', response: {}, parts: [media] };
+  const events = [userEvent('go'), functionCallEvent('bot', [{ id: 'c', name: 'f' }])];
+  events.push(
+    createEvent({
+      author: 'bot',
+      invocationId: 'i',
+      content: { role: 'user', parts: [{ functionResponse: response }] },
+    }),
+  );
+  const context = contextOf(events);
+  const readsIn = (inlineData: string[]) => {
+    const capabilities = { ...new ScriptedModel([]).capabilities(), responseMedia: { inlineData, fileData: [] } };
+    return new ScriptedModel([], { capabilities });
+  };
+  const inside = [{ functionResponse: response }];
+  const { parts: _, ...bare } = response;
+  const after = [{ functionResponse: bare }, media];
+  const partsFor = (model: BaseLlm) => sessionContents(context, model).at(-1)?.parts;
+  expect(partsFor(readsIn(['image/*']))).toEqual(inside);
+  expect(partsFor(readsIn([]))).toEqual(after);
+  expect(partsFor(readsIn(['image/*']))).toEqual(inside);
 });
 
 test('each agent has its own view of the same events', () => {
