@@ -146,14 +146,13 @@ export class AiSdkLlm extends BaseLlm {
       const start = { provider: this.provider, responseId: this.#platform.newUuid(), warnings };
       const { abortSignal: ofConfig } = request.config;
       const call = new AiSdkCall(
-        this.model,
+        this.#model,
+        options,
         this.#platform,
         abortSignal,
         ofConfig instanceof AbortSignal ? ofConfig : undefined,
       );
-      return stream
-        ? call.stream(this.#model, options, new Reply(start))
-        : call.generate(this.#model, options, new Reply(start));
+      return stream ? call.stream(new Reply(start)) : call.generate(new Reply(start));
     };
     const opened = await withRetries(open, this.#retry, this.#platform, abortSignal);
     try {
@@ -201,7 +200,8 @@ interface OpenReply {
 
 /** One attempt of a call. It ends when one of the caller's signals fires, also for a provider that ignores its signal. */
 class AiSdkCall {
-  readonly #model: string;
+  readonly #model: LanguageModelV4;
+  readonly #options: LanguageModelV4CallOptions;
   readonly #platform: Platform;
   readonly #callers: readonly AbortSignal[];
   readonly #controller = new AbortController();
@@ -213,8 +213,14 @@ class AiSdkCall {
     this.#stop();
   };
 
-  constructor(model: string, platform: Platform, ...callers: readonly (AbortSignal | undefined)[]) {
+  constructor(
+    model: LanguageModelV4,
+    options: LanguageModelV4CallOptions,
+    platform: Platform,
+    ...callers: readonly (AbortSignal | undefined)[]
+  ) {
     this.#model = model;
+    this.#options = options;
     this.#platform = platform;
     this.#callers = callers.filter((signal) => signal !== undefined);
     // Once the service responds, nobody waits for this any more.
@@ -225,11 +231,14 @@ class AiSdkCall {
     }
   }
 
-  async generate(model: LanguageModelV4, options: LanguageModelV4CallOptions, reply: Reply): Promise<OpenReply> {
+  async generate(reply: Reply): Promise<OpenReply> {
     try {
       this.#check();
       const abortSignal = this.#controller.signal;
-      const result = await Promise.race([model.doGenerate({ ...options, abortSignal }), this.#started.promise]);
+      const result = await Promise.race([
+        this.#model.doGenerate({ ...this.#options, abortSignal }),
+        this.#started.promise,
+      ]);
       this.#check();
       for (const content of result.content) reply.addContent(content);
       reply.setResponse(result.response ?? {});
@@ -242,11 +251,14 @@ class AiSdkCall {
   }
 
   /** Waits for the first chunk, so that a call that fails before it can be made again. */
-  async stream(model: LanguageModelV4, options: LanguageModelV4CallOptions, reply: Reply): Promise<OpenReply> {
+  async stream(reply: Reply): Promise<OpenReply> {
     try {
       this.#check();
       const abortSignal = this.#controller.signal;
-      const { stream } = await Promise.race([model.doStream({ ...options, abortSignal }), this.#started.promise]);
+      const { stream } = await Promise.race([
+        this.#model.doStream({ ...this.#options, abortSignal }),
+        this.#started.promise,
+      ]);
       const reader = stream.getReader();
       this.#reader = reader;
       const next = async (): Promise<LlmResponse | undefined> => {
@@ -286,14 +298,18 @@ class AiSdkCall {
 
   #aborted(): RunAbortedError {
     const cause: unknown = this.#callers.find(({ aborted }) => aborted)?.reason;
-    return new RunAbortedError(`model "${this.#model}": the call was aborted`, { cause });
+    return new RunAbortedError(`model "${this.#model.modelId}": the call was aborted`, { cause });
   }
 
   #failed(error: unknown): EventloomError {
     const isAborted = this.#callers.some(({ aborted }) => aborted);
     this.#close();
     if (isAborted) return this.#aborted();
-    return toModelError(error, { model: this.#model, nowMs: this.#platform.now() });
+    return toModelError(error, {
+      model: this.#model.modelId,
+      nowMs: this.#platform.now(),
+      headers: this.#options.headers ?? {},
+    });
   }
 
   /** Nothing is left to close. */

@@ -1,5 +1,5 @@
 import { ConfigurationError, EventloomError, ModelError } from '@eventloom/core';
-import { isRecord, isRetryableStatus, retryAfterMs, statusCode } from '@eventloom/core/internal';
+import { isRecord, isRetryableStatus, retryAfterMs, secretRedactor, statusCode } from '@eventloom/core/internal';
 
 /** Proxies answer with whole pages. */
 const MAX_MESSAGE = 2000;
@@ -8,6 +8,8 @@ const MAX_MESSAGE = 2000;
 export interface FailedAttempt {
   readonly model: string;
   readonly nowMs: number;
+  /** Headers of the request, whose secrets the message must not repeat. The key of the provider is not known: it is found by its form. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
 /**
@@ -21,14 +23,19 @@ export function toModelError(error: unknown, call: FailedAttempt): EventloomErro
   if (EventloomError.isInstance(error)) return error;
   const fields: Readonly<Record<string, unknown>> = typeof error === 'object' && error !== null ? { ...error } : {};
   const name = error instanceof Error ? error.name : '';
+  const redact = secretRedactor(undefined, call.headers);
   if (name === 'AI_LoadAPIKeyError' || name === 'AI_LoadSettingError')
     return new ConfigurationError(`model "${call.model}": ${redact(messageOf(error))}`, { cause: error });
   const reported = reportedBy(fields);
-  const status = statusOf(fields, reported);
+  // A provider reports a part of a stream that it cannot read as a failure of the service, with a status of its own.
+  const status = UNREADABLE.test(messageOf(error)) ? undefined : statusOf(fields, reported);
   return status === undefined
-    ? withoutStatus(error, name, fields, call)
-    : serviceError(error, status, fields, reported, call);
+    ? withoutStatus(error, name, fields, call, redact)
+    : serviceError(error, status, fields, reported, call, redact);
 }
+
+/** Removes keys from a text: services and proxies repeat a wrong key in their message. */
+type Redact = (text: string) => string;
 
 /** The failure as a service describes it, in the body of its answer or in an event of its stream. */
 interface Reported {
@@ -80,6 +87,7 @@ function serviceError(
   fields: Readonly<Record<string, unknown>>,
   reported: Reported,
   { model, nowMs }: FailedAttempt,
+  redact: Redact,
 ): ModelError {
   const { code } = reported;
   const text = reported.message ?? messageOf(error);
@@ -93,7 +101,7 @@ function serviceError(
     // A used-up quota does not come back in seconds.
     retryable: isRetryableStatus(status) && code !== 'insufficient_quota',
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
-    ...causeWithoutSecrets(error),
+    ...causeWithoutSecrets(error, fields, redact),
   });
 }
 
@@ -117,20 +125,21 @@ function withoutStatus(
   name: string,
   fields: Readonly<Record<string, unknown>>,
   { model }: FailedAttempt,
+  redact: Redact,
 ): ModelError {
   const errorCode = codeWithoutStatus(name, messageOf(error), fields);
   const message = `model "${model}": ${DESCRIPTIONS[errorCode]}: ${messageOf(error)}${causeText(error)}`;
   return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
     errorCode,
     retryable: errorCode === 'UNAVAILABLE' || errorCode === 'DEADLINE_EXCEEDED',
-    ...causeWithoutSecrets(error),
+    ...causeWithoutSecrets(error, fields, redact),
   });
 }
 
 function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly<Record<string, unknown>>): string {
   if (name === 'AbortError' || name === 'TimeoutError') return 'DEADLINE_EXCEEDED';
-  if (name === 'AI_APICallError') return isRetryable === true ? 'UNAVAILABLE' : 'DATA_LOSS';
   if (MALFORMED.has(name) || UNREADABLE.test(text)) return 'DATA_LOSS';
+  if (name === 'AI_APICallError') return isRetryable === true ? 'UNAVAILABLE' : 'DATA_LOSS';
   if (name.startsWith('AI_')) return 'REQUEST_NOT_SENT';
   return LOST.test(text) ? 'UNAVAILABLE' : 'MODEL_ERROR';
 }
@@ -139,7 +148,8 @@ function codeWithoutStatus(name: string, text: string, { isRetryable }: Readonly
 const LOST = /fetch failed|terminated|network|connection|socket/i;
 
 /** Matches the messages of these errors where a provider passes on only the message. */
-const UNREADABLE = /JSON parsing failed|Type validation failed/;
+const UNREADABLE =
+  /^JSON parsing failed: Text: |^Type validation failed: Value: |^Expected a normalized Anthropic stream error/;
 
 /** Names of the AI SDK's errors for a reply that cannot be read. */
 const MALFORMED: ReadonlySet<string> = new Set([
@@ -176,13 +186,12 @@ function causeText(error: unknown): string {
     : '';
 }
 
-/** Takes out what looks like a key: services and proxies repeat a wrong key in their message. */
-function redact(text: string): string {
-  return text.replace(/\b(?:sk|pk|key|Bearer)[-_ ][\w.*-]{8,}/g, '[secret]');
-}
-
-/** The cause, unless a key may be in it: causes are logged. */
-function causeWithoutSecrets(error: unknown): { readonly cause?: unknown } {
-  const text = messageOf(error) + causeText(error);
+/** Returns the cause, unless a key may be in it: causes are logged, with the address and the body of the answer. */
+function causeWithoutSecrets(
+  error: unknown,
+  { url, responseBody }: Readonly<Record<string, unknown>>,
+  redact: Redact,
+): { readonly cause?: unknown } {
+  const text = [messageOf(error), causeText(error), url, responseBody].join(' ');
   return redact(text) === text ? { cause: error } : {};
 }

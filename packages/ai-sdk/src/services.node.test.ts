@@ -89,7 +89,26 @@ describe.each(WIRES)('$name', (wire) => {
     const body = wire.error('invalid_api_key', 'Incorrect API key: sk-0123456789abcdef.');
     await using service = await FakeService.start([{ status: 401, body }]);
     const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ message: expect.stringContaining('[secret]') });
+    expect(error).toMatchObject({ message: expect.stringContaining('[redacted]') });
+    expect(error).not.toHaveProperty('cause');
+  });
+
+  test('a secret of the headers in the message of the service is taken out, of the model and of the call', async () => {
+    const body = wire.error('forbidden', 'No access for opensesame and shibboleth.');
+    await using service = await FakeService.start([{ status: 403, body }]);
+    const model = wire.model({ url: service.url }, { ...ONCE, headers: { 'x-proxy-token': 'opensesame' } });
+    const request = requestOf('Hi', { httpOptions: { headers: { 'x-auth': 'shibboleth' } } });
+    const error: unknown = await responsesOf(model, request).catch((thrown: unknown) => thrown);
+    expect(service.requests[0]?.headers).toMatchObject({ 'x-proxy-token': 'opensesame', 'x-auth': 'shibboleth' });
+    expect(error).toMatchObject({ message: expect.stringContaining('No access for [redacted] and [redacted]') });
+    expect(error).not.toHaveProperty('cause');
+  });
+
+  test('a key that only the body of the answer has is kept from the cause', async () => {
+    const body = { ...wire.error('forbidden', 'No access.'), detail: 'sk-0123456789abcdef' };
+    await using service = await FakeService.start([{ status: 403, body }]);
+    const error: unknown = await responsesOf(wire.model({ url: service.url }, ONCE)).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ errorCode: 'PERMISSION_DENIED' });
     expect(error).not.toHaveProperty('cause');
   });
 
@@ -106,6 +125,10 @@ describe.each(WIRES)('$name', (wire) => {
   test.each([
     ['text that is no JSON', 'data: {"id": nonsense}\n\n'],
     ['JSON of another kind', 'data: [1, 2]\n\n'],
+    [
+      'text that is no JSON after its beginning',
+      `${first.slice(0, first.lastIndexOf('\n\n') + 2)}data: {"id": nonsense}\n\n`,
+    ],
   ])('a stream with %s is an error that is not retried', async (_, body) => {
     await using service = await FakeService.start([{ body }]);
     const asked = responsesOf(wire.model({ url: service.url }, ONCE), requestOf('Hi'), true);

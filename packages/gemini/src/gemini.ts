@@ -10,7 +10,14 @@ import {
   RunAbortedError,
   systemPlatform,
 } from '@eventloom/core';
-import { type OptionRules, checkOptions, type Retry, toRetry, withRetries } from '@eventloom/core/internal';
+import {
+  type OptionRules,
+  checkOptions,
+  type Retry,
+  secretRedactor,
+  toRetry,
+  withRetries,
+} from '@eventloom/core/internal';
 import type { GenerateContentParameters } from '@google/genai';
 import type { CachedRequest } from './cache/cached-request.ts';
 import { ContextCaches } from './cache/context-caches.ts';
@@ -18,7 +25,6 @@ import { checkClientOptions, CLIENT_OPTIONS, type GeminiClientOptions } from './
 import type { GenAiClient } from './client/genai-client.ts';
 import { HttpExchange } from './client/http-exchange.ts';
 import { lazyClient } from './client/lazy-client.ts';
-import { secretRedactor } from './errors/secret-redactor.ts';
 import { toTypedError } from './errors/to-typed-error.ts';
 import { connectLive } from './live/connect-live.ts';
 import { toParameters } from './request/to-parameters.ts';
