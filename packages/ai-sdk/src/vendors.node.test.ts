@@ -109,6 +109,9 @@ const CALLS = (prefix: string) => [
   { id: `${prefix}_2`, name: 'photograph', args: {} },
 ];
 
+const listOf = (body: Record<string, unknown> | undefined, key: string) =>
+  (body?.[key] ?? []) as Record<string, unknown>[];
+
 /** Values of a key, wherever they are in a body, in order. */
 function valuesOf(body: unknown, key: string): unknown[] {
   if (typeof body !== 'object' || body === null) return [];
@@ -167,7 +170,7 @@ test('one session begins on Gemini, continues on Anthropic, OpenAI and a compati
   ]);
   expect(JSON.stringify(second.bodies[0])).not.toMatch(/gemini thinks|R2VtaW5p/);
   // Its own thought goes back with its signature, and its own calls keep their ids.
-  expect((second.bodies[1]?.['messages'] as unknown[]).slice(-2)).toMatchObject([
+  expect(listOf(second.bodies[1], 'messages').slice(-2)).toMatchObject([
     {
       role: 'assistant',
       content: [
@@ -199,7 +202,7 @@ test('one session begins on Gemini, continues on Anthropic, OpenAI and a compati
   );
   expect(JSON.stringify(third.bodies[0])).not.toMatch(/thinks|toolu_|R2VtaW5p|signed/);
   expect(JSON.stringify(third.bodies[0])).not.toContain(SIGNATURE);
-  expect((third.bodies[1]?.['input'] as unknown[]).slice(-5)).toMatchObject([
+  expect(listOf(third.bodies[1], 'input').slice(-5)).toMatchObject([
     { type: 'reasoning', encrypted_content: ENCRYPTED },
     { type: 'function_call', call_id: 'call_o_1' },
     { type: 'function_call', call_id: 'call_o_2' },
@@ -210,8 +213,8 @@ test('one session begins on Gemini, continues on Anthropic, OpenAI and a compati
   const fourth = await desk.ask(COMPATIBLE, 'four', { calls: CALLS('local') }, { text: ['qwen answers'] });
   expect([fourth.calls, fourth.answer]).toEqual([['look', 'photograph'], ['qwen answers']]);
   // This wire has no pictures in results: each follows the results of its step, for the steps of the other vendors too.
-  const roles = (fourth.bodies[1]?.['messages'] as { role: string; content: unknown }[]).map(({ role, content }) =>
-    JSON.stringify(content).includes(PIXEL) ? `${role} with picture` : role,
+  const roles = listOf(fourth.bodies[1], 'messages').map((message) =>
+    JSON.stringify(message).includes(PIXEL) ? `${String(message['role'])} with picture` : message['role'],
   );
   const step = ['user', 'assistant', 'tool', 'tool', 'user with picture', 'assistant'];
   expect(roles).toEqual(['system', ...step, ...step, ...step, ...step.slice(0, -1)]);
