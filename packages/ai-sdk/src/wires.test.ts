@@ -2,7 +2,7 @@ import { contentText, type LlmResponse, ModelError } from '@eventloom/core';
 import { type ByteSplit, splitBytes } from '@eventloom/testing/fake-gemini';
 import { describe, expect, test } from 'vitest';
 import { requestOf, responsesOf } from './fixtures/mock-model.ts';
-import { type Wire, WIRES, type WireReply } from './fixtures/wires.ts';
+import { ANTHROPIC, COMPATIBLE, OPENAI, type Wire, WIRES, type WireReply } from './fixtures/wires.ts';
 
 const REPLY: WireReply = {
   thought: 'Two calls … ü',
@@ -93,6 +93,15 @@ describe.each(WIRES)('$name', (wire) => {
     }
   });
 
+  test('a stream in two pieces, divided at a line or inside a character, gives the same responses', async () => {
+    const { whole: { responseId: _, ...expected } = {} } = await play(wire, answering([bytes]));
+    for (const at of [...cutsOf(bytes), ...insideCharacters(bytes)]) {
+      const { whole, error } = await play(wire, answering([bytes.subarray(0, at), bytes.subarray(at)]));
+      expect(error, `divided at ${at}`).toBeUndefined();
+      expect(whole, `divided at ${at}`).toMatchObject(expected);
+    }
+  });
+
   test.each(['ends', 'breaks'] as const)(
     'a stream that %s anywhere is whole, or an error without calls',
     async (end) => {
@@ -110,6 +119,11 @@ describe.each(WIRES)('$name', (wire) => {
   );
 });
 
+/** Lengths of the beginnings of a stream that end inside a character. */
+function insideCharacters(bytes: Uint8Array): number[] {
+  return [...bytes.keys()].filter((at) => ((bytes[at] ?? 0) & 0xc0) === 0x80);
+}
+
 /** Lengths of the beginnings of a stream: at, before and after the end of each line, and inside it. */
 function cutsOf(bytes: Uint8Array): number[] {
   const lengths = new Set([0]);
@@ -121,3 +135,78 @@ function cutsOf(bytes: Uint8Array): number[] {
   }
   return [...lengths].filter((length) => length >= 0 && length < bytes.length);
 }
+
+/** A `fetch` that responds with this reply, and the bodies of the requests. */
+function recording(wire: Wire, reply: WireReply) {
+  const bodies: Record<string, unknown>[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    bodies.push((await new Request(input, init).json()) as Record<string, unknown>);
+    return Response.json(wire.json(reply));
+  };
+  return { bodies, fetch };
+}
+
+/** Sends a request to a wire. Returns the body that the service gets, and the reply. */
+async function send(wire: Wire, request = requestOf('Hi'), reply: WireReply = { text: ['ok'] }, options = {}) {
+  const { bodies, fetch } = recording(wire, reply);
+  const [response = {}] = await responsesOf(wire.model({ fetch }, options), request);
+  return { body: bodies[0] ?? {}, response };
+}
+
+test.each([
+  [COMPATIBLE, { candidatesTokenCount: 8, thoughtsTokenCount: 4 }],
+  // Anthropic counts thoughts with the answer.
+  [ANTHROPIC, { candidatesTokenCount: 12 }],
+  [OPENAI, { candidatesTokenCount: 8, thoughtsTokenCount: 4 }],
+])('$name: tokens of the answer, of thoughts and from a cache are counted', async (wire, counts) => {
+  const { response } = await send(wire, requestOf('Hi'), REPLY);
+  expect(response.usageMetadata).toEqual(
+    expect.objectContaining({ promptTokenCount: 20, cachedContentTokenCount: 5, totalTokenCount: 32, ...counts }),
+  );
+  expect(response.usageMetadata?.thoughtsTokenCount).toBe('thoughtsTokenCount' in counts ? 4 : undefined);
+});
+
+test.each([
+  [COMPATIBLE, { ollama: { reasoningEffort: 'high' } }, { reasoning_effort: 'high' }],
+  [
+    ANTHROPIC,
+    { anthropic: { thinking: { type: 'enabled', budgetTokens: 2048 } } },
+    { thinking: { type: 'enabled', budget_tokens: 2048 } },
+  ],
+  [OPENAI, { openai: { reasoningEffort: 'high', store: true } }, { reasoning: { effort: 'high' }, store: true }],
+])('$name: provider options of the agent reach the service', async (wire, providerOptions, expected) => {
+  expect((await send(wire, requestOf('Hi', { providerOptions }))).body).toMatchObject(expected);
+});
+
+test("the beginnings of a prompt are marked for Anthropic's cache, and for no other service", async () => {
+  const request = {
+    ...requestOf('Hi', { systemInstruction: 'Be brief.' }),
+    cacheConfig: { minTokens: 100, ttlSeconds: 3600 },
+  };
+  const large = { ...request, cacheableContentsTokenCount: 100 };
+  const mark = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+  expect((await send(ANTHROPIC, large)).body).toMatchObject({
+    system: [{ text: 'Be brief.', ...mark }],
+    messages: [{ role: 'user', content: [{ text: 'Hi', ...mark }] }],
+  });
+  expect(JSON.stringify((await send(ANTHROPIC, request)).body)).not.toContain('cache_control');
+  for (const wire of [COMPATIBLE, OPENAI])
+    expect(JSON.stringify((await send(wire, large)).body)).not.toContain('cache');
+});
+
+const URL_OF_SOURCE = 'https://example.com/moon';
+
+test("sources of OpenAI's reply, streamed or not, are grounding metadata", async () => {
+  const reply = { text: ['The moon.'], source: { url: URL_OF_SOURCE, title: 'Moon' } };
+  const expected = { groundingChunks: [{ web: { uri: URL_OF_SOURCE, title: 'Moon' } }] };
+  expect((await send(OPENAI, requestOf('Hi'), reply)).response.groundingMetadata).toEqual(expected);
+  const bytes = new TextEncoder().encode(OPENAI.stream(reply));
+  expect((await play(OPENAI, answering([bytes]))).whole?.groundingMetadata).toEqual(expected);
+});
+
+test("metadata of Anthropic's reply is in customMetadata", async () => {
+  const { response } = await send(ANTHROPIC);
+  expect(response.customMetadata).toMatchObject({
+    aiSdk: { providerMetadata: { anthropic: { usage: { cache_read_input_tokens: 5 } } } },
+  });
+});
