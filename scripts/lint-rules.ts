@@ -1,4 +1,6 @@
-/** The lint rules of this repository that oxlint does not have. */
+// The lint rules of this repository that oxlint does not have.
+import { findStartWithoutSubject, findWordToDecode } from './plain-words.ts';
+
 interface ThrowStatement {
   readonly argument: { readonly type: string; readonly callee?: { readonly name?: string } };
 }
@@ -6,6 +8,14 @@ interface ThrowStatement {
 interface Comment {
   readonly type: 'Block' | 'Line';
   readonly value: string;
+}
+
+interface Literal {
+  readonly value: unknown;
+}
+
+interface TemplateElement {
+  readonly value: { readonly raw: string };
 }
 
 interface RuleContext {
@@ -27,19 +37,17 @@ const noBareError = {
   },
 };
 
-const withoutSubject = /^(What|How|Whether|Who|Whom|Whose|Where|Which|When|Why|It|That|So|As)\b/;
-
-/** Reports a docstring that starts with a question word instead of a verb or the thing itself. */
+/** Reports a docstring that starts neither with a verb nor with the thing itself. */
 const docstringSubject = {
   create(context: RuleContext) {
     return {
       Program() {
         for (const comment of context.sourceCode.getAllComments()) {
           if (comment.type !== 'Block' || !comment.value.startsWith('*')) continue;
-          const first = withoutSubject.exec(comment.value.slice(1).replace(/^[\s*]+/, ''));
-          if (first === null) continue;
+          const found = findStartWithoutSubject(comment.value.slice(1));
+          if (found === undefined) continue;
           context.report({
-            message: `Start the docstring with a verb or with the thing itself, not with "${first[0]}".`,
+            message: `Start the docstring with a verb or with the thing itself, not with "${found}".`,
             node: comment,
           });
         }
@@ -48,23 +56,21 @@ const docstringSubject = {
   },
 };
 
-const wordsToDecode =
-  /\b(untold|whoever|whomever|whatsoever|anew|thereof|therein|hereby|of one's own|that is none|is none of|is let go|goes on anew|in no wise|nought|save for|lest|nobody knows whether|as far as it is not)\b/i;
-
-/** Reports words in comments that readers have to decode; AGENTS.md says what to write instead. */
+/** Reports words in comments, error messages, test titles and other strings that readers have to decode. */
 const plainWords = {
   create(context: RuleContext) {
+    const check = (text: unknown, node: unknown): void => {
+      const found = typeof text === 'string' ? findWordToDecode(text) : undefined;
+      if (found === undefined) return;
+      context.report({ message: `Say "${found}" in plain technical English, with its subject.`, node });
+    };
     return {
       Program() {
-        for (const comment of context.sourceCode.getAllComments()) {
-          const found = wordsToDecode.exec(comment.value);
-          if (found === null) continue;
-          context.report({
-            message: `Say "${found[0]}" in plain technical English, with its subject.`,
-            node: comment,
-          });
-        }
+        for (const comment of context.sourceCode.getAllComments()) check(comment.value, comment);
       },
+      Literal: (node: Literal) => check(node.value, node),
+      TemplateElement: (node: TemplateElement) => check(node.value.raw, node),
+      JSXText: (node: Literal) => check(node.value, node),
     };
   },
 };

@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts';
 /** One example: an agent, the user's messages, and the models' replies for runs without a key. */
 export interface Story {
   readonly agent: BaseAgent;
-  /** By the agent's name: its replies, one for each call of its model. */
+  /** Replies by the agent's name, one for each call of its model. */
   readonly replies: Readonly<Record<string, readonly ScriptedStep[]>>;
   /** Sessions are kept in a file, for a later process. Default false. */
   readonly keepsSessions?: boolean;

@@ -34,7 +34,7 @@ export function describeEvent(event: Event): string[] {
     ...Object.entries(stateDelta).map(([key, value]) => `  state ${key} = ${brief(value)}`),
     ...(transferToAgent === undefined ? [] : [`  transfers to ${transferToAgent}`]),
     ...(escalate === true ? ['  ends the loop'] : []),
-    ...(event.interrupted === true ? ['  is cut off'] : []),
+    ...(event.interrupted === true ? ['  is interrupted'] : []),
     ...(event.errorMessage === undefined ? [] : [`! ${event.errorMessage}`]),
   ].flatMap((line) => under(speaker, line));
 }

@@ -8,7 +8,7 @@ const watchPrice = new FunctionTool({
   name: 'watch_price',
   description: 'Watches the price of a stock, and reports it as it changes.',
   parameters: z.object({ symbol: z.string() }),
-  // The model is told each price when it is yielded, and goes on talking meanwhile.
+  // The model gets each price when it is yielded, and keeps talking meanwhile.
   inputStream: true,
   async *execute({ symbol }, { abortSignal }) {
     let ticks = 0;

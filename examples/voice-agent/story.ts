@@ -17,7 +17,7 @@ export const story: LiveStory = {
     ],
   ],
   takes: [['<file.wav>']],
-  /** Without a file the question is a tone, which only a scripted Gemini understands. */
+  /** The question; without a file a tone, which only a scripted Gemini understands. */
   async tell(stage, [path = createQuestion(stage)]) {
     const { sampleRate, samples } = readWav(path);
     const answer: Buffer[] = [];

@@ -19,7 +19,7 @@ const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 /** Values that may replace any value. */
 const VALUES: readonly unknown[] = [undefined, null, 5, 1e300, 'text', '', true, [], [null], {}, { a: null }];
 
-/** With and without what hides it from the model; said by the agent, by another one and by the user. */
+/** Events with and without what hides them from the model; of the agent, of another agent and of the user. */
 function bases(): Json[] {
   const { compaction: _, rewindBeforeInvocationId: __, history: ___, ...shown } = WHOLE_EVENT.actions;
   const message = { ...WHOLE_EVENT, longRunningToolIds: [], actions: shown };

@@ -16,7 +16,7 @@ export type Manner = 'follow' | 'resend' | 'leave';
 /** Options of a client. */
 export interface TalkOptions {
   readonly manner: Manner;
-  /** Hangs up when this many frames came, and goes on as its manner is. */
+  /** Hangs up when this many frames came, and continues as its kind of client does. */
   readonly leaveAfter?: number | undefined;
   readonly onBusy?: OnBusy | undefined;
   /** The server of the first request. Default: any. */
@@ -62,7 +62,7 @@ export class Arena implements AsyncDisposable {
     return server;
   }
 
-  /** Keeps what a client was told. */
+  /** Keeps the answers to a client. */
   async tell(answer: Promise<Answer>): Promise<Answer> {
     const answered = await answer;
     this.answers.push(answered);
@@ -81,7 +81,7 @@ export class Arena implements AsyncDisposable {
   }
 
   /**
-   * Says something in a session as a client does that wants an answer, and answers what it is asked. Resolves when the client was told how it
+   * Says something in a session as a client does that wants an answer, and answers what it is asked. Resolves when the client knows how it
    * ended, or asks no more.
    */
   async talk(session: ClientSession, kind: MessageKind, options: TalkOptions): Promise<void> {
@@ -107,7 +107,7 @@ export class Arena implements AsyncDisposable {
     return parts.length === 0 ? undefined : { parts, requestId: `${message.requestId}-answer` };
   }
 
-  /** Sends a message to each of these servers at once with one `requestId`, as clients do that are told nothing; and again when it was answered. */
+  /** Sends a message to each of these servers at once with one `requestId`, as clients do that get no answer; and again when it was answered. */
   async repeat(session: ClientSession, message: Message, servers: readonly AttackedServer[]): Promise<void> {
     const sendTo = (server?: AttackedServer) => this.#pursue(session, message, { manner: 'resend', server });
     await Promise.all(servers.map(sendTo));
@@ -117,14 +117,14 @@ export class Arena implements AsyncDisposable {
         each.requestId === message.requestId && each.frames.length > 0 ? each.invocationId : [],
       ),
     );
-    if (runs.size > 1) this.addFault(`"${message.requestId}" was told to be ${runs.size} runs`);
+    if (runs.size > 1) this.addFault(`"${message.requestId}" was reported as ${runs.size} runs`);
     if (answer?.frames.length === 0)
       this.addFault(
         `"${message.requestId}" was answered with no event when it was sent again: ${JSON.stringify(answer.end)}`,
       );
   }
 
-  /** Sends a message and asks until the client was told how it ended. Returns the last answer. */
+  /** Sends a message and asks until the client knows how it ended. Returns the last answer. */
   async #pursue(session: ClientSession, message: Message, options: TalkOptions): Promise<Answer | undefined> {
     const { manner, leaveAfter } = options;
     const timeoutMs = TIMEOUT_MS[this.backEnd.name];
@@ -151,7 +151,7 @@ export class Arena implements AsyncDisposable {
       await pause(ASK_AGAIN_MS);
       server = this.#pickServer();
     }
-    this.addFault(`a client (${message.text ?? 'answers'}) was not told an end for ${timeoutMs} ms`);
+    this.addFault(`a client (${message.text ?? 'answers'}) got no end for ${timeoutMs} ms`);
     return answer;
   }
 

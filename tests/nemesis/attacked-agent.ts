@@ -1,4 +1,4 @@
-// The agents under attack. They run on Node and on Workers, say the same in every process, and tell of each step.
+// The agents under attack. They run on Node and on Workers, say the same in every process, and report each step.
 
 import {
   type BaseAgent,
@@ -20,7 +20,7 @@ export type MessageKind = 'chat' | 'tools' | 'steps' | 'crew' | 'pay' | 'wait' |
 /** A step that an agent takes, for the process that hosts it. */
 export interface Step {
   readonly kind: 'chunk' | 'tool';
-  /** For a tool, its name and the id of the call. */
+  /** Name and call id of a tool. */
   readonly name: string;
   /** True if the tool must not run twice for one call. */
   readonly isOnce: boolean;
@@ -28,7 +28,7 @@ export interface Step {
 
 /** Services of the process that hosts the agents. */
 export interface Host {
-  /** Told before a step is taken. */
+  /** Called before each step. */
   step(step: Step): Promise<void> | undefined;
   /** Lets this time pass. */
   pause(ms: number): Promise<void>;

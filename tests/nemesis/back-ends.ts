@@ -54,7 +54,7 @@ const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
 
 /**
  * A file of SQLite in a folder that is there, with servers on Node.
- * @param disk a folder for the file on a small file system of its own, which can be filled. Without one, SQLite is told that the file may not grow
+ * @param disk a folder for the file on a small file system of its own, which can be filled. Without one, SQLite gets a limit beyond which the file may not grow
  */
 export function sqliteBackEnd(program: string, folder: string, disk?: string): BackEnd {
   const store = join(disk ?? folder, 'sessions.db');

@@ -53,7 +53,7 @@ function faultsOf(
   return findFaults({ sessions: [{ session, events: stored, openRuns: [] }], answers: [answer], ran: [], ...more });
 }
 
-/** Returns the faults of a call whose client was told that it had ended. */
+/** Returns the faults of a call whose client got its end. */
 function liveFaultsOf(stored: readonly Event[]): Promise<string[]> {
   const called = { ...session, sessionId: 'live-1' };
   const received = stored.filter(({ author }) => author !== 'user');
@@ -104,32 +104,32 @@ test.each<[string, RegExp, Promise<string[]>]>([
     faultsOf(STORED, answerOf(failed('STALE_WRITER'), [CALL])),
   ],
   [
-    'a failure that is told as an end',
+    'a failure that is reported as an end',
     /which failed/,
     faultsOf([MESSAGE, CALL, RESPONSE, FAILURE], answerOf({ kind: 'completed' }, [CALL, RESPONSE])),
   ],
   ['an end before the last event', /before its last event/, faultsOf(STORED, answerOf({ kind: 'completed' }, [CALL]))],
-  ['a run that is told and not stored', /which is not stored/, faultsOf([], answerOf({ kind: 'completed' }, []))],
+  ['a run that is reported and not stored', /which is not stored/, faultsOf([], answerOf({ kind: 'completed' }, []))],
   [
-    'a run that goes on and is not stored',
-    /goes on, which is not stored/,
+    'a run that continues and is not stored',
+    /continues, which is not stored/,
     faultsOf([], answerOf(failed('RUN_GOES_ON'), [])),
   ],
   ['a stored run that is not found', /no such run/, faultsOf(STORED, answerOf(failed('RUN_NOT_FOUND'), []))],
   ['a refusal of a message that is stored', /send again/, faultsOf(STORED, answerOf(failed('SHUTTING_DOWN'), []))],
   [
-    'an event that is told and not stored',
+    'an event that is sent and not stored',
     /not stored/,
     faultsOf([MESSAGE, FINAL, END], answerOf({ kind: 'cut' }, [CALL])),
   ],
   ['a gap', /with gaps/, faultsOf(STORED, answerOf({ kind: 'cut' }, [CALL, FINAL]))],
   [
-    'an event of an agent that runs as a tool, told and not recorded as streamed',
+    'an event of an agent that runs as a tool, sent and not recorded as streamed',
     /not stored/,
     faultsOf([MESSAGE, CALL, INNER, RESPONSE, FINAL, END], answerOf({ kind: 'cut' }, [CALL, INNER])),
   ],
   [
-    'an event of an agent that runs as a tool, recorded as streamed and not told',
+    'an event of an agent that runs as a tool, recorded as streamed and not sent',
     /with gaps/,
     faultsOf([MESSAGE, CALL, INNER, RECORD, RESPONSE, FINAL, END], answerOf({ kind: 'cut' }, [CALL, RESPONSE])),
   ],
@@ -137,13 +137,13 @@ test.each<[string, RegExp, Promise<string[]>]>([
   ['a begin that is left out', /the first 1 events/, faultsOf(STORED, answerOf({ kind: 'cut' }, [RESPONSE]))],
   [
     'a code that no agent here causes',
-    /it was told AGENT/,
+    /it got AGENT/,
     faultsOf([MESSAGE, FAILURE], answerOf(failed('AGENT'), [FAILURE])),
   ],
   ['all events that are gone', /asked for all events/, faultsOf(STORED, answerOf(failed('RUN_EVENTS_GONE'), []))],
   [
     'a refusal because of an open run',
-    /it was told RUN_OPEN/,
+    /it got RUN_OPEN/,
     faultsOf([], answerOf({ kind: 'error', code: 'RUN_OPEN', message: 'so' }, [])),
   ],
   [

@@ -23,11 +23,11 @@ export interface Evidence {
 
 /** The sessions that are called in have ids that begin so. */
 export const LIVE_SESSION = 'live-';
-/** Told to a client that may send its message again: nothing of the message was stored. */
+/** Codes that let a client send its message again, because no part of the message was stored. */
 const REFUSALS = new Set(['SESSION_BUSY', 'SERVER_BUSY', 'SHUTTING_DOWN', 'SESSION_NOT_FOUND']);
-/** These say nothing of the run: the client asks again. */
+/** Codes that say nothing about the run: the client asks again. */
 const NO_CLAIM = new Set(['STORAGE_UNAVAILABLE', 'USER_OBJECT', 'RUN_RELAY', 'SLOW_READER', 'TOO_MANY_READERS']);
-/** No agent here fails by itself, so that a client is never told that one did. */
+/** No agent here fails by itself, so that no client may get such an error. */
 const FALSE_ALARMS = new Set([
   'INTERNAL',
   'AGENT',
@@ -41,8 +41,8 @@ const FALSE_ALARMS = new Set([
 ]);
 
 /**
- * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that was told what is
- * not so. Returns one sentence for each fault.
+ * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that got a wrong
+ * answer. Returns one sentence for each fault.
  */
 export async function findFaults({ sessions, answers, ran }: Evidence): Promise<string[]> {
   const calls = answers.filter(({ asked }) => asked === 'call');
@@ -84,7 +84,7 @@ function repeated(items: readonly string[]): string[] {
   return [...new Set(items.filter((item, index) => items.indexOf(item) !== index))];
 }
 
-/** Names a stored message; answers to calls on several branches are an event on each. Nothing for messages that cannot be told apart. */
+/** Names a stored message; answers to calls on several branches are an event on each. Nothing for messages that look the same. */
 function messageKey(event: Event): string[] {
   const { author, requestId, branch = '' } = event;
   return author !== 'user' || requestId === undefined || isEnclosed(event) ? [] : [`of ${requestId} on "${branch}"`];
@@ -179,11 +179,11 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
   const streamed = streamedIds(run);
   const received = frames.flatMap(({ event }) => (isStreamed(event) ? event.id : []));
   const from = received[0] === undefined ? 0 : streamed.indexOf(received[0]);
-  if (received.some((id) => !streamed.includes(id))) faults.push('it was told events that are not stored');
+  if (received.some((id) => !streamed.includes(id))) faults.push('it got events that are not stored');
   else if (received.some((id, index) => streamed[from + index] !== id))
-    faults.push(`it was told events out of order or with gaps: ${received.join()} of ${streamed.join()}`);
+    faults.push(`it got events out of order or with gaps: ${received.join()} of ${streamed.join()}`);
   else if (from > 0 && (asked === 'follow' || asked === 'call' || (asked === 'send' && text !== undefined)))
-    faults.push(`it was not told the first ${from} events`);
+    faults.push(`it did not get the first ${from} events`);
   const numbers = frames.map(({ id }) => Number(id));
   if (asked !== 'call' && numbers.some((number, index) => !(number > (numbers[index - 1] ?? 0))))
     faults.push(`the numbers of its events do not grow: ${numbers.join()}`);
@@ -193,20 +193,20 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
       ? undefined
       : stored.find((event) => event.author === 'user' && event.requestId === requestId);
   if (end.kind === 'completed' || end.kind === 'nothing') {
-    if (run.length === 0) faults.push('it was told that the run completed, which is not stored');
+    if (run.length === 0) faults.push('the answer says that the run completed, which is not stored');
     // A run that waited was completed for its client, and may have failed when it was answered.
     else if (end.kind === 'completed' && messages.length === 1) {
       // The client of a run that failed gets the event that says so.
       if (failures.length > 0 && !failures.some(({ id }) => received.includes(id)))
-        faults.push(`it was told that the run completed, which failed: ${failures[0]?.errorCode}`);
+        faults.push(`the answer says that the run completed, which failed: ${failures[0]?.errorCode}`);
       else if (received.length > 0 && received.at(-1) !== streamed.at(-1))
-        faults.push('it was told that the run completed before its last event');
+        faults.push('the answer says that the run completed before its last event');
     }
   } else if (end.kind === 'error') {
     const { code } = end;
-    if (FALSE_ALARMS.has(code)) faults.push(`it was told ${code}: ${end.message}`);
+    if (FALSE_ALARMS.has(code)) faults.push(`it got ${code}: ${end.message}`);
     else if (code === 'RUN_GOES_ON') {
-      if (run.length === 0) faults.push('it was told that the run continues, which is not stored');
+      if (run.length === 0) faults.push('the answer says that the run continues, which is not stored');
     } else if (isRefusal(end) && asked === 'call') {
       // The client of a call has to call again; what was said is stored.
     } else if (isRefusal(end)) {
@@ -215,7 +215,7 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
       const itsRun = isAlone && message ? stored.filter((event) => event.invocationId === message.invocationId) : run;
       // A failure that is stored is one, and not to be sent again.
       if (isAlone && itsRun.length > 0 && itsRun.every(({ errorCode }) => errorCode === undefined))
-        faults.push(`it was told to send again (${code}), and the message is stored`);
+        faults.push(`the answer asks to send again (${code}), and the message is stored`);
     } else if (code === 'INVALID_MESSAGE') {
       const unanswered = answer.callIds.filter((callId) => !stored.some((event) => hasResponse(event, callId)));
       if (message) faults.push(`its message was refused and is stored: ${end.message}`);
@@ -223,11 +223,11 @@ function faultsOfAnswer(answer: Answer, answers: readonly Answer[], sessions: re
       else if (answer.callIds.length === 0 || unanswered.length > 0)
         faults.push(`its message was refused: ${end.message}`);
     } else if (code === 'RUN_NOT_FOUND') {
-      if (run.length > 0) faults.push('it was told that there is no such run, which is stored');
+      if (run.length > 0) faults.push('the answer says that there is no such run, which is stored');
     } else if (code === 'RUN_EVENTS_GONE') {
-      if (asked !== 'continue') faults.push(`it asked for all events, and was told ${code}: ${end.message}`);
+      if (asked !== 'continue') faults.push(`it asked for all events, and got ${code}: ${end.message}`);
     } else if (!NO_CLAIM.has(code) && !failures.some(({ errorCode }) => errorCode === code)) {
-      const received = `it was told that the run failed (${code}: ${end.message})`;
+      const received = `the answer says that the run failed (${code}: ${end.message})`;
       faults.push(`${received}, and no such failure is stored`);
     }
   }

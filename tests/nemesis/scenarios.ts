@@ -37,7 +37,7 @@ function sessionOf(index: number): ClientSession {
   return { appName, userId: USERS[index % USERS.length] ?? '', sessionId: `s${Math.floor(index / 2)}` };
 }
 
-/** Sends a message in each session. Resolves when each client was told how its run ended, or asks no more. @param hangsUp after any frame */
+/** Sends a message in each session. Resolves when each client knows how its run ended, or asks no more. @param hangsUp after any frame */
 async function talkInAll(arena: Arena, sessions: number, hangsUp = false): Promise<void> {
   const { random, manners } = arena;
   const talks = Array.from({ length: sessions }, (_, index) => {
@@ -84,7 +84,7 @@ async function terminateServers(arena: Arena, { rounds, sessions }: ScenarioSize
   }
 }
 
-/** A process is stopped until its leases have run out. Another one takes over, where there can be one, and then the first goes on. */
+/** A process is stopped until its leases have run out. Another one takes over, where there can be one, and then the first continues. */
 async function stopServers(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
   const isAlone = arena.backEnd.name === 'durable-objects';
   await arena.start();
@@ -295,7 +295,7 @@ async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): 
   }
 }
 
-/** A run is followed from behind each of its events when its process is gone: what is stored of it is told by the next one. */
+/** A run is followed from behind each of its events when its process is gone: the next process serves what is stored of it. */
 async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const session = sessionOf(round);
@@ -321,7 +321,7 @@ const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
 const CUT_CALL_WITHIN = 20_000;
 
 /**
- * Calls over `/run_live` whose clients are cut off behind any byte, one process after the other that is killed at any point, and messages that are
+ * Calls over `/run_live` whose clients lose their connection after any byte, one process after the other that is killed at any point, and messages that are
  * sent to the sessions of the calls at once.
  */
 async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {

@@ -1,6 +1,6 @@
 /** Numbers that are the same for the same seed, in every process. */
 export interface SeededRandom {
-  /** At least 0, below 1. */
+  /** Returns a number of at least 0 and below 1. */
   next(): number;
   /** A whole number of at least `from` and at most `to`. */
   between(from: number, to: number): number;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A server that programs tell of their steps: each waits for the answer. */
+/** A server to which programs report their steps: each waits for the answer. */
 export interface Watcher {
   readonly origin: string;
   /** The paths that were asked for, in order. */

@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
-/** Runs, and answers, in a process that kills itself after a commit (0: never); then goes on in this one. */
+/** Runs, and answers, in a process that kills itself after a commit (0: never); then continues in this one. */
 async function runKilledAt(commit: number) {
   const file = join(folder, `sessions-${commit}.db`);
   const ranFile = join(folder, `ran-${commit}`);

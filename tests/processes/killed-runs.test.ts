@@ -39,7 +39,7 @@ async function runKilledAt(commit: number, idempotent: boolean) {
   return { events, state, ran, refused, commits: Number(fixture.lines[0]) };
 }
 
-/** Without ids and times: the execution that an event belongs to by where it first appears. */
+/** Replaces ids and times: an execution becomes the place of its first event. */
 function contentsOf(events: readonly Event[]): unknown[] {
   const executions = [...new Set(events.map(({ executionId }) => executionId))];
   return events.map(({ author, branch, content, actions, object, executionId, parentExecutionId }) => {

@@ -56,7 +56,7 @@ const ran = (): string[] =>
   existsSync(join(folder, 'ran')) ? readFileSync(join(folder, 'ran'), 'utf8').trimEnd().split('\n') : [];
 const untilRan = (what: string) => vi.waitFor(() => expect(ran()).toContain(what), SOON);
 
-/** Follows a run until it is not told to go on elsewhere, and reads it to its end. */
+/** Follows a run until the server has it in this process, and reads it to its end. */
 async function follow(url: string, path: string): Promise<Event[]> {
   const text = await vi.waitFor(async () => {
     const answer = await fetch(`${url}${path}`);

@@ -22,7 +22,7 @@ const surroundings = importsOf(
 const zod = ['z', "import * as z from 'zod';"] as const;
 const forPages: Imports = new Map([...surroundings, ...eventloom, zod]);
 
-/** In a docstring, names of the package itself need no import either. */
+/** Names that a docstring needs no import for: those of its package too. */
 function forSource({ manifest, folder, files }: Workspace): Imports {
   const own = Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
     const entry = files.find(({ path }) => path === join(folder, source));

@@ -42,7 +42,7 @@ export function wrongVersions(workspaces: readonly Workspace[]): string[] {
   });
 }
 
-/** Neither relative nor of a runtime's own scheme, as in `node:fs` and `cloudflare:test`. */
+/** Names of packages: not relative, and without a scheme as in `node:fs` and `cloudflare:test`. */
 function isPackageSpecifier(specifier: string): boolean {
   return !/^(\.|[a-z]+:)/.test(specifier);
 }

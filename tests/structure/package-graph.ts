@@ -1,10 +1,10 @@
 import { importedSpecifiers } from './module-syntax.ts';
 import { isTestFile, type Workspace } from './repository.ts';
 
-/** For each package, the packages it imports. Names are those of the folders under `packages`. */
+/** The packages that each package imports. Names are those of the folders under `packages`. */
 export type PackageGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** For each package, whom it may import beside `core`. A package that is not listed here may not exist. */
+/** The packages that each package may import in addition to `core`. A package that is not listed here may not exist. */
 export type AllowedEdges = Readonly<Record<string, readonly string[] | 'all'>>;
 
 /** The direction of imports, see the architecture: core ← middle packages ← llm-agent ← runner ← server ← live, cloudflare ← apps. */

@@ -72,7 +72,7 @@ test.each([
   String.raw`/\W/`,
   String.raw`/^[a-z]+(?:\.[a-z]+)*$/`,
   String.raw`/(?<!\{)(\{+)([^{}]*)(\}+)/g`,
-  // Each run of white space is read once, because the word in front of it is none.
+  // Each run of white space is read once, because the word in front of it is not white space.
   '/```json\\s*\\n/',
   String.raw`/\s*x/y`,
   'const A = `a`; new RegExp(`^${A}+$`, "u")',

@@ -46,7 +46,7 @@ test('the names of a large entry are grouped by task', () => {
   expect(ungroupedNames(all)).toEqual([]);
 });
 
-test('a name that @eventloom/adk has for something else says in its first sentence for whom it is', () => {
+test('a name that @eventloom/adk has for something else says in its first sentence who uses it', () => {
   const explanations = ['@google/adk', 'Not offered'];
   expect(unexplainedTwins(all, { folder: 'packages/adk', explanations })).toEqual([]);
 });

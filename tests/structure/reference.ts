@@ -41,7 +41,7 @@ const MAX_UNGROUPED = 20;
  */
 const SAME_MEANING = new Set(['PostgresClient', 'PostgresPool', 'PostgresQuery', 'PostgresResult', 'Runner']);
 
-/** The public entries of a package, in the order of its manifest. `./internal` is none: it may change with every release. */
+/** The public entries of a package, in the order of its manifest. `./internal` does not count: it may change with every release. */
 export function readEntries(workspace: Workspace, packages: readonly Workspace[]): ReferenceEntry[] {
   const { name: packageName, exports = {} } = workspace.manifest;
   return Object.entries(exports).flatMap(([key, source]) => {
@@ -123,7 +123,7 @@ export function ambiguousNames(entries: readonly ReferenceEntry[]): string[] {
 
 /**
  * Names that an entry for programs of another library has for things that this folder declares, while another entry has the same name for
- * something else, and whose summary does not say for whom they are.
+ * something else, and whose summary does not say who uses them.
  */
 export function unexplainedTwins(
   entries: readonly ReferenceEntry[],

@@ -33,7 +33,7 @@ export interface Workspace {
 const repositoryRoot = join(import.meta.dirname, '../..');
 const notSources = new Set(['node_modules', 'dist', '.tsc', 'peers']);
 
-/** Every workspace of this repository, packages first. `bench/peers` is none: it is installed on its own. */
+/** Every workspace of this repository, packages first. `bench/peers` does not count: it is installed separately. */
 export function readWorkspaces(root = repositoryRoot): Workspace[] {
   const folders = globSync(
     [

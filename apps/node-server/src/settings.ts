@@ -204,7 +204,7 @@ function readCredentials(
   throw new UsageError(`--credentials ${text}: expected sqlite:<file> or memory:`);
 }
 
-/** Nothing of what the variable holds is in the message of an error. */
+/** Reads a variable. The messages of its errors have no part of the value. */
 function readEncryptionKeys(text: string | undefined): readonly Uint8Array[] | undefined {
   try {
     return text?.split(',').map(parseEncryptionKey);

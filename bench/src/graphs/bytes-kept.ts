@@ -37,7 +37,7 @@ export async function bytesKept(graph: GraphAgent, nodes: number): Promise<Bytes
   const events = (await service.getSession({ ...APP, sessionId: 'warm' }))?.events ?? [];
   const held: Event[][] = [];
   const kept = async (once: (run: number) => unknown): Promise<number> => {
-    // The first runs compile code, and let go of what was measured before.
+    // The first runs compile code, and release what was measured before.
     for (let run = -runs; run < 0; run++) await once(run);
     const before = await collectedHeap();
     for (let run = 0; run < runs; run++) await once(run);

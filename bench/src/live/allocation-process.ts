@@ -20,7 +20,7 @@ const bytes: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
   callers.forget();
   const before = await collectedHeap();
-  // The collections so far are told.
+  // The collections so far are reported.
   await pass(10);
   collections = 0;
   await callers.hear(PIECES);

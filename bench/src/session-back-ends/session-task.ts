@@ -1,10 +1,10 @@
 /** The state of the process in which the turns of a task begin. */
 export type TurnStart =
-  /** In a process that had a turn of the session before. */
+  /** A turn in a process that had a turn of the session before. */
   | 'warm'
-  /** In a process that has not, and that reads the newest ten events. */
+  /** A turn in a process without a cached session, which reads the newest ten events. */
   | 'cold with a window'
-  /** In a process without a cached session, which reads the events since the last compaction. */
+  /** A turn in a process without a cached session, which reads the events since the last compaction. */
   | 'cold with a compaction';
 
 /** Something to do with sessions, as JSON: some back ends do it in another process. */

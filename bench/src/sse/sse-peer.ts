@@ -10,7 +10,7 @@ const USER = 'u';
 
 /** The measured times of one request. */
 export interface SseAnswer {
-  /** From the request to the first bytes of an event. */
+  /** Time from the request to the first bytes of an event. */
   readonly firstMs: number;
   readonly events: number;
   readonly bytes: number;

@@ -6,7 +6,7 @@ import { startDevServer } from './dev-server.ts';
 /*
  * What sessions take of the memory of a Durable Object, in workerd under `wrangler dev`: one of 100,000 events, one of 8 events of 10 MB, and two
  * whose state is as large as it may be. The isolate, which has the objects and the Worker, has a heap of 128 MB and ends when that is not
- * enough: then this fails. What is told is the heap, garbage included, at the highest while a request was answered that an object
+ * enough: then this fails. The figure is the highest heap, garbage included, while a request was answered that an object
  * answers first. Words are a part of the names of requests: only these are done, over the sessions that they need.
  */
 const EVENTS = 100_000;

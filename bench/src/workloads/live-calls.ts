@@ -19,7 +19,7 @@ interface Cost {
   /** Of one frame, by the clock and on the processor. */
   readonly wallUs: number;
   readonly cpuUs: number;
-  /** From the socket to the caller, of each frame. */
+  /** Time of each frame from the socket to the caller. */
   readonly us: readonly number[];
 }
 

@@ -170,7 +170,7 @@ test('a message whose answer was lost is sent again and runs once', async () => 
     throw new TypeError('the connection was lost');
   };
   expect(saidIn(await eventsOf(followRun(listening.url, {}, body('Hi'))))).toEqual(['Hello.']);
-  // The last one is told that there is no more.
+  // The last response says that there is no more.
   expect([asked, model.requests.length]).toEqual([['POST', 'POST', undefined], 1]);
 });
 

@@ -118,7 +118,7 @@ export interface TokenBasedContextCompactorOptions {
  *
  * @example
  * const contextCompactors = [
- *   new TokenBasedContextCompactor({ tokenThreshold: 100_000, eventRetentionSize: 20, summarizer: new LlmSummarizer({ llm }) }),
+ *   new TokenBasedContextCompactor({ tokenThreshold: 100_000, eventRetentionSize: 20, summarizer: new LlmSummarizer({ llm: model }) }),
  * ];
  */
 export class TokenBasedContextCompactor implements BaseContextCompactor {

@@ -14,7 +14,7 @@ export class CredentialExchangeError extends EventloomError {
 export class AdkNodeTimeoutError extends EventloomError {
   static override readonly code = 'ADK_NODE_TIMEOUT';
   readonly nodeName: string;
-  /** In seconds. */
+  /** The time limit in seconds. */
   readonly timeout: number;
 
   constructor({ nodeName, timeout }: { readonly nodeName: string; readonly timeout: number }) {

@@ -312,7 +312,7 @@ class AiSdkCall {
     });
   }
 
-  /** Nothing is left to close. */
+  /** Does nothing: there is nothing to close. */
   #release(): void {
     for (const signal of this.#callers) signal.removeEventListener('abort', this.#onAbort);
     this.#isReleased = true;

@@ -90,7 +90,7 @@ test('responses without ids answer the calls of their name in order', () => {
   ]);
 });
 
-test('a response without its call is told as text', () => {
+test('a response without its call becomes text', () => {
   expect(promptOf(user(response('f', 'gone')))).toEqual([
     {
       role: 'user',
@@ -221,7 +221,7 @@ test("files in a model's reply go to their maker as files, and to others as a me
   ]);
 });
 
-test("code that Google's service ran is told as text", () => {
+test("code that Google's service ran becomes text", () => {
   const parts = [{ executableCode: { code: '1+1' } }, { codeExecutionResult: { output: '2' } }];
   expect(promptOf(model(...parts), user({ text: 'ok' }))[0]?.content).toEqual([
     { type: 'text', text: '```\n1+1\n```' },

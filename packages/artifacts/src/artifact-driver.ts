@@ -9,7 +9,7 @@ export interface ArtifactOwner {
 
 /** The address of one artifact: its owner and its file name. All versions of the artifact share it. */
 export interface ArtifactPlace extends ArtifactOwner {
-  /** Without `user:`. May hold slashes. */
+  /** Name of the artifact, without `user:`. May hold slashes. */
   readonly name: string;
 }
 

@@ -183,7 +183,7 @@ describe('a client', () => {
     expect(() => new EventloomClient(options)).toThrow(message);
   });
 
-  test('sends the headers that a function returns, anew for each request', async () => {
+  test('sends the headers that a function returns, and calls it for each request', async () => {
     const seen: (string | null)[] = [];
     let token = 0;
     const client = new EventloomClient({

@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly stateDelta?: Readonly<Record<string, unknown>>;
   /** Put on every event of the run. */
   readonly customMetadata?: Readonly<Record<string, unknown>>;
-  /** While another run has the session: `queue` (default) waits, `reject` fails with `SESSION_BUSY`, `interrupt` ends that run. */
+  /** Behaviour while another run has the session: `queue` (default) waits, `reject` fails with `SESSION_BUSY`, `interrupt` ends that run. */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
   /** Stops reading. The run continues on the server; `cancel` ends it. */
   readonly signal?: AbortSignal;

@@ -48,7 +48,7 @@ describe('text', () => {
     ]);
   });
 
-  test('of a reply that a resumed run gives anew takes the place of the unfinished one', () => {
+  test('of a reply that a resumed run repeats takes the place of the unfinished one', () => {
     expect(shown(reduce(chunk('Blu', 'r1'), chunk('Red', 'r2')))).toEqual(['helper: Red (streaming)']);
   });
 

@@ -10,7 +10,7 @@ import type {
 
 /** The content of a chat: a value that `reduceEvents` computes from events. */
 export interface Conversation {
-  /** In the order in which they began. */
+  /** The items in the order in which they began. */
   readonly messages: readonly Message[];
   /** Requests to the person that are not answered yet, oldest first. */
   readonly requests: readonly PersonRequest[];

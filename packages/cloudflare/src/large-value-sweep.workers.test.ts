@@ -36,7 +36,7 @@ test('unreferenced values are due after five seconds, and failed deletes are ret
     expect(sweep.dueMs).toBe(Infinity);
   }));
 
-/** A bucket that has everything and deletes nothing while it is away. */
+/** A bucket that has everything and deletes nothing while it is unreachable. */
 function failing() {
   let deletes = 0;
   return {
@@ -45,7 +45,7 @@ function failing() {
     get: () => Promise.resolve({ text: () => Promise.resolve('"x"') }),
     delete(this: { readonly isAway: boolean }) {
       deletes++;
-      return this.isAway ? Promise.reject(new RangeError('the bucket is away')) : Promise.resolve();
+      return this.isAway ? Promise.reject(new RangeError('the bucket is unreachable')) : Promise.resolve();
     },
     deletes: () => deletes,
   };

@@ -162,7 +162,7 @@ export class UserObject<Env extends CloudflareBindings> {
     if (this.#sync.hasPending) this.#platform.background(this.#sync.deliver().then(() => this.#setAlarm()));
   }
 
-  /** Tells of the ends of runs. What is not delivered is retried by the alarm. */
+  /** Sends the webhooks of ended runs. The alarm sends again what was not delivered. */
   #deliverWebhooks(): void {
     const hasDelivered = this.#server.deliverWebhooks();
     if (hasDelivered) this.#platform.background(hasDelivered.then(() => this.#setAlarm()));

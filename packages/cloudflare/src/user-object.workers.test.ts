@@ -174,12 +174,12 @@ test('an error message of 3 MB is truncated in the answer', async () => {
   const response = await tell('fail 3000000');
   const whole = await response.text();
   const failure = whole.split('\n\n').at(-2) ?? '';
-  expect(failure).toContain('as told!');
+  expect(failure).toContain('as asked!');
   expect(failure.length).toBeLessThan(100_000);
   const run = `${sessionOf(user)}/runs/${idOf(response)}`;
   const { text } = await askFresh(run);
   const [event = '', again = ''] = text.split('\n\n');
-  expect([event.length > 3_000_000, whole.startsWith(event), again.includes('as told!')]).toEqual([true, true, true]);
+  expect([event.length > 3_000_000, whole.startsWith(event), again.includes('as asked!')]).toEqual([true, true, true]);
   expect(again.length).toBeLessThan(100_000);
 });
 
@@ -188,7 +188,7 @@ test('an object whose storage fails once at its start answers the next request',
     let isAway = true;
     const storage = new Proxy(state.storage, {
       get(target, key) {
-        if (key === 'getAlarm' && isAway) return () => Promise.reject(new Error('storage is away'));
+        if (key === 'getAlarm' && isAway) return () => Promise.reject(new Error('storage is unreachable'));
         const value: unknown = Reflect.get(target, key);
         return typeof value === 'function' ? value.bind(target) : value;
       },
@@ -200,7 +200,7 @@ test('an object whose storage fails once at its start answers the next request',
     });
     const object = new UserObject({ id: state.id, storage }, env);
     const ask = () => object.fetch(new Request('http://localhost/health'));
-    await expect(ask()).rejects.toThrow('storage is away');
+    await expect(ask()).rejects.toThrow('storage is unreachable');
     isAway = false;
     expect((await ask()).status).toBe(200);
   }));

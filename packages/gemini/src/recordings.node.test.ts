@@ -23,7 +23,7 @@ afterEach(async () => {
   server.assertConsumed();
 });
 
-/** Without recordings one skipped test says that they are missing. */
+/** Skips one test, which names the missing recordings. */
 const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 
 test.skipIf(recorded.length === 0).each(names)('the recording %s is parsed as expected', async (name) => {

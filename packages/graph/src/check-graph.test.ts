@@ -151,7 +151,7 @@ test.each<[string, () => unknown, RegExp]>([
     /join "j"/,
   ],
   ['a name twice', () => compiled(['a', 'a'], []), /two nodes have the name "a"/],
-  ['a name that is none', () => compiled(['a b'], []), /node "a b"/],
+  ['an invalid name', () => compiled(['a b'], []), /node "a b"/],
   ['a reserved name', () => compiled([START], []), /node "__start__"/],
   ['a node that is nothing', () => new StateGraph({ name: 'g' }).addNode('a', 5 as never), /node "a".*function/],
   ['an option of a node that there is not', () => node('a', same, { retries: 2 } as never), /node "a".*"retries"/],
@@ -164,12 +164,12 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['a bound without sense', () => new StateGraph({ name: 'g' }).compile({ maxSteps: 0 }), /maxSteps/],
   [
-    'a channel that is none',
+    'an invalid channel',
     () => new StateGraph({ name: 'g', channels: { c: z.number() as never } }),
     /"c" is not a channel/,
   ],
   ['an option of a channel that there is not', () => channel(z.number(), { reduce: replace } as never), /"reduce"/],
-  ['a reducer that is none', () => channel(z.number(), { reducer: 5 as never }), /reducer/],
+  ['an invalid reducer', () => channel(z.number(), { reducer: 5 as never }), /reducer/],
   [
     'a retry that waits for ever',
     () => node('a', same, { retry: { maxAttempts: 2, maxDelayMs: Infinity } }),

@@ -31,7 +31,7 @@ export interface GraphPlan {
   readonly nodes: ReadonlyMap<string, GraphNode>;
   /** Outgoing edges by node name, `START` included. */
   readonly ways: ReadonlyMap<string, Way>;
-  /** For each node, the names of the nodes that have an edge to it, in the order in which the edges were added. */
+  /** Names of the nodes that have an edge to each node, in the order in which the edges were added. */
   readonly sources: ReadonlyMap<string, readonly string[]>;
   readonly channels: ReadonlyMap<string, AnyChannel>;
   readonly maxSteps: number;

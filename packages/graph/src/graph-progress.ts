@@ -34,7 +34,7 @@ export class GraphProgress {
   #step = 0;
   #tasks: readonly Task[];
   #done = new Map<number, Completion>();
-  /** For each join, the outputs that arrived since its last run, by source node and in order. */
+  /** Outputs that arrived at each join since its last run, by source node and in order. */
   readonly #joins = new Map<string, Map<string, (JsonValue | undefined)[]>>();
   /** Outputs that arrived at END, in order. */
   readonly arrivals: Arrival[] = [];

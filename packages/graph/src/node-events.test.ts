@@ -72,8 +72,8 @@ test.each<[string, (context: NodeContext) => unknown]>([
   ['progress above 100', (context) => context.emitProgress(101)],
   ['progress below 0', (context) => context.emitProgress(-1)],
   ['progress that is no number', (context) => context.emitProgress(Number.NaN)],
-  ['a progress message that is none', (context) => context.emitProgress(5, { a: 1n } as never)],
-  ['a text that is none', (context) => context.emitText(5 as never)],
+  ['an invalid progress message', (context) => context.emitProgress(5, { a: 1n } as never)],
+  ['an invalid text', (context) => context.emitText(5 as never)],
 ])('%s is an error at the call', async (_, emit) => {
   let thrown: unknown;
   const { stream } = await setUp((context) => {
@@ -82,7 +82,7 @@ test.each<[string, (context: NodeContext) => unknown]>([
     } catch (error) {
       thrown = error;
     }
-    return 'went on';
+    return 'continued';
   });
   const events = await all(stream());
   expect(thrown).toBeInstanceOf(InvalidEventError);

@@ -11,7 +11,7 @@ import { LiveRequestQueue } from './live-request-queue.ts';
 import { liveScenario, type LiveScenarioOptions } from './fixtures/live-scenario.ts';
 
 const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
-/** Within a conversation, for saved audio, and around a conversation. */
+/** The places of the callback: within a conversation, for saved audio, and around a conversation. */
 const GRACE_MS = { short: 4000, saving: 30_000, long: 60_000 };
 
 /** A function that never settles, and reports its call. */

@@ -18,7 +18,7 @@ const BYTES_PER_SAMPLE = 2;
 /** The format of a file. */
 interface Format {
   readonly mimeType: string;
-  /** In hertz; undefined for audio that is not raw samples. */
+  /** Sample rate in hertz; undefined for audio that is not raw samples. */
   readonly sampleRate: number | undefined;
 }
 

@@ -134,7 +134,7 @@ describe('an answer to a call', () => {
   });
 });
 
-test('a server that is away is skipped, by name', async () => {
+test('an unreachable server is skipped, by name', async () => {
   const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }));
   const toolset = toolsetOf({ fetch }, { name: 'weather', onUnavailable: 'skip' });
   const { say, model, runner } = await play(toolset, ['sorry']);

@@ -138,7 +138,7 @@ export class MCPToolset extends BaseToolset {
 
   /**
    * Lists the tools of the server for the user of the context, and connects if the live connection is not open.
-   * @throws MCPConnectionError if the server is away, MCPProtocolError if it refuses, MCPLimitError if it offers too many tools
+   * @throws MCPConnectionError if the server is unreachable, MCPProtocolError if it refuses, MCPLimitError if it offers too many tools
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     if (context) this.#platform = context.invocationContext.platform;

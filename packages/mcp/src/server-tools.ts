@@ -76,7 +76,7 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
       isOfferable(plain) && !names.has(plain)
         ? plain
         : toToolName(`${plain.slice(0, MAX_NAME - 9)}_${hashOf(tool.name)}`);
-    if (!isOfferable(name) || names.has(name)) refuse(tool.name, 'its name cannot be told from that of another tool');
+    if (!isOfferable(name) || names.has(name)) refuse(tool.name, 'its name is the same as that of another tool');
     else {
       names.add(name);
       named.push({ tool, name });

@@ -108,7 +108,7 @@ function checkOwner(owner: MemoryOwner): void {
   for (const field of ['appName', 'userId'] as const) checkName(field, owner[field]);
 }
 
-/** None when nothing in it can be found. */
+/** The memories of an event: empty if it has no text to search. */
 function toMemory(event: Event): NewMemory[] {
   const content = spokenContent(event);
   if (!content) return [];

@@ -9,9 +9,9 @@ export interface MemoryRewind {
 
 /** Events by what rewinds among them make of them. */
 export interface RewoundEvents {
-  /** Those that count, in order. */
+  /** Events that no rewind covers, in order. */
   readonly counted: Event[];
-  /** Those that a rewind covers, the rewinds among them included. */
+  /** Events that a rewind covers, the rewinds among them included. */
   readonly covered: Event[];
   readonly rewinds: MemoryRewind[];
 }

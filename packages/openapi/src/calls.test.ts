@@ -66,7 +66,7 @@ test.each([400, 404, 500])('status %i is a result with an error', async (status)
   });
 });
 
-test('long text is cut, and the model is told', async () => {
+test('long text is shortened, and the model learns it', async () => {
   expect(await call(RAW, { size: 20, type: 'text/plain' }, { maxCharacters: 10 })).toMatchObject({
     body: 'xxxxxxxxxx',
     truncated: 'the body is longer than 10 characters; this is its beginning',
@@ -189,7 +189,7 @@ test('allowedHosts refuses the server of the document as well', async () => {
   });
 });
 
-test('an API that is away is an error of the call', async () => {
+test('an unreachable API is an error of the call', async () => {
   const result = await call(operation('/a', {}), {}, { baseUrl: 'http://127.0.0.1:9' });
   expect(result).toEqual({ error: expect.stringMatching(/^127\.0\.0\.1:9 cannot be reached: ./) });
 });

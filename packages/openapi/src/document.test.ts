@@ -77,7 +77,7 @@ test.each([
     /properties\/__proto__$/,
     'the name "__proto__" cannot be used',
   ],
-  ['with a schema that is none', schemaOf(5), /schema$/, 'must be a schema, is the number 5'],
+  ['with an invalid schema', schemaOf(5), /schema$/, 'must be a schema, is the number 5'],
   [
     'with a body as a parameter',
     operation('/a', { parameters: [{ name: 'a', in: 'body' }] }),

@@ -154,7 +154,7 @@ export class OAuth2Client {
       };
     });
     this.#discovered.set(url, reading);
-    // A server that was away is asked again.
+    // A server that was unreachable is asked again.
     reading.catch(() => this.#discovered.delete(url));
     return reading;
   }

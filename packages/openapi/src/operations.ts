@@ -15,9 +15,9 @@ import { mediaTypeOf } from './media-types.ts';
 export interface ApiOperation {
   /** Undefined if the document gives none. */
   readonly operationId: string | undefined;
-  /** In upper case: `GET`. */
+  /** Method in upper case: `GET`. */
   readonly method: string;
-  /** With its templates: `/pets/{petId}`. */
+  /** Path with its templates: `/pets/{petId}`. */
   readonly path: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -54,7 +54,7 @@ export interface ApiParameter {
 
 /** The body of an operation's request, in one of its media types. */
 export interface ApiBody {
-  /** In lower case, without parameters: `application/json`. */
+  /** Media type in lower case, without parameters: `application/json`. */
   readonly mediaType: string;
   readonly isRequired: boolean;
   readonly description: string;

@@ -153,7 +153,7 @@ export class SchemaWriter {
     return schema;
   }
 
-  /** In version 3.0 `exclusiveMinimum` is a boolean beside `minimum`. */
+  /** Converts bounds of version 3.0, where `exclusiveMinimum` is a boolean beside `minimum`. */
   #addBounds(value: LocatedRecord['value'], schema: DeclaredSchema): void {
     for (const [bound, exclusive] of [
       ['minimum', 'exclusiveMinimum'],

@@ -26,7 +26,7 @@ const READABLE = /^(gs|https?):/i;
 /**
  * Saves the files in messages of users as artifacts, and puts a note with the name in the place of each: `[Uploaded Artifact: "a.pdf"]`.
  * The name is the `displayName` of the file, or else `artifact_<invocation>_<index>`; a name that begins with `user:` is for all
- * sessions of the user. The first event of the agent tells of the files in its `artifactDelta`. Give the agent `LOAD_ARTIFACTS`, so that
+ * sessions of the user. The first event of the agent names the files in its `artifactDelta`. Give the agent `LOAD_ARTIFACTS`, so that
  * its model can read them.
  *
  * A file of more than 20 MiB is not saved; the note says so. A file that cannot be saved, or a runner without an artifact service, is
@@ -64,7 +64,7 @@ export class SaveFilesAsArtifactsPlugin extends BasePlugin {
     return { ...userMessage, parts: saved };
   }
 
-  /** Tells of the saved files in the first event. */
+  /** Names the saved files in the first event. */
   override beforeAgentCallback({ callbackContext }: { callbackContext: CallbackContext }): undefined {
     const { invocation } = callbackContext.invocationContext;
     const saved = this.#saved.get(invocation);

@@ -7,7 +7,7 @@ export const METER = {
   /** The import that QuickJS calls to ask whether to continue, by its names in the build. */
   module: 'a',
   name: 'i',
-  /** In place of the address of a runtime. */
+  /** Stands in for the address of a runtime. */
   argument: 0,
   turns: 65_536,
   /** A section of this name marks a build that has a meter. */

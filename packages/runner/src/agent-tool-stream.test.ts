@@ -28,7 +28,7 @@ describe('streamInner', () => {
   });
 
   test.each<[string, ScriptedStep[], string]>([
-    ['was cut off', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
+    ['is incomplete', [{ chunks: ['The dose ', 'is 5'], response: { finishReason: 'MAX_TOKENS' } }], 'MAX_TOKENS'],
     ['broke', [{ chunks: ['The dose ', 'is 5'], error: new TypeError('cut') }], 'MODEL_ERROR'],
   ])('reports the error and the partial answer when the answer %s', async (_, steps, errorCode) => {
     const { run } = await scenario({ agent: caller(scripted('helper', steps), { streamInner: true }) });

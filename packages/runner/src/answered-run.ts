@@ -37,7 +37,7 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
 const MAX_TRIES = 10;
 
 /**
- * Like `answeredRun`, reads the session's newest events.
+ * Finds the run as `answeredRun` does, after reading the session's newest events.
  *
  * @param tries how often the run is looked up for one message, this time included
  * @throws SessionBusyError after too many tries

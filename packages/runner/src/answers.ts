@@ -36,7 +36,7 @@ export interface MatchedMessage {
 
 /** The session that a message answers calls of, and the runner's options about answers. */
 export interface MatchParams {
-  /** In order. */
+  /** The answers in their order. */
   readonly events: readonly Event[];
   readonly calls?: Calls;
   /** The run that is resumed: only its calls can be answered. */
@@ -239,7 +239,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Nothing of an answer may be in the message: it may be a secret. */
+/** Error for an invalid answer. Its message has no part of the answer, which may be a secret. */
 function failAnswer(id: string, fault: string): never {
   throw new InvalidMessageError(`newMessage: the request ${JSON.stringify(id)} ${fault}`);
 }

@@ -58,7 +58,7 @@ class RandomModel extends BaseLlm {
   request: LlmRequest | undefined;
   /** The first request of a run. */
   first: LlmRequest | undefined;
-  /** While true it answers in words, always the same ones. */
+  /** True lets the model answer with the same text each time. */
   isAsked = false;
   #count = 0;
 

@@ -79,7 +79,7 @@ test('a tool interrupted after the confirmation is not run again, and the model 
       runs++;
       abort.abort();
       return new Promise((_resolve, reject) =>
-        abortSignal.addEventListener('abort', () => reject(new Error('cut off'))),
+        abortSignal.addEventListener('abort', () => reject(new Error('interrupted'))),
       );
     },
   });

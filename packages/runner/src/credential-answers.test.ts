@@ -32,7 +32,7 @@ test.each([
   ['nothing', {}],
   ['an error', { error: SECRET }],
   ['a claim that it was provided', { provided: true }],
-  ['a credential that is none', { exchangedAuthCredential: SECRET }],
+  ['an invalid credential', { exchangedAuthCredential: SECRET }],
 ])('the answer %s is a refusal: the tool is not run, and the model gets an error', async (_, response) => {
   const { send, stored, got } = await setUp();
   const events = await send(answer(await send({ text: 'go' }), response));

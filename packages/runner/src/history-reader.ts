@@ -218,5 +218,5 @@ export class HistoryPlaces {
   }
 }
 
-/** For a list that has all events from the session's first one on. */
+/** Reads a list that has all events from the session's first one on. */
 export const FROM_THE_BEGIN = new HistoryPlaces([]);

@@ -75,7 +75,7 @@ test.each<[string, ScriptedStep]>([
   ['a block without an end', '```python\nprint(1)'],
   ['an empty block', '```python\n\n```'],
   ['a block of another language', '```sql\nselect 1\n```'],
-  ['a reply that was cut short', { text: ASKS, response: { finishReason: 'MAX_TOKENS' } }],
+  ['an incomplete reply', { text: ASKS, response: { finishReason: 'MAX_TOKENS' } }],
   ['a reply with an error', { text: ASKS, response: { errorCode: 'SAFETY' } }],
 ])('%s runs nothing', async (_name, step) => {
   const executor = new Scripted();

@@ -66,7 +66,7 @@ export interface RunAsyncParams {
    */
   readonly ifKnown?: IfKnown | undefined;
   /**
-   * With `invocationId`: true yields the events that the run stored before it was interrupted, too, so that the reader gets the whole run.
+   * For a resumed run (`invocationId`): true yields the events that the run stored before it was interrupted, too, so that the reader gets the whole run.
    * Default false: only events stored after this call.
    */
   readonly replay?: boolean | undefined;
@@ -216,7 +216,7 @@ export interface RunRequest {
   readonly key: SessionKey;
   /** The options that the caller gave. */
   readonly given: RunConfig;
-  /** These over the runner's defaults, within `bounds`. */
+  /** Merges the run's options over the runner's defaults, within `bounds`. */
   readonly config: RunConfig;
   readonly bounds: RunBounds | undefined;
   /**

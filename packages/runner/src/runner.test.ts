@@ -89,7 +89,7 @@ test('a run has the order session, message, agent, each event, end, unlock', asy
     async *agent() {
       log.push('agent');
       yield modelEvent('bot', 'one');
-      log.push('agent goes on');
+      log.push('agent continues');
       yield modelEvent('bot', 'two');
     },
     sessionService: new OrderedService(log),
@@ -105,7 +105,7 @@ test('a run has the order session, message, agent, each event, end, unlock', asy
     'onEvent one',
     'append one',
     'yield one',
-    'agent goes on',
+    'agent continues',
     'onEvent two',
     'append two',
     'yield two',

@@ -31,7 +31,7 @@ import { type LoadedSession, type LoadRequest, SessionLoader } from './session-l
 
 /** A run of this process that has locked a session, as another run that waits for the session sees it. */
 export interface SessionHolder {
-  /** Also fires when only the work of the run's agent is stopped, before the end of the run is stored. */
+  /** Fires when the run is stopped, and when only the work of its agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
   /** The reason for which the run was aborted, if it was. */
   readonly abortReason: EventloomError | undefined;

@@ -268,7 +268,7 @@ const cases: Record<string, () => Case> = {
       beforeAgentCallback: ({ state }) => state.set('before', 1),
       afterAgentCallback: ({ state }) => state.set('after', 1),
     }),
-  'a reply that was cut off': () => llm([{ chunks: ['The ', 'dose'], response: { finishReason: 'MAX_TOKENS' } }]),
+  'an incomplete reply': () => llm([{ chunks: ['The ', 'dose'], response: { finishReason: 'MAX_TOKENS' } }]),
   'a model that fails in its reply': () => ({
     ...llm([{ chunks: ['The ', 'dose'], error: new TypeError('cut') }]),
     fails: true,

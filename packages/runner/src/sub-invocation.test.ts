@@ -55,7 +55,7 @@ test('aborting a sub-invocation stops nothing else', async () => {
     protected override async *runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {
       await expect(super.runAsyncImpl(context).next()).rejects.toMatchObject({ code: 'RUN_ABORTED' });
       signals.push(context.abortSignal.aborted);
-      yield context.createEvent({ content: said('went on') });
+      yield context.createEvent({ content: said('continued') });
     }
   }
   const events = await play(
@@ -66,5 +66,5 @@ test('aborting a sub-invocation stops nothing else', async () => {
     }),
   );
   expect(signals).toEqual([false]);
-  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['went on']);
+  expect(events.map(({ content }) => content?.parts?.[0]?.text)).toEqual(['continued']);
 });

@@ -229,7 +229,7 @@ describe('options', () => {
     ['a hook that is no function', { authenticate: 'secret' }],
     ['no hook at all', { authenticate: null }],
     ['an origin with a path', { origins: ['https://app.example/'] }],
-    ['a relay that is none', { relay: {} }],
+    ['an invalid relay', { relay: {} }],
     ['a limit that does not exist', { limits: { maxRunBytes: 1 } }],
     ['a limit below 0', { limits: { maxRuns: -1 } }],
   ])('are refused with %s', (_what, options) => {

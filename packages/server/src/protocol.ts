@@ -23,7 +23,7 @@ export interface Protocol {
 /** The address of a route and its description in `/openapi.json`. */
 export interface ProtocolRouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** With parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. */
+  /** Path with parameters in braces, `/chats/{userId}`; a last one may take several segments: `/files/{path+}`. */
   readonly path: string;
   /** Unique in a server. */
   readonly operationId: string;

@@ -31,7 +31,7 @@ export interface ServerContext extends FrontContext {
   readonly limits: ServerLimits;
   /** Decides about the config of runs, if the server has the hook. */
   readonly runConfig: RunConfigHook | undefined;
-  /** Tells of the ends of runs, if the server has the option `webhooks`. */
+  /** Sends the webhooks of ended runs, if the server has the option `webhooks`. */
   readonly webhooks: Webhooks | undefined;
   readonly platform: Platform;
   readonly trustsImportedEvents: boolean;

@@ -32,7 +32,7 @@ export interface ServerOptions {
     | ((request: Request) => AuthenticatedUser | null | undefined | Promise<AuthenticatedUser | null | undefined>)
     | undefined;
   /**
-   * Without `authenticate`, only requests to a loopback host are answered (`localhost`, `127.0.0.1`, `[::1]`), so that no web page can
+   * False (default) answers only requests to a loopback host if there is no `authenticate` (`localhost`, `127.0.0.1`, `[::1]`), so that no web page can
    * reach the server under a name of its own. True answers under any name: everybody who reaches the server can do everything.
    */
   readonly allowUnauthenticated?: boolean | undefined;
@@ -69,7 +69,7 @@ export interface ServerOptions {
   readonly relay?: RunRelay | undefined;
   /**
    * Decides about the resumable runs that a process left when it ended: a former one of this server, or another one over the same
-   * sessions. `resume` (default) goes on with them, as runs of this server: they can be followed and cancelled; one whose process
+   * sessions. `resume` (default) continues them, as runs of this server: they can be followed and cancelled; one whose process
    * ends at each attempt is closed after `limits.maxRunAttempts`. `close` gives them up: their sessions get an event with the code
    * `RUN_ABANDONED`, and are ready for the next message. `leave` does nothing. It is looked for such runs at the start, and then every
    * `limits.unfinishedRunsEveryMs`; a session whose lease has not run out is waited for.

@@ -181,7 +181,7 @@ function runsOf(events: readonly Event[]): StoredRun[] {
   return [...runs.values()].filter(({ id, invocationId }) => !nameFault(id) && !nameFault(invocationId));
 }
 
-/** To a microsecond, so that dividing by 1,000 gives the time that was exported. */
+/** Rounds to a microsecond, so that dividing by 1,000 gives the time that was exported. */
 function toMilliseconds(seconds: number): number {
   return Math.round(seconds * 1e6) / 1000;
 }

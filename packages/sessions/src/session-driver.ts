@@ -33,7 +33,7 @@ export interface StoredSession extends SessionKey {
   readonly updatedAtMs: number;
   /** The app's, the user's and the session's keys, in any order. */
   readonly state: readonly StateEntry[];
-  /** In append order; the list is the reader's own. Empty in a listing. */
+  /** The events in append order, in a list that the reader may change. Empty in a listing. */
   readonly events: Event[];
 }
 
@@ -72,7 +72,7 @@ export interface StoredEventWindow {
   readonly incarnation: string;
   /** Number of events that were ever appended. */
   readonly lastSeq: number;
-  /** In append order; the list is the reader's own. */
+  /** The events in append order, in a list that the reader may change. */
   readonly events: Event[];
 }
 
@@ -93,7 +93,7 @@ export interface SessionImport extends SessionKey {
   readonly state: readonly StateWrite[];
   /** Keys of the app and the user, each written only where it is not there. */
   readonly sharedState: readonly StateWrite[];
-  /** In append order, their ids all different. Immutable. */
+  /** The events in append order, their ids all different. Immutable. */
   readonly events: readonly Event[];
   /** No two of one invocation and call id. */
   readonly toolCalls: readonly ToolLedgerEntry[];
@@ -117,7 +117,7 @@ export interface SessionPage {
   readonly appName: string;
   /** All of the app's users when undefined. */
   readonly userId: string | undefined;
-  /** At most so many. */
+  /** Maximum number of results. */
   readonly limit: number;
   /** The last session of the page before; undefined for the first page. */
   readonly after: SessionPosition | undefined;
@@ -150,11 +150,11 @@ export interface EventAppend extends SessionKey {
 
 /** The outcome of an append, in the order in which a driver checks. */
 export type AppendOutcome =
-  /** There is no session of this key and incarnation. */
+  /** The result if no session has this key and incarnation. */
   | { readonly status: 'missing' }
   /** The lease is not, or no longer, the session's. */
   | { readonly status: 'stale' }
-  /** Without a lease: somebody holds the session, until then unless they renew. */
+  /** The result for a caller without a lease while another holds the session: time at which that lease ends, unless it is renewed. */
   | { readonly status: 'busy'; readonly freeAtMs: number }
   /** The session has an event of this id: it is given, and nothing was changed. */
   | { readonly status: 'duplicate'; readonly event: Event; readonly lastSeq: number }
@@ -337,14 +337,14 @@ export interface RunWebhookPage {
   readonly userId: string | undefined;
   /** False: not those whose run is their session's open run. */
   readonly includeOpen: boolean;
-  /** At most so many. */
+  /** Maximum number of results. */
   readonly limit: number;
 }
 
 /** A page of the open runs of an app, in ascending order of user id and then session id, by code points. */
 export interface OpenRunPage {
   readonly appName: string;
-  /** At most so many. */
+  /** Maximum number of results. */
   readonly limit: number;
   /** The last run of the page before; undefined for the first page. */
   readonly after: OpenRunPosition | undefined;

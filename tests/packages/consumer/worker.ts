@@ -15,7 +15,7 @@ import { Runner } from '@eventloom/runner';
 import { FunctionTool } from '@eventloom/tools';
 
 interface Env extends CloudflareBindings {
-  /** Is told of each step of the app `work`, which goes on when that is answered. */
+  /** Gets each step of the app `work`, which continues after the answer. */
   readonly WATCHER?: string;
 }
 
@@ -71,7 +71,7 @@ class LiveEcho extends Echo {
   }
 }
 
-/** Has its tool work, and then tells of it. */
+/** Lets its tool work, and then reports it. */
 class Worker extends BaseLlm {
   readonly #tell: (name: string, step: string) => Promise<void>;
 

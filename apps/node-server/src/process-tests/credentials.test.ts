@@ -96,10 +96,10 @@ test('a credential outlives the killed processes that requested and saved it, an
   expect(id).toBeDefined();
   {
     await using second = await startReader({ folder: folder.path });
-    const cut = second.run('s', [answer(id)]).catch(() => 'cut off');
+    const cut = second.run('s', [answer(id)]).catch(() => 'interrupted');
     await vi.waitFor(() => expect(existsSync(join(folder.path, 'reading'))).toBe(true), { timeout: 20_000 });
     const { stdout, stderr } = await second.end('SIGKILL');
-    expect(await cut).toBe('cut off');
+    expect(await cut).toBe('interrupted');
     outputs.push(stdout, stderr);
   }
   writeFileSync(join(folder.path, 'readable'), '');

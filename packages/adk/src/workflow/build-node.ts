@@ -292,7 +292,7 @@ export class AgentNode extends BaseNode {
   }
 }
 
-/** Returns true for an agent that was told to see the whole conversation, which the agents of a workflow otherwise do not. */
+/** Returns true for an agent with an option to see the whole conversation, which the agents of a workflow otherwise do not. */
 function seesConversation(agent: LlmAgent): boolean {
   return 'seesConversation' in agent && agent.seesConversation === true;
 }

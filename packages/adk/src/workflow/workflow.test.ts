@@ -94,7 +94,7 @@ describe('a question', () => {
     expect(said(await send('yes'))).toEqual(['review: "draft: \\"yes\\""']);
   });
 
-  test('in a loop is asked anew in each round', async () => {
+  test('in a loop is asked again in each round', async () => {
     const review = node(
       function* (context: NodeContext) {
         const given = context.resumeInputs['ok'];

@@ -45,7 +45,7 @@ async function objectCount(): Promise<number> {
   return (await ARTIFACTS.list({ prefix })).objects.length;
 }
 
-/** Nothing of the artifact is seen in any way. */
+/** Expects that no method shows the artifact. */
 async function expectGone(versions: readonly number[]): Promise<void> {
   for (const version of versions) expect(await service.loadArtifact({ ...KEY, version })).toBeUndefined();
   for (const version of versions) expect(await service.getArtifactVersion({ ...KEY, version })).toBeUndefined();

@@ -17,7 +17,7 @@ export interface LiveCallOptions extends SessionKey {
   readonly outputAudioTranscription?: boolean;
   /** True: the audio of both sides is saved as artifacts. */
   readonly saveLiveBlob?: boolean;
-  /** While another run has the session: `queue` (default) waits up to 5 seconds, `reject` fails, `interrupt` ends that run. */
+  /** Behaviour while another run has the session: `queue` (default) waits up to 5 seconds, `reject` fails, `interrupt` ends that run. */
   readonly onBusy?: 'queue' | 'reject' | 'interrupt';
   /** Further query parameters of `/run_live`, for the server's hook `runConfig`. */
   readonly query?: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ import type { InvocationContext } from './invocation-context.ts';
 export type ReadonlyState = Pick<State, 'get' | 'has' | 'toRecord'>;
 
 /**
- * The parameter of an instruction function, and the base of the contexts of callbacks and tools: who runs, for whom, and the session's state
+ * The parameter of an instruction function, and the base of the contexts of callbacks and tools: the agent, the user, and the session's state
  * for reading.
  *
  * @example

@@ -357,7 +357,7 @@ export class InvocationContext {
   }
 
   /**
-   * In a resumed run, the progress that the agent stored last: the `actions: { agentState: { … } }` of its newest event that has one.
+   * The progress that the agent of a resumed run stored last: the `actions: { agentState: { … } }` of its newest event that has one.
    * Undefined for an agent that starts from its beginning. Agents that it ran before storing this are not run again; agents that it
    * started afterwards continue where they were.
    */

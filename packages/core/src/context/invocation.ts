@@ -57,7 +57,7 @@ export interface Invocation {
   readonly operations?: RunOperations | undefined;
   readonly artifactService: BaseArtifactService | undefined;
   readonly memoryService: BaseMemoryService | undefined;
-  /** Without one, tools cannot ask for credentials. */
+  /** Stores credentials. Absent: tools cannot ask for credentials. */
   readonly credentialService?: BaseCredentialService | undefined;
   /** Resolves a model name to a model. Undefined: agents need model objects. */
   readonly models: ModelResolver | undefined;

@@ -120,7 +120,7 @@ export class ToolContext extends CallbackContext {
   /**
    * Tells the model of a live run that the call is under way, so that the model does not wait for its result. Only for
    * tools with `inputStream`; for other tools and in other runs it does nothing and returns undefined. Settles once the
-   * model has been told. Further calls do nothing. Function tools call it themselves, after the arguments are checked and
+   * model has the message. Further calls do nothing. Function tools call it themselves, after the arguments are checked and
    * the call is confirmed.
    * @internal
    */

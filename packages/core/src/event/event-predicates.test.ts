@@ -53,7 +53,7 @@ describe('isFinalResponse', () => {
     ['an error in the fields of the ADK alone', createEvent({ errorCode: 'SAFETY' })],
     ['an error in full alone', createEvent({ error: { type: 'x', message: 'y' } })],
     ['function responses that are not to be summarised', eventOf([RESPONSE], { actions: { skipSummarization: true } })],
-    ['a call that goes on in the background', eventOf([CALL], { longRunningToolIds: ['c1'] })],
+    ['a call that continues in the background', eventOf([CALL], { longRunningToolIds: ['c1'] })],
     ['a message of the user', eventOf([TEXT], { author: 'user' })],
   ];
   test.each(final)('is true for %s', (_name, event) => {

@@ -10,7 +10,7 @@ export interface LiveLlmResponse extends LlmResponse {
   /** The service will end the connection after this time. */
   goAway?: { timeLeftMs?: number };
   /**
-   * With a new handle: the number of sends on this connection, from its first, that the handle covers. A connection
+   * Sent with a new handle: the number of sends on this connection, from its first, that the handle covers. A connection
    * that resumes with the handle must send the later ones again. Absent if the service does not report it.
    */
   consumedSends?: number;

@@ -55,7 +55,7 @@ export abstract class BaseLlm {
    * only the new content, then one response without `partial` and with the whole content. If a model leaves out the last one,
    * the caller merges the chunks.
    *
-   * An answer that the service cut short is a response with `errorCode`. The call and its connection end when `abortSignal`
+   * An answer that the service ended early is a response with `errorCode`. The call and its connection end when `abortSignal`
    * fires.
    * @throws ModelError for a failed call
    */

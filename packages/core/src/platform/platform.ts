@@ -44,7 +44,7 @@ export function reportTo(platform: Platform, error: unknown): void {
   platform.background(Promise.reject(toError(error)));
 }
 
-/** Like `reportTo`, but ignores errors that only report the abort of the work. */
+/** Does the same as `reportTo`, but ignores errors that only report the abort of the work. */
 export function reportUnlessStopped(platform: Platform, error: unknown): void {
   if (!RunAbortedError.isInstance(error) && toError(error).name !== 'AbortError') reportTo(platform, error);
 }

@@ -14,7 +14,7 @@ export class CachedRequest {
     this.#caches = caches;
   }
 
-  /** For the reply, once the request was sent. */
+  /** Metadata for the reply, once the request was sent. */
   get metadata(): CacheMetadata | undefined {
     return this.#metadata;
   }

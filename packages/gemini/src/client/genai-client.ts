@@ -18,7 +18,7 @@ export interface GenAiClient {
     generateContent(parameters: GenerateContentParameters): Promise<GenerateContentResponse>;
     generateContentStream(parameters: GenerateContentParameters): Promise<AsyncGenerator<GenerateContentResponse>>;
   };
-  /** Without it nothing is cached. */
+  /** Caches of the service. Absent: no request is cached. */
   readonly caches?: {
     create(parameters: CreateCachedContentParameters): Promise<CachedContent>;
     delete(parameters: DeleteCachedContentParameters): Promise<unknown>;

@@ -27,7 +27,7 @@ export class HttpExchange {
     }
   }
 
-  /** For the client: fires with the caller's, and at `close`. A new one each time, because clients leave listeners on it. */
+  /** Signal for the client: fires with the caller's, and at `close`. A new one for each read, because clients leave listeners on it. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

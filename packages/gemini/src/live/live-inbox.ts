@@ -7,7 +7,7 @@ export interface LiveInboxOptions {
   readonly maxChars: number;
   /** More waits than `maxChars`. */
   readonly onFull: () => void;
-  /** There is room again, after `onFull`. */
+  /** Called after `onFull`, when there is room again. */
   readonly onRoom: () => void;
   /** A sender that could not pause has sent `OVERFLOW` times `maxChars`. */
   readonly onOverflow: () => void;

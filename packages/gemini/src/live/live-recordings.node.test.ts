@@ -19,7 +19,7 @@ import { Gemini } from '../gemini.ts';
 /** Recordings of the real service. They are not part of this repository and may lie next to the checkout. */
 const FOLDER = new URL('../../../../../shared/fixtures/gemini/live/', import.meta.url);
 const recorded = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.json')) : [];
-/** Without recordings one skipped test says that they are missing. */
+/** Skips one test, which names the missing recordings. */
 const names = recorded.length > 0 ? recorded : ['(no ../shared/fixtures/gemini beside this checkout: skipped)'];
 const cases = names.flatMap((name) => [['binary', name] as const, ['text', name] as const]);
 

@@ -141,7 +141,7 @@ export class WatchedConnection {
     this.#tell(message);
   }
 
-  /** Nothing may be thrown into the socket that gave the frame: it would end the process. */
+  /** Handles a frame and never throws: an error in a listener of the socket would end the process. */
   #tell(message: LiveMessage): void {
     if (this.#isEnded) return;
     try {

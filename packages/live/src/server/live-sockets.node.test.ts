@@ -124,7 +124,7 @@ test('frames sent before the client is authenticated are not processed', async (
 test.each([
   ['a step in its path', `GET /x/../run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\n`],
   ['two hosts', `GET /run_live?${QUERY} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n`],
-  ['a host that is none', `GET /run_live?${QUERY} HTTP/1.1\r\nHost: a b\r\n`],
+  ['an invalid host', `GET /run_live?${QUERY} HTTP/1.1\r\nHost: a b\r\n`],
 ])('a request with %s gets no WebSocket', async (_what, head) => {
   const answer = await sendRaw(await start(), `${head}${HANDSHAKE}`);
   expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"INVALID_REQUEST"\}$/);

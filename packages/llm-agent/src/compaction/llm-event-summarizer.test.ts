@@ -58,7 +58,7 @@ test('the summarizer returns undefined and does not call the model when there is
 
 test.each([
   ['is empty', { text: ' ' }],
-  ['was cut short', { text: 'The user wan', response: { finishReason: 'MAX_TOKENS' } }],
+  ['is incomplete', { text: 'The user wan', response: { finishReason: 'MAX_TOKENS' } }],
   ['was refused', { text: '', response: { errorCode: 'SAFETY', errorMessage: 'no' } }],
 ])('the summarizer throws a ModelError for a summary that %s', async (_, step) => {
   await expect(summarize([userEvent('hi')], step)).rejects.toThrow(expect.objectContaining({ code: 'MODEL' }));

@@ -83,7 +83,7 @@ export class LlmEventSummarizer extends BaseEventsSummarizer {
     const { errorCode, errorMessage, finishReason, usageMetadata, modelVersion } = last;
     if (errorCode !== undefined || (finishReason !== undefined && finishReason !== 'STOP') || text.trim() === '') {
       const reason = errorCode ?? finishReason ?? 'STOP';
-      const what = text.trim() === '' ? 'the summary is empty' : 'the summary was cut short';
+      const what = text.trim() === '' ? 'the summary is empty' : 'the summary is incomplete';
       throw new ModelError(errorMessage ?? `${what} (${reason})`, { errorCode: reason });
     }
     return createCompactionEvent(

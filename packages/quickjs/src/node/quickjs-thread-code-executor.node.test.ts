@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import type { QuickJsCodeExecutorOptions } from '../quickjs-code-executor.ts';
 import { QuickJsThreadCodeExecutor } from './quickjs-thread-code-executor.ts';
 
-/** Goes on in one built-in function for days. */
+/** Code that stays in one built-in function for days. */
 const LONG = 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)';
 /** Bounds that are reached after everything else in a test. */
 const UNBOUND = { timeoutMs: 1e9, maxOperations: 9e15 };

@@ -82,7 +82,7 @@ async function undisturbed(idempotent: boolean, makeTree = flowTree) {
 describe.each([false, true])('a run killed right after the commit: %s', (isAfter) => {
   test.each([
     ['agents of all kinds', flowTree, 60],
-    ["an agent of one's own, and answers in a shape", customTree, 25],
+    ['a custom agent, and answers with an output schema', customTree, 25],
   ])(
     '%s: a resumed run has the same result with idempotent tools, and finished tools do not run again',
     async (_, tree, commits) => {

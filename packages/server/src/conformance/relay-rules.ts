@@ -115,7 +115,7 @@ class NotingMirror implements LogMirror {
     this.#waiting?.();
   }
 
-  /** Settles when a line was told. */
+  /** Settles when a line arrived. */
   async until(line: string): Promise<readonly string[]> {
     while (!this.received.includes(line)) await new Promise<void>((resolve) => void (this.#waiting = resolve));
     return this.received;

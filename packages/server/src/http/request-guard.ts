@@ -2,7 +2,7 @@ import { InvalidRequestError } from '@eventloom/core';
 import { ForbiddenError } from '../errors.ts';
 import type { ServerOptions } from '../server-options.ts';
 
-/** From where a server lets itself be called. */
+/** Origins and hosts from which a server can be called. */
 export interface RequestGuardOptions {
   /** Answer only requests to a loopback host. */
   readonly isLoopbackOnly: boolean;
@@ -64,7 +64,7 @@ export function isAllowedOrigin(origin: string, host: string, origins: readonly 
 
 /** Characters that a URL parser drops anywhere. */
 const DROPPED = /[\t\n\r]/g;
-/** In a web address a backslash counts as a slash. */
+/** Returns the path with slashes for backslashes, as web addresses count them. */
 const DOT_SEGMENT = /(^|[/\\])(\.|%2e){1,2}([/\\]|$)/i;
 
 /**

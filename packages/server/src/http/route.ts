@@ -29,7 +29,7 @@ export type AnswerSpec =
 /** A path with its documentation, from which the OpenAPI document is built. */
 export interface RouteSpec {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** With parameters in braces: `/apps/{appName}`. */
+  /** Path with parameters in braces: `/apps/{appName}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;

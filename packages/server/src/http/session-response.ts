@@ -19,7 +19,7 @@ const PAGE_CHARS = 1024 * 1024;
 export interface SessionSource {
   /** @throws SessionNotFoundError */
   read(config: GetSessionConfig): Promise<Session>;
-  /** Like `read`, but may leave out the state. */
+  /** Reads as `read` does, but may leave out the state. */
   readEvents(config: GetSessionConfig): Promise<Session>;
   /** See `BaseSessionService.countWithin`. */
   countWithin?(config: GetSessionConfig, maxBytes: number): Promise<number> | undefined;

@@ -15,7 +15,7 @@ export interface JwtAuthenticateOptions {
   readonly jwksUrl?: string | undefined;
   /** The required issuer of the token, its `iss`. */
   readonly issuer: string;
-  /** For whom it must have been made: its `aud`. */
+  /** Required audience of the token: its `aud`. */
   readonly audience: string;
   /** The claim that names the user. Default `sub`. */
   readonly userIdClaim?: string | undefined;

@@ -38,7 +38,7 @@ export class LiveUpgrades {
     this.#sockets = new WebSocketServer(options);
   }
 
-  /** For the event `upgrade` of an HTTP server. */
+  /** Listener for the event `upgrade` of an HTTP server. */
   take(incoming: IncomingMessage, connection: Duplex, head: Buffer): void {
     this.#connections.add(connection);
     connection.on('close', () => this.#connections.delete(connection));

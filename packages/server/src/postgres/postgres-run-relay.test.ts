@@ -81,7 +81,7 @@ describe('options', () => {
   test.each([
     ['an option that does not exist', { lease: 1 }],
     ['a lease of nothing', { leaseMs: 0 }],
-    ['a bound that is none', { maxKeptChars: Number.POSITIVE_INFINITY }],
+    ['an infinite bound', { maxKeptChars: Number.POSITIVE_INFINITY }],
     ['a schema without a name', { schema: '' }],
   ])('are refused with %s', (_what, options) => {
     expect(() => new PostgresRunRelay({ pool, ...options })).toThrow(ConfigurationError);

@@ -20,7 +20,7 @@ import { RelayTable } from './run-table.ts';
 /** Options of `PostgresRunRelay`. */
 export interface PostgresRunRelayOptions {
   /**
-   * A pool of the package `pg`, or the like of it, whose `connect` and `error` events are listened to: a lost connection does not end the process. The
+   * A pool of the package `pg`, or an object with the same methods, whose `connect` and `error` events are listened to: a lost connection does not end the process. The
    * relay takes one of its connections for good, to listen on; it must lead to the database itself, and not through something that lends a
    * connection for a transaction only. It is the caller's to close, last.
    */
@@ -35,8 +35,8 @@ export interface PostgresRunRelayOptions {
   /** Characters of ended runs that are kept for all processes together; the oldest run goes first. Default 256 Mi. */
   readonly maxKeptChars?: number | undefined;
   /**
-   * Characters of this process's ended runs that wait to be written; beyond that the oldest is not told to the end, and those who follow
-   * it elsewhere get RUN_RELAY. Runs in flight wait where they are kept, within the server's own limits. Default 16 Mi.
+   * Characters of this process's ended runs that wait to be written; beyond that the oldest is not published to its end, and clients that follow
+   * it in other processes get RUN_RELAY. Runs in flight wait where they are kept, within the server's own limits. Default 16 Mi.
    */
   readonly maxBacklogChars?: number | undefined;
 }

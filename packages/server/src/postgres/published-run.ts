@@ -75,7 +75,7 @@ export class PublishedRun implements RunPublication {
     this.writtenPosition = writtenPosition;
   }
 
-  /** There was an attempt to give the run a row, or there will be none. */
+  /** Settles once the relay tried to give the run a row, or will not try. */
   settleAnnouncement(): void {
     this.#announcement.resolve();
   }

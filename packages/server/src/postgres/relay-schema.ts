@@ -4,7 +4,7 @@ import type { RelayTables } from './relay-tables.ts';
  * The tables are unlogged: nothing in them is history, and after a crash of the database they are empty. All times are the
  * database's, so that the clocks of the hosts need not agree.
  *
- * `state` is `running`, `ended`, or `dropped` when the host tells of the run no more; `stop` is what the host is asked to do,
+ * `state` is `running`, `ended`, or `dropped` when the host no longer publishes the run; `stop` is what the host is asked to do,
  * `cancel` or `forget`, or `hidden` when the host itself lets nobody find the run any more. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the frames of one write
  * behind `after_position`, a line each with its position; they are not compressed, because they are read a moment later and then dropped.
  */

@@ -174,6 +174,6 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
       DELETE FROM ${chunks} c USING updated u WHERE c.invocation_id = u.invocation_id AND c.last_position <= u.gone_position
     )
     SELECT invocation_id, is_followed, stop IN ('cancel', 'forget') IS TRUE AS is_stopped,
-      CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || invocation_id)::text END AS told
+      CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || invocation_id)::text END AS notified
     FROM updated`;
 }

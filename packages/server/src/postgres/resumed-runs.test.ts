@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const WAIT: ScriptedStep = { calls: [{ id: 'w1', name: 'wait' }] };
 const tools = [new LongRunningFunctionTool({ name: 'wait', description: '', execute: () => undefined })];
 
-/** Answers the call of a run, which goes on with that. */
+/** Answers the call of a run, which then continues. */
 function answer({ send }: RelayedServer, path: string): Promise<Response> {
   const newMessage = { parts: [{ functionResponse: { id: 'w1', response: { ready: true } } }] };
   const invocationId = path.split('/').at(-1);

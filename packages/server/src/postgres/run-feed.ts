@@ -64,7 +64,7 @@ export class RunFeed {
     return this.#isEnded;
   }
 
-  /** There may be more. */
+  /** Reads on, because the run may have more frames. */
   wake(): void {
     this.#isWoken = true;
     if (!this.#isReading && !this.#isEnded) void this.#read();

@@ -31,12 +31,12 @@ export class RunFeeds {
     return leave;
   }
 
-  /** There may be more of a run. */
+  /** Called when a run may have more frames. */
   wake(invocationId: string): void {
     for (const feed of this.#feeds.get(invocationId) ?? []) feed.wake();
   }
 
-  /** There may be more of any run. */
+  /** Called when any run may have more frames. */
   wakeAll(): void {
     for (const feeds of this.#feeds.values()) for (const feed of feeds) feed.wake();
   }

@@ -83,7 +83,7 @@ export class RelayTable {
   }
 }
 
-/** In the order of the statement. */
+/** Columns in the order of the statement. */
 function toValues({ published, lastPosition, afterPosition, frames, isEnd, isForgotten }: RunWrite): unknown[] {
   const { invocationId, attempt, gonePosition, chars, leftOpen } = published.log;
   const state = !isEnd ? 'running' : leftOpen ? 'dropped' : 'ended';

@@ -97,7 +97,7 @@ describe('an answer resumes the run that requested it', () => {
     const rest = await post([answered(asked(first.events)[0], response)]);
     expect(rest.invocationId).toBe(first.invocationId);
     expect(textsOf(rest.events)).toEqual(['asks: thanks', 'follows: followed']);
-    // The run that a client reads is the one that went on.
+    // The client reads the run that continued.
     const read = await fetch(`${url}/apps/app/users/ann/sessions/s/runs/${first.invocationId}`);
     expect(await read.text()).toContain('followed');
     const over = await post([], { newMessage: undefined, invocationId: first.invocationId });

@@ -59,7 +59,7 @@ test.each([
       run: `${RUNS}/${(await open())[0]?.invocationId}`,
     });
     expect(await eventsOf('s')).toEqual(before);
-    // The run that was waited for goes on, and the same request is taken afterwards.
+    // The run that the request waited for continues, and the same request is accepted afterwards.
     gate.open();
     await vi.waitUntil(async () => (await open()).length === 0);
     const again = await begin(server, { requestId: 'r-1' });

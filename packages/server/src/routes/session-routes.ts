@@ -119,7 +119,7 @@ async function remove(request: ServerRequest): Promise<Response> {
   return jsonResponse(null);
 }
 
-/** Before the session: one that is made under its id must find none of them. What is the user's stays. */
+/** Deletes the artifacts before the session, so that a new session with its id finds none of them. The user's artifacts stay. */
 async function deleteArtifacts(artifactService: BaseArtifactService, key: SessionKey): Promise<void> {
   for (const filename of await artifactService.listArtifactKeys(key)) {
     if (!isUserArtifact(filename)) await artifactService.deleteArtifact({ ...key, filename });

@@ -13,7 +13,7 @@ interface Answer {
 }
 
 interface Place {
-  /** Sends a body as a user, whom the authorization header names unless nobody is asked. */
+  /** Sends a body as a user, named by the authorization header if the server authenticates. */
   readonly send: (userId: string, method: string, path: string, body: unknown) => Promise<Answer>;
   readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
@@ -61,7 +61,7 @@ interface SlowBody {
   readonly finish: () => void;
 }
 
-/** A body whose client sends this much of it, and the rest when it is told to. */
+/** A body of which the client sends this much, and the rest when the test asks for it. */
 function slowBody(userId: string, sessionId: string, bytes: number): SlowBody {
   const text = JSON.stringify(bodyOf(userId, sessionId, 'x'.repeat(bytes)));
   const parts = [text.slice(0, bytes), text.slice(bytes)];

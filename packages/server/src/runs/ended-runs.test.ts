@@ -51,7 +51,7 @@ const cutShort = (finishReason: string): LlmResponse => ({
 
 const ENDS: readonly (readonly [string, ScriptedStep, object])[] = [
   ['completed', { text: 'Hello.' }, { state: 'completed' }],
-  ['was cut short by its model', { response: cutShort('MAX_TOKENS') }, { state: 'completed' }],
+  ['was ended early by its model', { response: cutShort('MAX_TOKENS') }, { state: 'completed' }],
   ['was blocked by its model', { response: cutShort('SAFETY') }, { state: 'completed' }],
   ['broke in mid-stream', { chunks: ['Hel'], error: new TypeError('cut') }, { state: 'failed', code: 'MODEL_ERROR' }],
   ['met an error of its own', { error: new ConfigurationError('no') }, { state: 'failed', code: 'CONFIGURATION' }],
@@ -71,7 +71,7 @@ for (const resumable of [false, true])
       const before = framesOf(await (await first.follow(path)).text());
       const stateBefore = await first.stateOf(path);
       expect(stateBefore).toMatchObject(end);
-      // Events of a later run are none of it.
+      // Events of a later run do not belong to it.
       await (await first.follow(await first.start('more'))).text();
       const second = await setUp([], resumable, first.sessionService);
       expect(await second.stateOf(path)).toEqual(stateBefore);
@@ -96,7 +96,7 @@ for (const resumable of [false, true])
     },
   );
 
-test('a run that lost its session behind its last event is told to go on, and followed to its true end', async () => {
+test('a run that lost its session after its last event is reported as open, and followed to its real end', async () => {
   const gate = new Gate();
   class Stopping extends BasePlugin {
     override afterRunCallback(): Promise<void> {

@@ -43,7 +43,7 @@ class ScriptedRelay implements RunRelay {
     this.asked.push('forget the session');
   }
 
-  /** Tells of events. */
+  /** Publishes events. */
   tell(firstSeq: number, ...texts: string[]): void {
     const frames = texts.map((text, index) => frame(firstSeq + index, text));
     for (const mirror of this.mirrors) mirror.mirror(frames, (firstSeq - 1) * 1e9);

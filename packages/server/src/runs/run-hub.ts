@@ -208,7 +208,7 @@ export class RunHub {
       // A client that tried again would send a message that is already stored: by this run, or by the same request before.
       if (await stream.whenStarted()) return log.fail(failure === log.stopReason ? stoppedError(failure) : failure);
       try {
-        // A message without a request id that answers or resumes cannot be told from others of its run.
+        // A message without a request id that answers or resumes cannot be distinguished from others of its run.
         const id = log.requestId ?? (log.mayResume ? undefined : stream.invocationId);
         const stored = id === undefined ? undefined : await findMessage(sessionService, log.key, id);
         isOpen = stored !== undefined;

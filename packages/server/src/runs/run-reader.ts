@@ -229,7 +229,7 @@ export class RunReader {
   }
 
   /**
-   * Ends this reader: it is told nothing more, none of its timers is pending, and nothing can be written. It gives the controller, once,
+   * Ends this reader: it gets no more frames, none of its timers is pending, and nothing can be written. It gives the controller, once,
    * to the caller that closes the stream or makes it fail; a stream that was cancelled is closed already.
    */
   #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {

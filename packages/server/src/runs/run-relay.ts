@@ -36,7 +36,7 @@ export interface RelayedLog {
 export interface RunPublication {
   /** Resolves when every process can find the run, or when publishing it failed. Never rejects. */
   readonly announced: Promise<void>;
-  /** There are more frames, or the log ended. The relay reads the log when it likes. */
+  /** Says that there are more frames, or that the log ended. The relay reads the log at a time of its choice. */
   notify(): void;
   /** Makes the run impossible to find. Its current followers still get its end. */
   forget(): void;

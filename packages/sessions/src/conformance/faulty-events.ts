@@ -9,7 +9,7 @@ const NOT_INTEGER = [...NOT_NUMBER, 1.5, 1e300];
 const NOT_TIME = [...NOT_NUMBER, '2026-01-02T03:04:05Z', 1e300, -1e300, 1_767_323_045_250];
 const NOT_OBJECT = ['text', 5, true, []];
 const NOT_LIST = ['text', 5, true, {}];
-/** Also not there: an optional field may be null, which is as good as absent, but not a member of a list or a map. */
+/** Null counts as absent: an optional field may be null, but not a member of a list or a map. */
 const NOT_EVEN_NULL = [null];
 const MISSING = [undefined, null];
 

@@ -182,7 +182,7 @@ async function refuses(subject: Subject, what: string, records: readonly Session
   await expectNothing(subject);
 }
 
-/** Nothing of the records was stored, in no scope. */
+/** Expects that no part of the records was stored, in any scope. */
 async function expectNothing({ service, expect }: Subject): Promise<void> {
   expect.same('the session', await service.getSession(KEY), undefined);
   const other = await service.createSession(OTHER_KEY);

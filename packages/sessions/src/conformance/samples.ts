@@ -17,7 +17,7 @@ export const KEY: SessionKey = { appName: 'app', userId: 'user', sessionId: 'ses
 /** The key of another session of the same user. */
 export const OTHER_KEY: SessionKey = { ...KEY, sessionId: 'other' };
 
-/** A whole event that is told from others by its id. */
+/** A whole event with an id of its own. */
 export function sampleEvent(id: string, params: EventParams = {}): Event {
   return createEvent({
     id,

@@ -175,7 +175,7 @@ function sameEntries(
   for (const [key, value] of expected) expect.same(`${what} at ${key}`, state[key], value);
 }
 
-/** Neither a creation nor an append with this state is accepted, and nothing of it is stored. */
+/** Expects that a creation and an append with this state are refused and store nothing. */
 async function refuses(
   subject: Subject,
   what: string,

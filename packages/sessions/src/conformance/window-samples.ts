@@ -23,7 +23,7 @@ export async function withTimes({ service }: Subject, times: readonly TimedEvent
   return session;
 }
 
-/** Goes on with the names. */
+/** Continues with the names. */
 export async function appendTimes(
   { service }: Pick<Subject, 'service'>,
   session: Session,

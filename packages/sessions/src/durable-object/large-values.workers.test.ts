@@ -89,12 +89,12 @@ test('an append is a StorageError and changes nothing if the bucket refuses its 
     async ({ service }) => {
       const session = await service.createSession(KEY);
       const append = async () => service.appendEvent({ session, event: event('one', LARGE, { key: 1 }) });
-      await expect(append).rejects.toThrow('the bucket is away');
+      await expect(append).rejects.toThrow('the bucket is unreachable');
       const stored = await service.getSession(KEY);
       expect([stored?.events, stored?.state]).toEqual([[], {}]);
       expect(session.events).toEqual([]);
     },
-    { put: () => Promise.reject(new RangeError('the bucket is away')) },
+    { put: () => Promise.reject(new RangeError('the bucket is unreachable')) },
   ));
 
 test('a value whose deletion failed is deleted by a later sweep', async () => {
@@ -104,14 +104,15 @@ test('a value whose deletion failed is deleted by a later sweep', async () => {
       const session = await service.createSession(KEY);
       await service.appendEvent({ session, event: event('one', LARGE) });
       await service.deleteSession(KEY);
-      await expect(service.sweep()).rejects.toThrow('the bucket is away');
+      await expect(service.sweep()).rejects.toThrow('the bucket is unreachable');
       expect(service.hasLoose).toBe(true);
       isAway = false;
       await service.sweep();
       expect([await stored(), service.hasLoose]).toEqual([0, false]);
     },
     {
-      delete: (keys) => (isAway ? Promise.reject(new RangeError('the bucket is away')) : env.ARTIFACTS.delete(keys)),
+      delete: (keys) =>
+        isAway ? Promise.reject(new RangeError('the bucket is unreachable')) : env.ARTIFACTS.delete(keys),
     },
   );
 });

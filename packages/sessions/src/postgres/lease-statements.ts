@@ -16,7 +16,7 @@ export interface ClaimRow extends PositionRow {
   readonly pk: string | null;
   /** The new one, or null. */
   readonly epoch: unknown;
-  /** Until when the session was held as the claim began. */
+  /** Expiry time of the lease that held the session when the claim began. */
   readonly held_until: unknown;
   /** Time at which the last ticket before this claim expires; null if there is none. */
   readonly awaited_until: unknown;
@@ -178,7 +178,7 @@ export function leaseOfClaim({ clock }: Tables): string {
   return `lease_until = ${clock('$4')} + $5::double precision, lease_ttl = $5`;
 }
 
-/** Since when the one waits who has a ticket, by the clock of leases: as it was when the ticket was left. */
+/** Time at which the owner of a ticket began to wait, by the clock of leases. */
 function since({ tickets, clock }: Tables, ticket: number): string {
   return `coalesce((SELECT since FROM ${tickets} WHERE ${THIS_SESSION} AND id = $${ticket}),
             ${clock('$4')} - ($4::double precision - $${ticket + 1}::double precision))`;

@@ -113,7 +113,7 @@ export class PostgresDatabase {
     );
   }
 
-  /** For a write that found nothing to write to. @throws ConfigurationError when that is because the tables are of another version */
+  /** Checks the version of the tables after a write that found no row. @throws ConfigurationError when that is because the tables are of another version */
   async checkVersion(): Promise<void> {
     checkCurrent(await readVersion({ query: (query) => this.#ask(query) }, this.tables));
   }

@@ -77,7 +77,7 @@ test('a missing privilege is a StorageError that is not retryable', async () => 
 });
 
 test('connections ended by the server fail only calls that use them, and do not end the process', async () => {
-  // Both connections are idle, of one that was taken the owner is told between the taking and the first statement.
+  // Both connections are idle. The pool reports the loss of a connection that was taken to its owner, before the first statement.
   await Promise.all([service.getSession(KEY), service.getSession(KEY)]);
   await terminate();
   await expect.poll(() => pool.idleCount).toBe(0);

@@ -212,7 +212,7 @@ test("lease times follow the database's clock, not those of processes", async ()
     event: createEvent({ id: 'two', author: 'agent', timestamp: 1 }),
   });
   await refused(ahead);
-  // Each process is told by its own clock.
+  // Each process reads its own clock.
   for (const { service, platform } of [behind, ahead]) {
     const [open] = (await service.listOpenRuns({ appName: 'app' })).runs;
     const record = await service.findRun({ ...KEY, id: 'run' });

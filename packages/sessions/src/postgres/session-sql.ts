@@ -39,6 +39,6 @@ export function listedSql(now: string): string {
   return `listed_at = CASE WHEN listed_at > ${now}::double precision OR listed_at <= ${now} - ${LAG_MS} THEN ${now} ELSE listed_at END`;
 }
 
-/** Until when a `session` is held, of which the last event is joined: every append under the lease renews it. 0 when it is free. */
+/** Expiry time of the lease of a `session` whose last event is joined: every append under the lease renews it. 0 if the session is free. */
 export const HELD_UNTIL = `CASE lease_until WHEN 0 THEN 0
       ELSE greatest(lease_until, CASE last.epoch WHEN session.epoch THEN last.renewed_at + lease_ttl END) END`;

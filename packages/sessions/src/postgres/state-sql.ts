@@ -1,6 +1,6 @@
 import type { Tables } from './tables.ts';
 
-/** At most so many removed keys are swept by one statement. */
+/** Maximum number of removed keys that one statement sweeps. */
 const SWEPT = 100;
 
 /**

@@ -29,7 +29,7 @@ export class StoredRows {
     return row && (JSON.parse(String(row.value)) as RunClaimRow);
   }
 
-  /** In the order of a listing, without events. */
+  /** Sessions in the order of a listing, without events. */
   get sessions(): StoredSession[] {
     return this.#sessions.map((row) => this.#toSession(row, []));
   }

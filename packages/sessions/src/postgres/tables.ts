@@ -21,7 +21,7 @@ export type LeaseClock = 'database' | 'platform';
 
 const DATABASE_CLOCK = '(extract(epoch FROM statement_timestamp()) * 1000)::double precision';
 
-/** Longer names are cut off by PostgreSQL. */
+/** Maximum length of a name: PostgreSQL truncates longer ones. */
 const MAX_IDENTIFIER_BYTES = 63;
 
 /** @throws ConfigurationError for a schema whose name PostgreSQL does not take */

@@ -114,7 +114,7 @@ const SQL = {
     ON CONFLICT DO NOTHING RETURNING pk`,
   version: `SELECT ${VERSION} AS version`,
   session: `SELECT ${SESSION_COLUMNS} ${FROM_SESSIONS} WHERE ${THIS_SESSION}`,
-  /** With what is recorded of the run ?4 and the request ?5. */
+  /** Adds what is recorded of the run ?4 and the request ?5. */
   sessionForRun: `
     SELECT ${SESSION_COLUMNS},
       (SELECT max(compaction_end) FROM eventloom_events INDEXED BY eventloom_compactions
@@ -166,7 +166,7 @@ const SQL = {
     INSERT INTO eventloom_initial_state (session, key, value)
     SELECT session, key, value FROM eventloom_session_state WHERE session = ?1`,
 
-  /** From one sequence number to another, both inclusive. */
+  /** Selects the events from one sequence number to another, both inclusive. */
   events: `
     SELECT event FROM eventloom_events
     WHERE pk BETWEEN ${eventKey('?1', '?2')} AND ${eventKey('?1', '?3')} ORDER BY pk`,
@@ -233,7 +233,7 @@ const SQL = {
   /** Ends a live lease and leaves the open run, with ?5 attempts less. */
   freeHold: `UPDATE eventloom_holds SET lease_until = 0, open_attempts = open_attempts - ?5 WHERE ${LIVE_HOLD}`,
   setEpoch: 'UPDATE eventloom_sessions SET epoch = ?2 WHERE pk = ?1',
-  /** Until when tickets hold at ?2: those before ?3, ?4, and that one. */
+  /** Expiry times of tickets at ?2: those before ?3, ?4, and that one. */
   tickets: `
     SELECT max(iif((since, id) < (?3, ?4), expires_at, 0)) AS before_until, max(iif(id = ?4, expires_at, 0)) AS own_until
     FROM eventloom_lease_tickets WHERE session = ?1 AND expires_at > ?2`,
@@ -280,7 +280,7 @@ const SQL = {
       (open_run = ?5 AND open_first_seq IS NOT NULL)
       OR EXISTS (SELECT 1 FROM eventloom_session_runs WHERE session = session.pk AND id = ?5 AND invocation_id = ?5))
     ON CONFLICT DO UPDATE SET attempts = 0, due_at = 0`,
-  /** Those of ?1 app, of ?2 user or of all; also those of open runs if ?3; at most ?4. */
+  /** Sessions of ?1 app, of ?2 user or of all; also those of open runs if ?3; at most ?4. */
   webhooks: `
     SELECT webhook.id, user_id, session_id, invocation_id, url, attempts, due_at
     FROM eventloom_run_webhooks AS webhook CROSS JOIN eventloom_sessions AS session ON session.pk = webhook.session

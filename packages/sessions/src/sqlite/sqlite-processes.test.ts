@@ -42,7 +42,7 @@ type Progress = Readonly<Record<(typeof STEPS)[number], number>>;
 /** Reads the acknowledged steps of a process that continued where the previous one was killed. */
 function readProgress(output: string, before: Progress): Progress {
   const progress = { ...before };
-  // A line that was cut off acknowledges nothing.
+  // An incomplete line acknowledges nothing.
   for (const line of output.split('\n').slice(0, -1)) {
     const [step, number] = line.split(' ');
     const name = STEPS.find((known) => known === step);

@@ -130,7 +130,7 @@ const TABLE: [string, z3.ZodTypeAny, mini.ZodMiniType, Record<string, unknown>][
     { anyOf: [{ type: 'string' }, { type: 'number' }] },
   ],
   [
-    'a union told apart by a field',
+    'a union with a discriminator field',
     z3.discriminatedUnion('k', [z3.object({ k: z3.literal('a') }), z3.object({ k: z3.literal('b') })]),
     mini.discriminatedUnion('k', [mini.object({ k: mini.literal('a') }), mini.object({ k: mini.literal('b') })]),
     {

@@ -122,7 +122,7 @@ export class KeyedApi {
     return response;
   }
 
-  /** With the options of a request, which win, one header and one field of the body at a time. */
+  /** Merges in the options of a request, which win, one header and one field of the body at a time. */
   #with(options: HttpOptions = {}) {
     const http = this.#http;
     return {

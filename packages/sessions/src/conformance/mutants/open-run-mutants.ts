@@ -151,7 +151,7 @@ function brokenEnd(
   });
 }
 
-/** A mutant that adds to the attempts what is none. */
+/** A mutant that counts as an attempt what is not one. */
 function countsAttempts(breaks: string, how: string, counts: (begin: RunBegin, isTaken: boolean) => boolean): Mutant {
   return brokenDriver(breaks, how, (driver) => {
     let more = 0;
