@@ -31,7 +31,7 @@ export class DiceModel extends BaseLlm {
   }
 }
 
-/** True for what the user wrote: not for responses of tools, and not for what another agent did, which is told as a message, too. */
+/** True for what the user wrote: not for responses of tools, and not for the work of another agent, which is a message, too. */
 function isWritten(parts: readonly Part[] = []): boolean {
   const text = parts[0]?.text;
   return text !== undefined && !text.startsWith('For context:');

@@ -10,9 +10,9 @@ import { DiceModel } from './dice-model.ts';
 
 interface Env extends CloudflareBindings {
   readonly ASSETS: AssetBinding;
-  /** Without it a model that needs no key answers. */
+  /** Key of Gemini. Absent: a model that needs no key answers. */
   readonly GEMINI_API_KEY?: string;
-  /** Without it only requests to localhost are answered. */
+  /** Secret of the tokens. Absent: only requests to localhost are answered. */
   readonly JWT_SECRET?: string;
 }
 

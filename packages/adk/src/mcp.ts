@@ -108,7 +108,7 @@ export class MCPSessionManager {
     this.#params = connectionParams;
   }
 
-  /** Connects to the server. @throws ConfigurationError for invalid params, MCPConnectionError if the server is away */
+  /** Connects to the server. @throws ConfigurationError for invalid params, MCPConnectionError if the server is unreachable */
   async createSession(): Promise<MCPSession> {
     const { openSession } = await loadClient();
     const session = await openSession(this.#params);
@@ -204,7 +204,7 @@ export class AdkMCPToolset extends BaseToolset {
 
   /**
    * Lists the tools of the server for the user of the context.
-   * @throws ConfigurationError for invalid params, MCPConnectionError if the server is away, MCPProtocolError if it refuses
+   * @throws ConfigurationError for invalid params, MCPConnectionError if the server is unreachable, MCPProtocolError if it refuses
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     this.#loading ??= this.#load();
@@ -306,7 +306,7 @@ export class LoadMcpResourceTool extends BaseTool {
     };
   }
 
-  /** Lists the resources in the instruction, and adds the contents of those that the last call named. A server that is away is logged. */
+  /** Lists the resources in the instruction, and adds the contents of those that the last call named. An unreachable server is logged. */
   override async processLlmRequest(request: ToolProcessLlmRequest): Promise<void> {
     await super.processLlmRequest(request);
     const { llmRequest } = request;

@@ -122,7 +122,7 @@ describe.each(ERAS)('a question of a server %s', (era, serve) => {
   });
 });
 
-test('questions in two calls at once of a server of before 2026-07-28 are not asked, and the model is told so', async () => {
+test('questions in two calls at once of a server of before 2026-07-28 are not asked, and the model gets an error that says so', async () => {
   const { say, runner } = await play(toolsetOf(serveSessions({ build: asking })), [
     calling({ id: 'a', name: 'order', args: {} }, { id: 'b', name: 'order', args: {} }),
     'done',

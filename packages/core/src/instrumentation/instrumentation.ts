@@ -342,7 +342,7 @@ export function combineInstrumentation(
 }
 
 class CombinedOperation implements ActiveOperation {
-  /** For each instrumentation, the innermost operation that it observes: this one, or one around it. */
+  /** The innermost operation that each instrumentation observes: this one, or one around it. */
   readonly innermost: readonly (ObservedOperation | undefined)[];
   readonly #own: readonly ObservedOperation[];
 
