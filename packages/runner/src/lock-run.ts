@@ -164,7 +164,7 @@ interface BeginAttempt {
 
 function begin(
   runner: Runner,
-  { start, callIds, key, config, window }: RunRequest,
+  { start, callIds, key, config, window, webhook }: RunRequest,
   control: RunControl,
   { abortSignal, message, resumedId }: BeginAttempt,
 ): Promise<BegunSession> {
@@ -180,6 +180,7 @@ function begin(
       resumable: continues || config.resumable === true,
       continues,
       requestId: config.requestId,
+      webhook,
     },
     window: continues ? undefined : window,
     callIds,

@@ -7,6 +7,7 @@ import {
   type RunBounds,
   type RunConfig,
   type RunLiveParams,
+  type RunWebhook,
   type SessionKey,
   InvalidRequestError,
   type TraceHeaders,
@@ -92,6 +93,8 @@ export interface RunAsyncParams {
    * Default: the trace that is active at the call, or a new one.
    */
   readonly traceHeaders?: TraceHeaders | undefined;
+  /** @internal Webhook to store with the run as it begins: the id of its message, and the URL. */
+  readonly webhook?: Pick<RunWebhook, 'id' | 'url'> | undefined;
 }
 
 const PARAMS: OptionRules<RunAsyncParams> = {
@@ -109,6 +112,7 @@ const PARAMS: OptionRules<RunAsyncParams> = {
   customMetadata: 'any',
   abortSignal: 'any',
   traceHeaders: 'any',
+  webhook: 'any',
 };
 
 const WRITE_MESSAGE = "write newMessage: { role: 'user', parts: [{ text: 'hello' }] }";
@@ -229,6 +233,8 @@ export interface RunRequest {
   /** True if the stream of a resumed run begins with its stored events. */
   readonly replay: boolean;
   readonly ifKnown: IfKnown;
+  /** Stored as the run begins. */
+  readonly webhook: RunAsyncParams['webhook'];
 }
 
 /** @throws ConfigurationError, InvalidMessageError, InvalidRequestError, StateKeyError, StateValueError */
@@ -253,6 +259,7 @@ export function parseRunRequest(runner: Runner, input: RunInput): RunRequest {
     stateDelta: stateDelta ? checkStateDelta(stateDelta) : NO_STATE,
     replay,
     ifKnown,
+    webhook: params.webhook,
   };
 }
 
@@ -294,6 +301,7 @@ function parseLive(runner: Runner, params: RunLiveParams): RunRequest {
     stateDelta: NO_STATE,
     replay: false,
     ifKnown: 'reject',
+    webhook: undefined,
   };
 }
 

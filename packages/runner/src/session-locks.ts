@@ -58,7 +58,7 @@ export interface LockRequest {
 
 /** A session to be locked for a run, and read. */
 export interface BeginRequest extends LockRequest, LoadRequest {
-  readonly run: Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'resumable' | 'continues'>;
+  readonly run: Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'resumable' | 'continues' | 'webhook'>;
   /** True if a session that does not exist may be created, if the runner is configured to. Default false. */
   readonly mayCreate?: boolean | undefined;
 }
@@ -237,7 +237,7 @@ export interface BegunSession {
 }
 
 /** The run that a session is locked for. */
-export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues'> {
+export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'requestId' | 'continues' | 'webhook'> {
   /** Number of events in the session when it was locked, the message included. */
   readonly lastSeq: number;
   /** The session's sequence number of the run's first event. */
@@ -381,12 +381,13 @@ export class LockedSession implements HeldLease {
   async undo(): Promise<void> {
     const { run, loaded } = this;
     if (!run) return this.unlock();
-    const { lastSeq, invocationId, requestId, continues, wasOpen } = run;
+    const { lastSeq, invocationId, requestId, continues, wasOpen, webhook } = run;
     const { session } = loaded ?? {};
     if (session && session.lastSeq > lastSeq) return this.unlock('interrupted');
     const forget = continues ? [] : [invocationId];
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
+    if (webhook) forget.push(webhook.id);
     await this.unlock(wasOpen ? 'stopped' : 'ended', { forget });
   }
 

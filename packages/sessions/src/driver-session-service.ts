@@ -182,12 +182,14 @@ export class DriverSessionService extends BaseSessionService {
   }
 
   override beginRun(request: BeginRunRequest): MaybePromise<BegunRun> {
-    const { invocationId, resumable = false, continues = false, message: given } = request;
+    const { appName, userId, sessionId, invocationId, resumable = false, continues = false, message: given } = request;
     const requestId = request.requestId === invocationId ? undefined : request.requestId;
     checkName('invocationId', invocationId);
     if (requestId !== undefined) checkName('requestId', requestId);
     const create = request.create === true && !continues;
-    this.#check(request.appName, request.userId, request.sessionId);
+    this.#check(appName, userId, sessionId);
+    if (request.webhook) checkName('webhook.id', request.webhook.id);
+    const webhook = request.webhook && { ...request.webhook, appName, userId, sessionId, invocationId };
     const window = toEventWindow(request.read);
     const message = given && given.id === '' ? { ...given, id: this.#platform.newEventId() } : given;
     if (message) checkName('event.id', message.id);
@@ -197,7 +199,7 @@ export class DriverSessionService extends BaseSessionService {
       message && message.partial !== true
         ? (coveredUntil: number) => (plan = planAppend(message, nowMs, this.#platform, coveredUntil))
         : undefined;
-    const run = { invocationId, requestId, resumable, continues, create, window, message: planMessage };
+    const run = { invocationId, requestId, resumable, continues, create, webhook, window, message: planMessage };
     const ask = (claim: LeaseClaim) => {
       nowMs = claim.nowMs;
       return this.#driver.beginRun({ ...claim, ...run });

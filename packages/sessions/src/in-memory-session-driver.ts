@@ -190,6 +190,7 @@ export class InMemorySessionDriver implements SessionDriver {
     if (outcome.status !== 'taken') return outcome;
     this.#epochs++;
     record.app.openRuns.add(record);
+    if (begin.webhook) record.app.webhooks.add(record);
     const session = toStored(record, record.events.read(begin.window));
     const duplicate = message && record.events.add(message.event);
     if (message && !duplicate) {
@@ -224,6 +225,7 @@ export class InMemorySessionDriver implements SessionDriver {
     const record = this.#find(lease);
     const isEnded = endLease(record, record?.runs, lease, leaveOpen, { outcome, forget }, record?.events.length ?? 0);
     if (record && !record.openRun) record.app.openRuns.delete(record);
+    if (record && !record.webhooks) record.app.webhooks.delete(record);
     return isEnded;
   }
 

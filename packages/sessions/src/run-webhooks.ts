@@ -18,13 +18,26 @@ export function putWebhook(
   runs: Pick<RunTable, 'get'> | undefined,
   webhook: PutRunWebhookRequest,
 ): boolean {
-  const { appName, userId, sessionId, id, invocationId, url } = webhook;
+  const { invocationId, url } = webhook;
   if (!hold || runs?.get(invocationId)?.invocationId !== invocationId) return false;
-  const others = (hold.webhooks ?? []).filter(
-    (one) => one.id !== id && (one.invocationId !== invocationId || one.url !== url),
-  );
-  hold.webhooks = [...others, { appName, userId, sessionId, id, invocationId, url, attempts: 0, dueMs: 0 }];
+  hold.webhooks = hold.webhooks?.filter((one) => one.invocationId !== invocationId || one.url !== url);
+  addWebhook(hold, webhook);
   return true;
+}
+
+/** Stores a webhook beside the earlier ones of its run. */
+export function addWebhook(hold: WebhookHold, webhook: PutRunWebhookRequest): void {
+  const { appName, userId, sessionId, id, invocationId, url } = webhook;
+  const others = (hold.webhooks ?? []).filter((one) => one.id !== id);
+  hold.webhooks = [...others, { appName, userId, sessionId, id, invocationId, url, attempts: 0, dueMs: 0 }];
+}
+
+/** Removes the webhooks of these ids, and those of these runs. */
+export function forgetWebhooks(hold: WebhookHold, forget: readonly string[]): void {
+  const others = hold.webhooks?.filter(
+    ({ id, invocationId }) => !forget.includes(id) && !forget.includes(invocationId),
+  );
+  hold.webhooks = others?.length ? others : undefined;
 }
 
 /** Implements `SessionDriver.changeRunWebhook`. */

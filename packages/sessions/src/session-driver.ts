@@ -170,6 +170,8 @@ export interface RunBegin extends LeaseClaim {
   readonly continues: boolean;
   /** True to create the session, without state, if it does not exist. */
   readonly create: boolean;
+  /** The webhook to store with the run, as `putRunWebhook` does, but beside the earlier ones of the run. */
+  readonly webhook?: PutRunWebhookRequest | undefined;
   /** Selects the events before the message that are read. */
   readonly window: EventWindow;
   /**
@@ -218,7 +220,7 @@ export interface RunEnd extends EventAppend {
 export interface RecordChanges {
   /** The outcome of the run of the lease: recorded with the number of the session's last event, unless the run is left open. */
   readonly outcome?: RunOutcome | undefined;
-  /** The records of these runs and requests are removed. */
+  /** The records of these runs and requests are removed, with the webhooks of the runs, and the webhooks of these ids. */
   readonly forget?: readonly string[] | undefined;
 }
 
@@ -277,8 +279,8 @@ export interface SessionDriver {
   appendEvents(appends: readonly EventAppend[]): MaybePromise<readonly AppendOutcome[]>;
 
   /**
-   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, records the run, reads the session as
-   * `readSession` does, and appends the message with its state. When any of this fails or is refused, nothing is changed, except that a
+   * Creates the session if it is missing and `create` says so, claims the lease as `claimLease` does, records the run with its webhook, reads the
+   * session as `readSession` does, and appends the message with its state. When any of this fails or is refused, nothing is changed, except that a
    * claim that is refused as busy leaves its ticket.
    *
    * The run becomes the session's open run: with one attempt more, and as resumable as it was, when it is that already and `continues`,

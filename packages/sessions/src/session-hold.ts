@@ -1,5 +1,6 @@
 import type { EndedRunState, LeaveOpen, OpenRunState, RunOutcome, RunRecord, SessionLease } from '@eventloom/core';
 import { compareText } from './compare-text.ts';
+import { addWebhook, forgetWebhooks, type WebhookHold } from './run-webhooks.ts';
 import type { ClaimOutcome, ClaimRefusal, LeaseClaim, LeaseTicket } from './lease-claim.ts';
 import type {
   AppendOutcome,
@@ -60,11 +61,11 @@ export function takeLease(hold: SessionHold | undefined, claim: LeaseClaim, epoc
 }
 
 /**
- * Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run.
+ * Implements `SessionDriver.beginRun` for a session that has `lastSeq` events: takes the lease and records the run with its webhook.
  * @param epoch as in `takeLease`
  */
 export function takeRun(
-  hold: SessionHold,
+  hold: SessionHold & WebhookHold,
   runs: RunTable,
   begin: RunBegin,
   lastSeq: number,
@@ -89,6 +90,7 @@ export function takeRun(
   const record = known ?? { invocationId, firstSeq: lastSeq + 1 };
   if (!known) runs.set(invocationId, record);
   if (requestId !== undefined) runs.set(requestId, { invocationId, firstSeq: record.firstSeq });
+  if (begin.webhook) addWebhook(hold, begin.webhook);
   const lease = giveLease(hold, begin, epoch, invocationId);
   return { status: 'taken', lease, firstSeq: record.firstSeq, wasOpen: openRun !== undefined };
 }
@@ -140,7 +142,7 @@ export function keepLease(hold: SessionHold | undefined, lease: SessionLease, no
  * @param lastSeq the number of the session's last event
  */
 export function endLease(
-  hold: SessionHold | undefined,
+  hold: (SessionHold & WebhookHold) | undefined,
   runs: RunTable | undefined,
   lease: SessionLease,
   leaveOpen: LeaveOpen,
@@ -153,6 +155,7 @@ export function endLease(
   const run = outcome && !leaveOpen ? runs?.get(invocationId) : undefined;
   if (outcome && run) runs?.set(invocationId, { ...run, end: { ...outcome, lastSeq } });
   for (const id of forget) runs?.delete(id);
+  if (hold.webhooks && forget.length > 0) forgetWebhooks(hold, forget);
   const { openRun } = hold;
   if (!openRun || openRun.invocationId !== lease.invocationId) return true;
   if (leaveOpen === 'uncounted') hold.openRun = { ...openRun, attempts: openRun.attempts - 1 };

@@ -46,8 +46,8 @@ export interface ReleaseLeaseOptions {
   /** The outcome of the lease's run, for its record. Ignored with `leaveOpen`. Absent: the recorded outcome stays as it is. */
   readonly outcome?: RunOutcome | undefined;
   /**
-   * Ids of runs and requests to remove from the session's records: ids that `beginRun` recorded for this lease and that no
-   * event was stored for. Default: none.
+   * Ids of runs, requests and webhooks to remove from the session's records: ids that `beginRun` recorded for this lease and that no
+   * event was stored for. A run is removed with its webhooks. Default: none.
    */
   readonly forget?: readonly string[] | undefined;
 }

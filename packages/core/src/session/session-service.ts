@@ -119,6 +119,8 @@ export interface BeginRunRequest extends AcquireLeaseRequest {
   readonly requestId?: string | undefined;
   /** True if the run can be resumed after its process was lost. Default false. Ignored when an open run is continued. */
   readonly resumable?: boolean | undefined;
+  /** Webhook of the run, stored in the same transaction, beside earlier ones of a run that continues: see `putRunWebhook`. Default: none. */
+  readonly webhook?: Pick<RunWebhook, 'id' | 'url'> | undefined;
   /** True continues an existing run of the session, open or ended. Default false: a new run. */
   readonly continues?: boolean | undefined;
   /** True creates the session, without state, if it does not exist. Default false. */

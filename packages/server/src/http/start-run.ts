@@ -59,6 +59,7 @@ export interface RequestedRun {
  * runner decides once it has the session. Resolves when it is certain which run answers the request: for a request with an id, and for
  * answers, once the message is stored or refused.
  * @param waitMs resolves for any request once its message is stored; a run that does not get its session in this time is aborted
+ * @param webhook stored with the run as it begins
  * @throws AppNotFoundError @throws UserLimitError @throws ServerBusyError, and the errors of the server's hook `runConfig`
  */
 export async function startRun(
@@ -66,6 +67,7 @@ export async function startRun(
   body: RunBody,
   streamingMode: StreamingMode,
   waitMs?: number,
+  webhook?: RunAsyncParams['webhook'],
 ): Promise<RequestedRun> {
   const { appName, userId, sessionId, newMessage, stateDelta, invocationId, ifKnown } = body;
   const { requestId, customMetadata, completionEvent, onBusy } = body;
@@ -84,6 +86,7 @@ export async function startRun(
     stateDelta,
     runConfig,
     traceHeaders,
+    webhook,
   };
   const beganMs = server.platform.now();
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';

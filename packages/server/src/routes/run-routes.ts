@@ -9,6 +9,7 @@ import {
   StreamingMode,
 } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
+import type { RunAsyncParams } from '@eventloom/runner';
 import { readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
@@ -116,15 +117,17 @@ async function begin(request: ServerRequest): Promise<Response> {
   for (const name of IN_ADDRESS) {
     if (Object.hasOwn(json, name)) throw new InvalidRequestError(`${name}: is in the address; remove it from the body`);
   }
-  const { webhook, ...fields } = json;
+  const { webhook: asked, ...fields } = json;
   const body = parseRunBody(request, { ...fields, ...key });
   const waitMs = preferredWait(request.raw.headers.get('prefer')) * 1000;
-  const url = await readWebhook(request, key, webhook);
-  const { log, known } = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE, waitMs);
+  const webhook = await readWebhook(request, key, asked);
+  const mode = body.streaming ? StreamingMode.SSE : StreamingMode.NONE;
+  const { log, known } = await startRun(request, body, mode, waitMs, webhook);
   let state: RunState;
   if (known) {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
+    if (webhook) webhooks?.noteStored(log.ended);
     if (log.failure && !log.hasEvents) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
     state = log.isEnded
@@ -133,15 +136,14 @@ async function begin(request: ServerRequest): Promise<Response> {
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };
-  // If the request is known and its run has ended, this answer has the end, and no webhook is sent.
-  if (url !== undefined && webhooks && state.state === 'running') {
+  // The run has the webhook of the request that began it. If the run of a known request has ended, this answer has the end, and no webhook is sent.
+  if (known && webhook && webhooks && state.state === 'running') {
     try {
-      await webhooks.add(request.runner().sessionService, key, invocationId, url);
+      await request.runner().sessionService.putRunWebhook({ ...key, ...webhook, invocationId });
     } catch (error) {
       return errorResponse(withoutWebhook(invocationId, error), headers);
     }
-    const ended = runs.inFlightRun(key, invocationId)?.ended ?? Promise.resolve();
-    platform.background(ended.then(() => webhooks.look()));
+    webhooks.noteStored(runs.inFlightRun(key, invocationId)?.ended);
   }
   return jsonTextResponse(JSON.stringify(state), headers, 202);
 }
@@ -156,7 +158,11 @@ function withoutWebhook(invocationId: string, error: unknown): unknown {
 }
 
 /** @throws InvalidRequestError @throws ForbiddenError @throws UserLimitError @throws StorageError */
-async function readWebhook(request: ServerRequest, key: SessionKey, webhook: unknown): Promise<string | undefined> {
+async function readWebhook(
+  request: ServerRequest,
+  key: SessionKey,
+  webhook: unknown,
+): Promise<RunAsyncParams['webhook']> {
   if (webhook === undefined || webhook === null) return undefined;
   const { webhooks } = request.server;
   if (webhooks) return webhooks.check(webhook, request.runner().sessionService, key);

@@ -216,6 +216,45 @@ test('one of several processes makes each attempt', async () => {
   expect([first, ...others].flatMap(({ errors }) => errors)).toEqual([]);
 });
 
+test('a run begins with its webhook, in one call of the store', async () => {
+  const gate = new Gate();
+  const sessionService = new InMemorySessionService();
+  const begin = vi.spyOn(sessionService, 'beginRun');
+  const put = vi.spyOn(sessionService, 'putRunWebhook');
+  const { begin: send } = await setUp([{ gate, text: 'done' }], ['https://hooks.example'], sessionService);
+  const url = 'https://hooks.example/ends';
+  expect((await send({ url })).status).toBe(202);
+  expect(begin).toHaveBeenCalledWith(expect.objectContaining({ webhook: { id: expect.stringMatching(/^msg_/), url } }));
+  expect(put).not.toHaveBeenCalled();
+  expect(await pendingOf(sessionService)).toMatchObject([{ ...sessionKey, url }]);
+  gate.open();
+});
+
+test('an answer that is refused leaves no webhook of the run that it was to continue', async () => {
+  const sessionService = new InMemorySessionService();
+  const { server } = await setUp(
+    [{ calls: [{ name: 'order', id: 'c-1' }] }],
+    ['https://hooks.example'],
+    sessionService,
+  );
+  const send = async (body: object): Promise<Response> =>
+    server.fetch(new Request(`http://localhost${SESSION}/runs`, { method: 'POST', body: JSON.stringify(body) }));
+  const asked = await send({ newMessage: { parts: [{ text: 'hi' }] } });
+  await (await server.fetch(new Request(`http://localhost${asked.headers.get('location')}`))).text();
+  const parts = [{ functionResponse: { id: 'c-2', name: 'order', response: {} } }];
+  const { invocationId } = (await asked.json()) as { invocationId: string };
+  const webhook = { url: 'https://hooks.example/ends' };
+  for (const body of [
+    { newMessage: { parts }, webhook },
+    { newMessage: { parts }, invocationId, webhook },
+  ]) {
+    const refused = await send(body);
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+  }
+  expect(await pendingOf(sessionService)).toEqual([]);
+});
+
 test('a repeated request causes one webhook', async () => {
   const gate = new Gate();
   const receiver = await startReceiver(withStatus());

@@ -97,11 +97,15 @@ export class Webhooks {
 
   /**
    * Checks the field `webhook` of a request.
-   * @returns its url
+   * @returns the webhook to store with the run as it begins
    * @throws InvalidRequestError @throws ForbiddenError for an origin that is not listed
    * @throws UserLimitError while too many messages of the user wait
    */
-  async check(webhook: unknown, service: BaseSessionService, { appName, userId }: SessionKey): Promise<string> {
+  async check(
+    webhook: unknown,
+    service: BaseSessionService,
+    { appName, userId }: SessionKey,
+  ): Promise<Pick<RunWebhook, 'id' | 'url'>> {
     if (!isRecord(webhook))
       throw new InvalidRequestError(
         `webhook: expected an object, got ${describeKind(webhook)}; write "webhook": { "url": "https://hooks.example/runs" }`,
@@ -128,16 +132,14 @@ export class Webhooks {
       throw new UserLimitError(
         `webhook: the user has ${MAX_PENDING_OF_USER} undelivered webhooks, which is the maximum; try again later`,
       );
-    return url;
+    return { id: `msg_${this.#params.platform.newUuid()}`, url };
   }
 
-  /**
-   * Stores a webhook with a run that has begun. From then on this process or another one sends the webhook at the run's end.
-   * @throws StorageError
-   */
-  async add(service: BaseSessionService, key: SessionKey, invocationId: string, url: string): Promise<void> {
-    await service.putRunWebhook({ ...key, id: `msg_${this.#params.platform.newUuid()}`, invocationId, url });
-    this.#dueMs = Math.min(this.#dueMs, this.#params.platform.now());
+  /** Notes that a webhook was stored with a run. From then on this process or another one sends it at the run's end. */
+  noteStored(ended: Promise<void> = Promise.resolve()): void {
+    const { platform } = this.#params;
+    this.#dueMs = Math.min(this.#dueMs, platform.now());
+    platform.background(ended.then(() => this.look()));
   }
 
   /**

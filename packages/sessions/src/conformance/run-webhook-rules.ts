@@ -1,6 +1,14 @@
-import { InvalidRequestError, RunNotFoundError, type RunWebhook } from '@eventloom/core';
+import {
+  type BeginRunRequest,
+  InvalidRequestError,
+  RunNotFoundError,
+  type RunWebhook,
+  SessionBusyError,
+  SessionNotFoundError,
+  UnfinishedRunError,
+} from '@eventloom/core';
 import { openRun } from './open-runs.ts';
-import { KEY, OTHER_KEY } from './samples.ts';
+import { KEY, OTHER_KEY, sampleEvent } from './samples.ts';
 import type { SessionRule, Subject } from './session-rule.ts';
 
 const URL_1 = 'https://hooks.example/one?of=ends';
@@ -80,6 +88,62 @@ export const runWebhookRules: readonly SessionRule[] = [
       await endedRun(subject, 'e-2', 'msg 4');
       await endedRun(subject, 'e-1', 'msg 5', OTHER_KEY);
       expect.same('the listed webhooks', await idsOf(subject), ['msg 2', 'msg 3', 'msg 4', 'msg 5']);
+    },
+  },
+  {
+    id: 'webhook.begun',
+    title:
+      'A run begins with its webhook: a begin that is refused stores none, and one that continues keeps the earlier ones.',
+    async check(subject) {
+      const { service, expect } = subject;
+      const listed = () => idsOf(subject, { includeOpen: true });
+      const begin = (id: string, request: Partial<BeginRunRequest> = {}) =>
+        openRun(subject, 'e-1', { webhook: { id, url: URL_1 }, ...request });
+      const missing = { ...KEY, sessionId: 'missing' };
+      await expect.rejects('a begin in a missing session', begin('msg 0', missing), SessionNotFoundError);
+      await service.createSession(KEY);
+      const lease = await begin('msg 1', { message: sampleEvent('first') });
+      expect.same('the webhooks of the run', await listed(), ['msg 1']);
+      await expect.rejects('a begin in a busy session', begin('msg 2'), SessionBusyError);
+      await service.releaseLease(lease, { leaveOpen: true });
+      await expect.rejects(
+        'a begin beside an open run',
+        openRun(subject, 'e-2', { webhook: { id: 'msg 2', url: URL_1 } }),
+        UnfinishedRunError,
+      );
+      expect.same('the webhooks after refused begins', await listed(), ['msg 1']);
+      await service.releaseLease(await begin('msg 3', { continues: true }));
+      expect.same('the webhooks after a run that continues', await listed(), ['msg 1', 'msg 3']);
+      const created = { ...KEY, sessionId: 'created' };
+      await service.releaseLease(await begin('msg 4', { ...created, create: true, message: sampleEvent('second') }));
+      expect.same('the webhook of a created session', await listed(), ['msg 1', 'msg 3', 'msg 4']);
+      const [first] = await service.listRunWebhooks({ appName });
+      const expected = { ...KEY, id: 'msg 1', invocationId: 'e-1', url: URL_1, attempts: 0, dueMs: 0 };
+      expect.same('the webhook', first, expected);
+    },
+  },
+  {
+    id: 'webhook.forgotten',
+    title: 'Releasing a live lease with forget removes these webhooks, and those of forgotten runs.',
+    async check(subject) {
+      const { service, expect } = subject;
+      await endedRun(subject, 'e-1', 'msg 1');
+      const begin = (invocationId: string, id: string, continues = false) =>
+        openRun(subject, invocationId, { continues, webhook: { id, url: URL_2 } });
+      const again = await begin('e-1', 'msg 2', true);
+      await service.releaseLease(again, { forget: ['msg 2'] });
+      expect.same('the webhooks of a run that continued', await idsOf(subject), ['msg 1']);
+      const lost = await begin('e-2', 'msg 3');
+      await service.releaseLease(lost, { leaveOpen: true });
+      const last = await begin('e-2', 'msg 4', true);
+      await service.releaseLease(lost, { forget: ['e-2'] });
+      expect.same('the webhooks after a stale release', await idsOf(subject, { includeOpen: true }), [
+        'msg 1',
+        'msg 3',
+        'msg 4',
+      ]);
+      await service.releaseLease(last, { forget: ['e-2'] });
+      expect.same('the webhooks after the run was forgotten', await idsOf(subject), ['msg 1']);
     },
   },
   {

@@ -58,7 +58,7 @@ export interface RunRow extends Omit<OpenRunRow, 'open_run'> {
 export type LeaseStatements = ReturnType<typeof leaseStatements>;
 
 export function leaseStatements(tables: Tables) {
-  const { sessions, events, toolCalls, epochs, runs } = tables;
+  const { sessions, events, toolCalls, epochs, runs, webhooks } = tables;
   const current = isCurrentSql(tables);
   return {
     claim: claimStatement(tables, false),
@@ -85,14 +85,17 @@ export function leaseStatements(tables: Tables) {
     release: toStatement(`
       UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING 1`),
 
-    /** Releases like `release`, records how the run ended ($8 outcome or null, $9 code), and removes the runs and requests $10. */
+    /** Releases like `release`, records how the run ended ($8 outcome or null, $9 code), and removes the runs, requests and webhooks $10. */
     releaseAndRecord: toStatement(`
       WITH released AS (UPDATE ${sessions} SET ${releaseSql(5)} WHERE ${UNDER_LEASE} RETURNING pk), ended AS (
         UPDATE ${runs} SET outcome = $8, code = $9,
           last_seq = coalesce((SELECT max(seq) FROM ${events} AS event WHERE event.session = released.pk), 0)
         FROM released
         WHERE session = released.pk AND id = $5 AND NOT $6 AND $8::text IS NOT NULL AND id <> ALL ($10::text[])
-      ), forgotten AS (DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($10::text[]))
+      ), forgotten AS (DELETE FROM ${runs} USING released WHERE session = pk AND id = ANY ($10::text[])
+      ), unsent AS (
+        DELETE FROM ${webhooks} USING released WHERE session = pk AND (id = ANY ($10::text[]) OR invocation_id = ANY ($10::text[]))
+      )
       SELECT 1 FROM released`),
 
     /** $4 is the id of a run or a request, $5 now. */

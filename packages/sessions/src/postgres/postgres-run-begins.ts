@@ -5,6 +5,7 @@ import { changeOf, type EventAppender, eventValues, stateValues } from './event-
 import type { PostgresDatabase, RunStatement } from './postgres-database.ts';
 import { claimValues, type PostgresLeases, runValues } from './postgres-leases.ts';
 import { type PostgresReads, windowValues } from './postgres-reads.ts';
+import type { PostgresRunWebhooks } from './postgres-run-webhooks.ts';
 import { keyOf } from './session-sql.ts';
 import { sessionStatements } from './session-statements.ts';
 import type { Statement } from './statement.ts';
@@ -16,10 +17,14 @@ export interface BeginParts {
   readonly appender: EventAppender;
   readonly leases: PostgresLeases;
   readonly reads: PostgresReads;
+  readonly webhooks: PostgresRunWebhooks;
   readonly positions: WriterPositions;
 }
 
-/** Begins runs: with a message in one statement, without one in two, and in a transaction if the run has to wait for the session's row. */
+/**
+ * Begins runs: with a message in one statement, without one in two, and in a transaction if the run has a webhook or has to wait for the
+ * session's row.
+ */
 export class PostgresRunBegins {
   readonly #database: PostgresDatabase;
   readonly #run: RunStatement;
@@ -42,9 +47,11 @@ export class PostgresRunBegins {
   }
 
   async begin(begin: RunBegin): Promise<BeginOutcome> {
-    const outcome = begin.message
-      ? ((await this.#parts.leases.refuseAgain(begin)) ?? (await this.#beginWith(begin, begin.message)))
-      : await this.#beginWithoutMessage(begin);
+    const outcome = begin.webhook
+      ? await this.#parts.leases.refuseAgain(begin)
+      : begin.message
+        ? ((await this.#parts.leases.refuseAgain(begin)) ?? (await this.#beginWith(begin, begin.message)))
+        : await this.#beginWithoutMessage(begin);
     return outcome ?? this.#database.transaction((run) => this.#beginLocked(run, begin));
   }
 
@@ -90,6 +97,7 @@ export class PostgresRunBegins {
     const claimed = await this.#parts.leases.claimForRun(run, begin, true);
     if (claimed?.status !== 'taken') return claimed ?? { status: 'busy', freeAtMs: nowMs };
     const { lease } = claimed;
+    if (begin.webhook) await this.#parts.webhooks.add(run, begin.webhook);
     const session = await this.#parts.reads.readSession(key, begin.window, run);
     if (!session) return { status: 'missing' };
     const message = begin.message?.(this.#parts.positions.get(lease.epoch)?.compactedUntil ?? -Infinity);

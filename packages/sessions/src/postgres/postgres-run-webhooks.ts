@@ -35,6 +35,11 @@ export class PostgresRunWebhooks {
     return rows.length > 0;
   }
 
+  /** Stores a webhook beside the earlier ones of its run, in a transaction that has recorded the run. */
+  async add(run: RunStatement, { id, invocationId, url, ...key }: PutRunWebhookRequest): Promise<void> {
+    await run(this.#statements.add, [...keyOf(key), id, invocationId, url]);
+  }
+
   async list({ appName, userId, includeOpen, limit }: RunWebhookPage): Promise<RunWebhook[]> {
     const values = [appName, userId ?? null, includeOpen, limit];
     const rows = (await this.#run(this.#statements.list, values)) as readonly WebhookRow[];
@@ -79,6 +84,12 @@ function webhookStatements(tables: Tables) {
       INSERT INTO ${webhooks} (id, session, app_name, user_id, session_id, invocation_id, url, attempts, due_at)
       SELECT $4, pk, $1, $2, $3, $5, $6, 0, 0 FROM target JOIN ${runs} AS run ON run.session = pk AND run.id = $5 AND run.invocation_id = $5
       ON CONFLICT (id) DO UPDATE SET attempts = 0, due_at = 0 RETURNING 1`),
+
+    /** The parameters of `put`; the session has the run. */
+    add: toStatement(`
+      INSERT INTO ${webhooks} (id, session, app_name, user_id, session_id, invocation_id, url, attempts, due_at)
+      SELECT $4, pk, $1, $2, $3, $5, $6, 0, 0 FROM ${sessions} WHERE ${THIS_SESSION}
+      ON CONFLICT (id) DO UPDATE SET attempts = 0, due_at = 0`),
 
     /** $1 app, $2 user or null, $3 whether those of open runs as well, $4 how many. */
     list: toStatement(`

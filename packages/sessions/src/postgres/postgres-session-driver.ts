@@ -44,7 +44,7 @@ import { WriterPositions } from './writer-positions.ts';
 
 /**
  * Sessions in PostgreSQL. Every method is one statement, except those that delete and import, an append that has to wait, and a run that
- * begins without a message or has to wait.
+ * begins without a message, with a webhook, or has to wait.
  */
 export class PostgresSessionDriver implements SessionDriver {
   readonly shared = true;
@@ -65,13 +65,14 @@ export class PostgresSessionDriver implements SessionDriver {
     this.#reads = new PostgresReads(database);
     this.#importer = new SessionImporter(database, this.#sessions, this.#reads);
     this.#leases = new PostgresLeases(database, this.#positions, this.#appender);
+    this.#webhooks = new PostgresRunWebhooks(database);
     this.#begins = new PostgresRunBegins(database, {
       appender: this.#appender,
+      webhooks: this.#webhooks,
       leases: this.#leases,
       reads: this.#reads,
       positions: this.#positions,
     });
-    this.#webhooks = new PostgresRunWebhooks(database);
   }
 
   async createSession(creation: SessionCreation): Promise<CreatedSession | undefined> {

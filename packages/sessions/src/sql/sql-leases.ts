@@ -191,6 +191,7 @@ export class SqlLeases {
     for (const id of forget) {
       this.#sql.forgetRun.run(...held, id);
       this.#sql.forgetOpenRun.run(...held, id);
+      this.#sql.forgetWebhooks.run(...held, id);
     }
     const isLeft = leaveOpen !== false && invocationId !== null;
     const ended = isLeft ? undefined : this.#sql.removeHold.get(...held, invocationId);

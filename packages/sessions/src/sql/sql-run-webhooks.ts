@@ -11,10 +11,14 @@ export class SqlRunWebhooks {
   }
 
   /** Called inside a transaction. */
-  put({ appName, userId, sessionId, id, invocationId, url }: PutRunWebhookRequest): boolean {
-    const values = [appName, userId, sessionId, id, invocationId, url] as const;
-    this.#sql.replaceWebhook.run(...values);
-    return this.#sql.putWebhook.run(...values).changes > 0;
+  put(webhook: PutRunWebhookRequest): boolean {
+    this.#sql.replaceWebhook.run(...valuesOf(webhook));
+    return this.add(webhook);
+  }
+
+  /** Stores a webhook beside the earlier ones of its run. Called inside a transaction. */
+  add(webhook: PutRunWebhookRequest): boolean {
+    return this.#sql.putWebhook.run(...valuesOf(webhook)).changes > 0;
   }
 
   list({ appName, userId, includeOpen, limit }: RunWebhookPage): RunWebhook[] {
@@ -37,4 +41,8 @@ export class SqlRunWebhooks {
       : this.#sql.removeWebhook.run(...values);
     return changes > 0;
   }
+}
+
+function valuesOf({ appName, userId, sessionId, id, invocationId, url }: PutRunWebhookRequest) {
+  return [appName, userId, sessionId, id, invocationId, url] as const;
 }

@@ -268,6 +268,7 @@ export class SqlSessionDriver implements SessionDriver {
     if (!row) return { status: 'missing' };
     const outcome = this.#leases.claimForRun(row, begin);
     if (outcome.status !== 'taken') return outcome;
+    if (begin.webhook) this.#webhooks.add(begin.webhook);
     const state = this.#state.read(appName, userId, row.pk);
     const session = { ...describe(begin, row), state, events: this.#events.read(row, begin.window) };
     const message = begin.message?.(row.covered_until ?? -Infinity);

@@ -260,6 +260,10 @@ const SQL = {
   forgetOpenRun: `
     UPDATE eventloom_holds SET open_first_seq = iif(open_run = ?5, NULL, open_first_seq), open_request = nullif(open_request, ?5)
     WHERE ${LIVE_HOLD}`,
+  /** ?5 is the id of a run or a webhook. */
+  forgetWebhooks: `
+    DELETE FROM eventloom_run_webhooks
+    WHERE (id = ?5 OR invocation_id = ?5) AND session = (SELECT session FROM eventloom_holds WHERE ${LIVE_HOLD})`,
   /** The app's, after that user's session; at most ?4. */
   openRuns: `
     SELECT user_id, session_id, ${SESSION_COLUMNS}

@@ -9,7 +9,7 @@ export const leaseLineMutants: readonly Mutant[] = [
         try {
           return await service.acquireLease(request);
         } catch (error) {
-          if (!String(error).includes('callers wait for it already')) throw error;
+          if (!String(error).includes('callers already wait for it')) throw error;
           await new Promise((resolve) => setTimeout(resolve, 0));
         }
       }
@@ -24,7 +24,7 @@ export const leaseLineMutants: readonly Mutant[] = [
       async acquireLease(request) {
         if (isFull) throw new SessionBusyError('full');
         return service.acquireLease(request).catch((error: unknown) => {
-          isFull ||= String(error).includes('callers wait for it already');
+          isFull ||= String(error).includes('callers already wait for it');
           throw error;
         });
       },

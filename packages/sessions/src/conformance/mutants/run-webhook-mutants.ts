@@ -32,6 +32,29 @@ export const runWebhookMutants: readonly Mutant[] = [
   brokenDriver('webhook.replaced', 'stores one webhook per run', (driver) => ({
     putRunWebhook: (webhook) => driver.putRunWebhook({ ...webhook, url: 'https://hooks.example/' }),
   })),
+  brokenDriver('webhook.begun', 'begins a run without its webhook', (driver) => ({
+    beginRun: (begin) => driver.beginRun({ ...begin, webhook: undefined }),
+  })),
+  brokenDriver('webhook.begun', 'stores the webhook before the begin is refused', (driver) => ({
+    beginRun(begin) {
+      if (begin.webhook) driver.putRunWebhook(begin.webhook);
+      return driver.beginRun({ ...begin, webhook: undefined });
+    },
+  })),
+  brokenDriver('webhook.begun', 'replaces the earlier webhook of a run that continues', (driver) => ({
+    beginRun(begin) {
+      const outcome = driver.beginRun(begin);
+      if (begin.webhook && outcome.status === 'taken') driver.putRunWebhook(begin.webhook);
+      return outcome;
+    },
+  })),
+  brokenDriver('webhook.forgotten', 'keeps the webhook of a begin that is undone', (driver) => ({
+    releaseLease: (lease, leaveOpen, changes) =>
+      driver.releaseLease(lease, leaveOpen, {
+        ...changes,
+        forget: changes?.forget?.filter((id) => !id.startsWith('msg')),
+      }),
+  })),
   brokenList('webhook.order', 'orders by id', (webhooks) => webhooks.toSorted((a, b) => (a.id < b.id ? -1 : 1))),
   brokenList('webhook.order', 'applies the limit before the order', (webhooks, { limit }) =>
     limit < webhooks.length + 1 ? webhooks.slice(-limit + 1) : webhooks,
