@@ -1,6 +1,7 @@
 import {
   type Event,
   type GetSessionConfig,
+  type MaybePromise,
   RequestKnownError,
   type RunConfig,
   UnfinishedRunError,
@@ -38,9 +39,10 @@ export interface LockedRun {
 }
 
 /** Locks the session of a run, reads it, and decides which run is continued, if any. An abort ends the wait for the lock. */
-export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): Promise<LockedRun> {
+export function lockForRun(runner: Runner, request: RunRequest, control: RunControl): MaybePromise<LockedRun> {
   const { live, signal } = control;
-  if (live) return live.whileWaiting((abortSignal) => lockForNewRun(runner, request, control, abortSignal), signal);
+  if (live)
+    return live.whileWaiting(async (abortSignal) => lockForNewRun(runner, request, control, abortSignal), signal);
   if (request.ifKnown === 'resume') return lockForKnownRun(runner, request, control);
   const { kind } = request.start;
   return kind === 'message'
@@ -76,28 +78,28 @@ async function lockForKnownRun(runner: Runner, request: RunRequest, control: Run
 }
 
 /** Locks the session of a run that continues no other one. The message is stored in the same call of the store, if it can be. */
-async function lockForNewRun(
+function lockForNewRun(
   runner: Runner,
   request: RunRequest,
   control: RunControl,
   abortSignal: AbortSignal | undefined,
-): Promise<LockedRun> {
+): MaybePromise<LockedRun> {
   const { start, config, window } = request;
   const { invocationId } = control;
-  for (;;) {
-    const message = messageToBeginWith(runner, request, invocationId);
-    let begun: BegunSession;
-    try {
-      begun = await begin(runner, request, control, { abortSignal, message, resumedId: undefined });
-    } catch (error) {
-      await settle(runner, request, error, abortSignal);
-      continue;
-    }
-    const { locked: session, loaded } = begun;
+  const message = messageToBeginWith(runner, request, invocationId);
+  const isMessageStored = message !== undefined;
+  const toLocked = ({ locked: session, loaded }: BegunSession): LockedRun => {
     const firstSeq = session.run?.firstSeq ?? 0;
-    const run = { invocationId, start, config, session, loaded, window, firstSeq };
-    return { ...run, resumed: undefined, isMessageStored: message !== undefined, replayed: NO_EVENTS };
-  }
+    const resumed = undefined;
+    const replayed = NO_EVENTS;
+    return { invocationId, start, config, session, loaded, window, resumed, firstSeq, isMessageStored, replayed };
+  };
+  const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
+  if (!(begun instanceof Promise)) return toLocked(begun);
+  return begun.then(toLocked, async (error: unknown) => {
+    await settle(runner, request, error, abortSignal);
+    return lockForNewRun(runner, request, control, abortSignal);
+  });
 }
 
 const NO_EVENTS: readonly Event[] = [];
@@ -167,7 +169,7 @@ function begin(
   { start, callIds, key, config, window, webhook }: RunRequest,
   control: RunControl,
   { abortSignal, message, resumedId }: BeginAttempt,
-): Promise<BegunSession> {
+): MaybePromise<BegunSession> {
   const continues = resumedId !== undefined;
   return runner.sessions.begin({
     key,

@@ -61,7 +61,8 @@ export async function* run(
     config = request.config;
     if (request.start.kind === 'live') control.live = request.start.live;
     control.watchSignal();
-    locked = await lockForRun(runner, request, control);
+    const locking = lockForRun(runner, request, control);
+    locked = locking instanceof Promise ? await locking : locking;
     const { start } = locked;
     const { session } = locked.loaded;
     if (locked.isMessageStored) control.start(locked, locked.session.lease, session.lastSeq);

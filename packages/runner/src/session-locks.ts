@@ -107,10 +107,14 @@ export class SessionLocks {
    * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and the errors of
    * `appendEvent` for the message
    */
-  async begin(request: BeginRequest): Promise<BegunSession> {
-    const { key, run, window, message, mayCreate = false } = request;
-    const name = nameOf(key);
-    if (request.onBusy === 'interrupt' && this.holders.has(name)) await this.#yieldToRun(request);
+  begin(request: BeginRequest): MaybePromise<BegunSession> {
+    const name = nameOf(request.key);
+    if (request.onBusy !== 'interrupt' || !this.holders.has(name)) return this.#begin(request, name);
+    return this.#yieldToRun(request).then(() => this.#begin(request, name));
+  }
+
+  #begin(request: BeginRequest, name: string): MaybePromise<BegunSession> {
+    const { run, window, message, mayCreate = false } = request;
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),
       ...run,
@@ -121,10 +125,18 @@ export class SessionLocks {
     let begun: MaybePromise<BegunRun>;
     try {
       begun = this.runner.sessionService.beginRun(beginning);
-      if (begun instanceof Promise) begun = await begun;
     } catch (error) {
-      begun = await this.#beginAgain(request, beginning, error);
+      begun = Promise.reject(error);
     }
+    if (!(begun instanceof Promise)) return this.#load(request, name, begun);
+    return begun
+      .catch((error: unknown) => this.#beginAgain(request, beginning, error))
+      .then((granted) => this.#load(request, name, granted));
+  }
+
+  /** Completes the events that were read as the session was locked. */
+  #load(request: BeginRequest, name: string, begun: BegunRun): MaybePromise<BegunSession> {
+    const { run } = request;
     const { lease, firstSeq, wasOpen, session } = begun;
     const locked = new LockedSession(this, request, name, lease, {
       ...run,
@@ -132,13 +144,16 @@ export class SessionLocks {
       firstSeq,
       wasOpen,
     });
-    try {
-      let loaded = this.loader.load(locked, name, session, request);
-      if (loaded instanceof Promise) loaded = await loaded;
+    const isLoaded = (loaded: LoadedSession): BegunSession => {
       locked.loaded = loaded;
       return { locked, loaded };
+    };
+    const failed = (error: unknown): Promise<never> => this.#giveBack(request, locked, begun, error);
+    try {
+      const loaded = this.loader.load(locked, name, session, request);
+      return loaded instanceof Promise ? loaded.then(isLoaded, failed) : isLoaded(loaded);
     } catch (error) {
-      return this.#giveBack(request, locked, begun, error);
+      return failed(error);
     }
   }
 
