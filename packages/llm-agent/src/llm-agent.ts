@@ -103,6 +103,8 @@ export class LlmAgent extends BaseAgent {
   readonly afterToolCallback: readonly SingleAfterToolCallback[];
   /** The callbacks of `LlmAgentConfig.onToolErrorCallback`, as a list. */
   readonly onToolErrorCallback: readonly SingleToolErrorCallback[];
+  /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
+  readonly endsWithReply: boolean;
   /** A validator compiled from `outputSchema`; undefined without a schema. @internal */
   readonly outputValueSchema: ValueSchema | undefined;
   readonly #inputSchema: LlmAgentConfig['inputSchema'];
@@ -140,6 +142,7 @@ export class LlmAgent extends BaseAgent {
     this.beforeToolCallback = toList(config.beforeToolCallback);
     this.afterToolCallback = toList(config.afterToolCallback);
     this.onToolErrorCallback = toList(config.onToolErrorCallback);
+    this.endsWithReply = this.afterAgentCallback.length === 0 && this.runAsyncImpl === LlmAgent.prototype.runAsyncImpl;
     this.outputValueSchema =
       config.outputSchema === undefined ? undefined : new ValueSchema(config.outputSchema, `${owner}: outputSchema`);
   }
@@ -163,11 +166,6 @@ export class LlmAgent extends BaseAgent {
 
   protected override get storesProgress(): boolean {
     return true;
-  }
-
-  /** True if nothing follows the last reply: no callback, and no code of a subclass. @internal */
-  get endsWithReply(): boolean {
-    return this.afterAgentCallback.length === 0 && this.runAsyncImpl === LlmAgent.prototype.runAsyncImpl;
   }
 
   protected override runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void> {

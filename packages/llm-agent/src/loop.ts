@@ -107,7 +107,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
       }
       if (output) saveOutput(turn, event.actions, output.value);
       const last = output && agent.outputValueSchema ? { ...event, [STRUCTURED_OUTPUT]: output.value } : event;
-      if (agent.endsWithReply) context.progress.noteLast(last, context);
+      if (agent.endsWithReply && last.actions.transferToAgent === undefined) context.lastEvent = last;
       yield last;
       return;
     }

@@ -121,7 +121,7 @@ export class ToolCall implements ToolListener {
 
   /** Runs the tool with its callbacks, and records the response in the ledger. */
   #perform(tool: BaseTool, callId: string): MaybePromise<FunctionCallOutcome> {
-    const operation = this.#startOperation();
+    const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
       ? operation.around(async () => this.#answer(tool, operation))
       : this.#answer(tool, undefined);

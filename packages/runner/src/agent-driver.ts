@@ -22,7 +22,8 @@ const DONE: EventResult = { done: true, value: undefined };
  * It is not a generator function, because every generator between a model and the reader costs each chunk a few promises.
  */
 export class AgentDriver implements AgentEvents {
-  #context: InvocationContext;
+  /** The context of the agent that has control. Read-only for others. */
+  context: InvocationContext;
   #events: AgentEvents | undefined;
   /** True while an agent works on its next event, false while its generator waits at a yield. */
   #isWorking = false;
@@ -34,26 +35,16 @@ export class AgentDriver implements AgentEvents {
 
   /** @param context the context of the agent to start with */
   constructor(context: InvocationContext) {
-    this.#context = context;
+    this.context = context;
     // In a resumed run, agents may have ended already, and control is with the one that they transferred to.
-    while (this.#context.resumedFrom?.isCompleted && this.#takeTransfer() !== undefined);
-  }
-
-  /** The context of the agent that has control. */
-  get context(): InvocationContext {
-    return this.#context;
-  }
-
-  /** True for the event after which the agent that has control ends, and no other takes over. */
-  isLast(event: Event): boolean {
-    return this.#context.progress.isLast(event, this.#context) && event.actions.transferToAgent === undefined;
+    while (this.context.resumedFrom?.isCompleted && this.#takeTransfer() !== undefined);
   }
 
   next(): Promise<EventResult> {
     if (this.#isDone) return Promise.resolve(DONE);
-    const { isEnded, progress } = this.#context;
+    const { isEnded, progress } = this.context;
     if (isEnded && !progress.endsItself) return this.return();
-    const events = (this.#events ??= runAgent(this.#context));
+    const events = (this.#events ??= runAgent(this.context));
     this.#isWorking = true;
     this.isRunning = true;
     return events.next().then(this.#onStep, this.#onFailure);
@@ -78,7 +69,7 @@ export class AgentDriver implements AgentEvents {
    * reason why the run ended. An agent that still works on its next event is not waited for, and one that closes for five seconds.
    */
   async close(): Promise<void> {
-    const { platform } = this.#context.invocation;
+    const { platform } = this.context.invocation;
     const closing = this.return().then(
       () => undefined,
       (error: unknown) => reportUnlessStopped(platform, error),
@@ -110,7 +101,7 @@ export class AgentDriver implements AgentEvents {
     this.#isWorking = false;
     this.#isDone = true;
     this.isRunning = false;
-    const context = this.#context;
+    const context = this.context;
     // An agent that was aborted is not the one that failed.
     if (!context.abortSignal.aborted) context.progress.noteFailure(error, context);
     throw error;
@@ -118,7 +109,7 @@ export class AgentDriver implements AgentEvents {
 
   /** Starts the agent that the ended agent transferred to. Without such an agent, the drive ends. */
   #transfer(): MaybePromise<EventResult> {
-    const from = this.#context;
+    const from = this.context;
     try {
       const name = this.#takeTransfer();
       if (name !== undefined) {
@@ -138,7 +129,7 @@ export class AgentDriver implements AgentEvents {
 
   /** Moves control to the target of the transfer, if the ended agent requested one, and returns the target's name. */
   #takeTransfer(): string | undefined {
-    const from = this.#context;
+    const from = this.context;
     const name = from.progress.takeTransfer(from.executionId);
     if (name === undefined || from.isEnded) return undefined;
     from.throwIfAborted();
@@ -148,7 +139,7 @@ export class AgentDriver implements AgentEvents {
         `agent "${from.agent.name}": requested a transfer to "${name}", but no agent of the tree has that name`,
       );
     }
-    this.#context = from.forAgent(target);
+    this.context = from.forAgent(target);
     this.#events = undefined;
     return name;
   }

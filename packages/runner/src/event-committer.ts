@@ -53,6 +53,8 @@ export class EventCommitter {
   /** Events of sub-invocations that are being stored. */
   readonly #underWay = new Set<Promise<Event>>();
   #isClosed = false;
+  /** True once an agent was run as a tool. Its events may be stored at any time. */
+  hasInner = false;
   /** State changes of sub-invocations that no event of their caller repeats yet; undefined until there is a sub-invocation. */
   #childChanges: ChildChanges | undefined;
   /** The newest append of the run. */
@@ -80,6 +82,7 @@ export class EventCommitter {
   /** Creates the committer of a sub-invocation: it stores in the same session, and the sub-invocation sees its own events only. */
   within(context: InvocationContext): EventCommitter {
     const outer = this.#outer ?? this;
+    outer.hasInner = true;
     outer.#childChanges ??= new ChildChanges();
     return new EventCommitter({
       context,
@@ -102,7 +105,9 @@ export class EventCommitter {
 
   /** Completes the last event of a run, and stores it together with the end of the run. */
   commitEnd(event: Event): MaybePromise<Event> {
-    const complete = this.#dated(this.complete(event));
+    const given = this.complete(event);
+    const isCovered = given.timestamp <= this.#coveredUntil;
+    const complete = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const ended = this.#held.end(this.#context.invocation.session, COMPLETED, complete);
     return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
   }
@@ -152,7 +157,8 @@ export class EventCommitter {
   /** Creates and stores several events of the runtime itself, in one transaction. */
   async appendAllNew(params: readonly EventParams[]): Promise<void> {
     const appends = params.map((each) => {
-      const event = this.#dated(stampEvent(this.#context.createEvent(each), this.#config));
+      const created = stampEvent(this.#context.createEvent(each), this.#config);
+      const event = { ...created, timestamp: afterCovered(created.timestamp, this.#coveredUntil) };
       return { event, ...this.#childChanges?.repeatIn(event) };
     });
     const { session } = this.#context.invocation;
@@ -175,7 +181,8 @@ export class EventCommitter {
    */
   append(given: Event, enclosure = ''): MaybePromise<Event> {
     if (this.#outer) return this.#appendInner(given, this.#outer);
-    const event = this.#dated(given);
+    const isCovered = given.timestamp <= this.#coveredUntil;
+    const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
     const { lease } = this.#held;
@@ -185,12 +192,6 @@ export class EventCommitter {
       ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
       : this.#held.write(this.#appendEvent, { session, event, lease });
     return this.#newest;
-  }
-
-  /** Dates an event after the time range that compactions cover. */
-  #dated(event: Event): Event {
-    if (event.timestamp > this.#coveredUntil) return event;
-    return { ...event, timestamp: afterCovered(event.timestamp, this.#coveredUntil) };
   }
 
   /**

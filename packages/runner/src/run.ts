@@ -1,7 +1,6 @@
 import {
   type Event,
   type EventloomError,
-  type InvocationContext,
   RequestKnownError,
   RunAbortedError,
   type RunOutcome,
@@ -115,9 +114,16 @@ export async function* run(
         control.noteYielded(event, session);
         yield event;
       } else {
-        const mayEndWithEvent = endsWithLastEvent(runner, locked, context);
+        // Then nothing but the agent's last event is stored at the end, and the store records the end together with it.
+        const endsWithEvent =
+          !runner.compactor &&
+          !locked.resumed &&
+          !context.isResumable &&
+          !control.live &&
+          !plugins.has('onEventCallback') &&
+          !plugins.has('afterRunCallback');
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
-          const isLast = mayEndWithEvent && driver.isLast(step.value);
+          const isLast = endsWithEvent && !committer.hasInner && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only when this one is stored.
           const committed = isLast ? committer.commitEnd(step.value) : committer.commit(step.value);
           const event = committed instanceof Promise ? await committed : committed;
@@ -201,17 +207,4 @@ export async function* run(
     const closed = runner.toolsets?.end();
     if (closed) await closed;
   }
-}
-
-/**
- * True if nothing but the agent's last event is stored at the end of the run, so that the store records the end together with the event, in
- * one transaction.
- */
-function endsWithLastEvent(
-  runner: Runner,
-  { start, resumed }: LockedRun,
-  { isResumable, plugins }: InvocationContext,
-): boolean {
-  if (runner.compactor || resumed || isResumable || start.kind === 'live') return false;
-  return !plugins.has('onEventCallback') && !plugins.has('afterRunCallback');
 }

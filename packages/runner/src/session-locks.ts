@@ -107,14 +107,11 @@ export class SessionLocks {
    * @throws SessionNotFoundError SessionBusyError UnfinishedRunError RequestKnownError RunNotFoundError RunAbortedError, and the errors of
    * `appendEvent` for the message
    */
-  begin(request: BeginRequest): MaybePromise<BegunSession> {
-    const name = nameOf(request.key);
-    if (request.onBusy !== 'interrupt' || !this.holders.has(name)) return this.#begin(request, name);
-    return this.#yieldToRun(request).then(() => this.#begin(request, name));
-  }
-
-  #begin(request: BeginRequest, name: string): MaybePromise<BegunSession> {
-    const { run, window, message, mayCreate = false } = request;
+  begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {
+    const { key, run, window, message, mayCreate = false } = request;
+    const name = nameOf(key);
+    if (request.onBusy === 'interrupt' && !hasYielded && this.holders.has(name))
+      return this.#yieldToRun(request).then(() => this.begin(request, true));
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),
       ...run,
@@ -144,16 +141,20 @@ export class SessionLocks {
       firstSeq,
       wasOpen,
     });
-    const isLoaded = (loaded: LoadedSession): BegunSession => {
-      locked.loaded = loaded;
-      return { locked, loaded };
-    };
-    const failed = (error: unknown): Promise<never> => this.#giveBack(request, locked, begun, error);
     try {
       const loaded = this.loader.load(locked, name, session, request);
-      return loaded instanceof Promise ? loaded.then(isLoaded, failed) : isLoaded(loaded);
+      if (loaded instanceof Promise)
+        return loaded.then(
+          (found) => {
+            locked.loaded = found;
+            return { locked, loaded: found };
+          },
+          (error: unknown) => this.#giveBack(request, locked, begun, error),
+        );
+      locked.loaded = loaded;
+      return { locked, loaded };
     } catch (error) {
-      return failed(error);
+      return this.#giveBack(request, locked, begun, error);
     }
   }
 

@@ -239,7 +239,12 @@ export class DriverSessionService extends BaseSessionService {
       });
     }
     const append = this.#planned(session, event, lease);
-    return whenReady(this.#driver.endRun({ ...append, lease, leaveOpen, outcome }), (appended) => {
+    const ended = this.#driver.endRun({ ...append, lease, leaveOpen, outcome });
+    if (!(ended instanceof Promise)) {
+      this.#leases.wake(lease);
+      return this.#settle(session, append, ended);
+    }
+    return ended.then((appended) => {
       this.#leases.wake(lease);
       return this.#settle(session, append, appended);
     });

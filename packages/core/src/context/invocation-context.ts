@@ -138,6 +138,8 @@ export class InvocationContext {
    * @internal
    */
   readonly resumedFrom: RecordedExecution | undefined;
+  /** The event that the agent yields last, and returns after, if the agent said so. @internal */
+  lastEvent: Event | undefined = undefined;
   /** False before any agent has started. */
   readonly #hasAgent: boolean;
   readonly #abort: AbortGuard;

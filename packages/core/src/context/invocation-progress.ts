@@ -21,7 +21,6 @@ export class InvocationProgress {
   /** Number of agents that were started since the last model call. */
   #starts = 0;
   #committed: WeakSet<Event> | undefined;
-  #last: { readonly event: Event; readonly context: InvocationContext } | undefined;
   #failure: { readonly error: unknown; readonly context: InvocationContext } | undefined;
   /** Transfer targets of executions, by execution id. */
   #transfers: Map<string, string> | undefined;
@@ -86,16 +85,6 @@ export class InvocationProgress {
   /** Returns the context of the agent that failed with this error; undefined if it is not known. */
   failedAt(error: unknown): InvocationContext | undefined {
     return this.#failure?.error === error ? this.#failure?.context : undefined;
-  }
-
-  /** Notes the event after which an agent returns. The agent yields it next, and its caller adds no other event. */
-  noteLast(event: Event, context: InvocationContext): void {
-    this.#last = { event, context };
-  }
-
-  /** True for the last event of the agent of this context, if the agent said so. */
-  isLast(event: Event, context: InvocationContext): boolean {
-    return this.#last !== undefined && this.#last.event === event && this.#last.context === context;
   }
 
   /** Notes a committed event of a sub-invocation, or an event derived from one. */

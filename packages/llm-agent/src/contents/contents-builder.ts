@@ -134,7 +134,7 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 interface CallGroup {
   /** The index of the content with the calls. The content with their responses follows it. */
   readonly index: number;
-  calls: readonly AnsweredCall[];
+  calls: AnsweredCall[];
   /** True if the calls still run, so a missing response will come. */
   readonly isUnderWay: boolean;
   /** True if the contents hold a content with the responses. */
@@ -168,7 +168,6 @@ export interface ContentsOptions {
 }
 
 const NO_CALLS: readonly RecordedCall[] = [];
-const NO_ANSWERED: readonly AnsweredCall[] = [];
 const NO_GROUPS: readonly CallGroup[] = [];
 
 const NO_MEDIA: ModelCapabilities['responseMedia'] = { inlineData: [], fileData: [] };
@@ -332,9 +331,14 @@ export class ContentsBuilder {
     if (calls.length === 0) return;
     const index = this.#contents.length - 1;
     const isUnderWay = event.invocationId === this.#options.underWay;
-    const group: CallGroup = { index, calls: NO_ANSWERED, isUnderWay, placed: false, answeredBy: undefined };
-    group.calls = calls.map((call) => ({ call, group, response: undefined }));
-    for (const answered of group.calls) this.#answered.set(answered.call, answered);
+    const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
+    for (const call of calls) {
+      const answered: AnsweredCall = { call, group, response: undefined };
+      // Nearly always the only one: a list that grows from nothing has room for 17.
+      if (group.calls.length > 0) group.calls.push(answered);
+      else group.calls = [answered];
+      this.#answered.set(call, answered);
+    }
     this.#unanswered = group;
   }
 
@@ -342,14 +346,16 @@ export class ContentsBuilder {
   #callsForModel(event: Event): readonly RecordedCall[] {
     const toRun = callsToRun(event.content?.parts);
     if (toRun.length === 0) return NO_CALLS;
+    let calls: RecordedCall[] | undefined;
     let next = 0;
-    return this.#callsOfSession()
-      .madeIn(event)
-      .filter(({ call }) => {
-        if (call !== toRun[next]) return false;
-        next++;
-        return !isPersonRequest(call);
-      });
+    for (const made of this.#callsOfSession().madeIn(event)) {
+      if (made.call !== toRun[next]) continue;
+      next++;
+      if (isPersonRequest(made.call)) continue;
+      if (calls) calls.push(made);
+      else calls = [made];
+    }
+    return calls ?? NO_CALLS;
   }
 
   /** Places each response right after its call; the latest response to a call wins. Responses without a call are dropped. */
