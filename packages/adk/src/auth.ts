@@ -20,6 +20,58 @@ export const OAuthGrantType = {
 } as const;
 export type OAuthGrantType = (typeof OAuthGrantType)[keyof typeof OAuthGrantType];
 
+/** A user name and a password, or a token. */
+export interface HttpCredentials {
+  username?: string;
+  password?: string;
+  token?: string;
+}
+
+/** Basic or bearer authentication over HTTP. */
+export interface HttpAuth {
+  /** `basic`, `bearer`, … */
+  scheme: string;
+  credentials: HttpCredentials;
+  additionalHeaders?: Record<string, string>;
+}
+
+/** The key of a service account of Google Cloud. */
+export interface ServiceAccountCredential {
+  type: 'service_account';
+  projectId: string;
+  privateKeyId: string;
+  privateKey: string;
+  clientEmail: string;
+  clientId: string;
+  authUri: string;
+  tokenUri: string;
+  authProviderX509CertUrl: string;
+  clientX509CertUrl: string;
+  universeDomain: string;
+}
+
+/** A service account of Google Cloud. No part of the runtime exchanges it for a token. */
+export interface ServiceAccount {
+  serviceAccountCredential?: ServiceAccountCredential;
+  scopes?: string[];
+  useDefaultCredential?: boolean;
+  useIdToken?: boolean;
+  audience?: string;
+}
+
+/** A security scheme of OpenID Connect with its endpoints. */
+export interface OpenIdConnectWithConfig {
+  readonly type: 'openIdConnect';
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly userinfoEndpoint?: string;
+  readonly revocationEndpoint?: string;
+  readonly tokenEndpointAuthMethodsSupported?: string[];
+  readonly grantTypesSupported?: string[];
+  readonly scopes?: string[];
+  readonly [key: string]: unknown;
+}
+
 /** A security scheme of OpenAPI: the kind of authentication that a tool needs. */
 export type AuthScheme = AuthConfig['authScheme'];
 

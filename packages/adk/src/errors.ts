@@ -1,4 +1,4 @@
-import { AgentError, EventloomError } from '@eventloom/core';
+import { AgentError, EventloomError, InvalidMessageError } from '@eventloom/core';
 
 /** Thrown for a name of @google/adk that Eventloom does not have. The message says what to write instead. */
 export class NotOfferedError extends EventloomError {
@@ -65,6 +65,39 @@ interface NodeMismatch {
   readonly nodeName: string;
   readonly direction: 'input' | 'output';
   readonly cause: unknown;
+}
+
+/** Reasons of an `IntentMismatchError`. */
+export type IntentMismatchReason =
+  | 'malformed_request'
+  | 'unknown_original_call'
+  | 'unregistered_tool'
+  | 'confirmation_not_required'
+  | 'tool_name_mismatch'
+  | 'arguments_mismatch';
+
+/** A confirmation that does not belong to the call that it confirms. A run refuses such a message with `InvalidMessageError`. */
+export class IntentMismatchError extends EventloomError {
+  static override readonly code = 'ADK_INTENT_MISMATCH';
+  readonly reason: IntentMismatchReason;
+  readonly functionCallId: string | undefined;
+
+  constructor({
+    reason,
+    functionCallId,
+  }: {
+    readonly reason: IntentMismatchReason;
+    readonly functionCallId?: string | undefined;
+  }) {
+    super(`Tool confirmation rejected${functionCallId ? ` for function call '${functionCallId}'` : ''}: ${reason}.`);
+    this.reason = reason;
+    this.functionCallId = functionCallId;
+  }
+}
+
+/** Returns true for an `IntentMismatchError`, and for the error with which a run refuses a message whose answers fit no request. */
+export function isIntentMismatchError(error: unknown): error is EventloomError {
+  return IntentMismatchError.isInstance(error) || InvalidMessageError.isInstance(error);
 }
 
 /** A workflow node wrote state that its `stateSchema` does not allow. */

@@ -36,6 +36,18 @@ export { AdkLlmAgent as Agent, AdkLlmAgent as LlmAgent } from './llm-agent.ts';
 export type { LoopAgentConfig } from '@eventloom/multi-agent';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/multi-agent';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from './agent-guards.ts';
+export {
+  AgentTransferLlmRequestProcessor,
+  AUTH_PREPROCESSOR,
+  AuthPreprocessor,
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+  CONTENT_REQUEST_PROCESSOR,
+  ContentRequestProcessor,
+  INTERACTIONS_REQUEST_PROCESSOR,
+  InteractionsRequestProcessor,
+} from './processors.ts';
+export { FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME, FinishTaskTool } from './finish-task.ts';
 export type { AgentRouter, RoutedAgentConfig } from './routed-agent.ts';
 export { isRoutedAgent, RoutedAgent } from './routed-agent.ts';
 
@@ -206,6 +218,13 @@ export {
   OAuth2CredentialExchanger,
   OAuthGrantType,
 } from './auth.ts';
+export type {
+  HttpAuth,
+  HttpCredentials,
+  OpenIdConnectWithConfig,
+  ServiceAccount,
+  ServiceAccountCredential,
+} from './auth.ts';
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
@@ -302,6 +321,9 @@ export type {
   SearchMemoryRequest,
   SearchMemoryResponse,
   Session,
+  SessionArtifactService,
+  SessionLoadArtifactRequest,
+  SessionSaveArtifactRequest,
   SessionKey as CompositeSessionKey,
   SessionKey as DeleteSessionRequest,
   SessionKey as ListArtifactKeysRequest,
@@ -351,6 +373,8 @@ export {
   NotOfferedError,
   StateSchemaError,
 } from './errors.ts';
+export type { IntentMismatchReason } from './errors.ts';
+export { IntentMismatchError, isIntentMismatchError } from './errors.ts';
 
 // Names that are not offered
 export type { NotOffered } from './not-offered.ts';
@@ -358,32 +382,19 @@ export {
   A2AAgentExecutor,
   AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
-  AUTH_PREPROCESSOR,
   ActiveStreamingTool,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
-  AgentTransferLlmRequestProcessor,
   ApigeeLlm,
-  AuthPreprocessor,
   BaseEnvironment,
-  BaseLlmRequestProcessor,
-  BaseLlmResponseProcessor,
-  CONTENT_REQUEST_PROCESSOR,
   ConsolidateContextTool,
-  ContentRequestProcessor,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  FINISH_TASK_SUCCESS_RESULT,
-  FINISH_TASK_TOOL_NAME,
-  FinishTaskTool,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
-  INTERACTIONS_REQUEST_PROCESSOR,
-  IntentMismatchError,
-  InteractionsRequestProcessor,
   ListSkillsTool,
   LoadSkillResourceTool,
   LoadSkillTool,
@@ -410,7 +421,6 @@ export {
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
-  isIntentMismatchError,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,

@@ -1,6 +1,12 @@
 import { toList } from '@eventloom/core/internal';
 import { LlmAgent, type LlmAgentConfig, type ToolUnion } from '@eventloom/llm-agent';
 import { type BaseContextCompactor, shorteningCallbacks } from './context-compactors.ts';
+import {
+  type BaseLlmRequestProcessor,
+  type BaseLlmResponseProcessor,
+  requestCallbacks,
+  responseCallbacks,
+} from './processors.ts';
 import { type BaseNode, isBaseNode } from './workflow/base-node.ts';
 import { scopedInstruction } from './workflow/instruction-scope.ts';
 import { NodeTool } from './workflow/node-tool.ts';
@@ -13,6 +19,10 @@ export interface AdkLlmAgentConfig extends Omit<LlmAgentConfig, 'tools'> {
   readonly tools?: readonly AdkToolUnion[];
   /** Shorten the conversation that the model reads. Default: none. */
   readonly contextCompactors?: readonly BaseContextCompactor[] | undefined;
+  /** Change requests to the model in place, before `beforeModelCallback`. They are added to what the runtime does. Default: none. */
+  readonly requestProcessors?: readonly BaseLlmRequestProcessor[] | undefined;
+  /** Change responses of the model in place, before `afterModelCallback`. Default: none. */
+  readonly responseProcessors?: readonly BaseLlmResponseProcessor[] | undefined;
 }
 
 /**
@@ -26,16 +36,26 @@ export class AdkLlmAgent extends LlmAgent {
   /** True if the options say that the agent sees the whole conversation. As the node of a workflow it otherwise sees only its input. */
   readonly seesConversation: boolean;
   readonly contextCompactors: readonly BaseContextCompactor[];
+  readonly requestProcessors: readonly BaseLlmRequestProcessor[];
+  readonly responseProcessors: readonly BaseLlmResponseProcessor[];
 
   /** @throws ConfigurationError for invalid or conflicting options, and for option names that this version does not know */
   constructor(config: AdkLlmAgentConfig) {
-    const { tools, instruction, contextCompactors = [], ...options } = config ?? {};
-    const shortening = shorteningCallbacks(`agent "${config?.name}"`, contextCompactors);
+    const {
+      tools,
+      instruction,
+      contextCompactors = [],
+      requestProcessors = [],
+      responseProcessors = [],
+      ...options
+    } = config ?? {};
+    const owner = `agent "${config?.name}"`;
+    const before = [...shorteningCallbacks(owner, contextCompactors), ...requestCallbacks(owner, requestProcessors)];
+    const after = responseCallbacks(owner, responseProcessors);
     super({
       ...options,
-      ...(shortening.length > 0
-        ? { beforeModelCallback: [...shortening, ...toList(options.beforeModelCallback)] }
-        : {}),
+      ...(before.length > 0 ? { beforeModelCallback: [...before, ...toList(options.beforeModelCallback)] } : {}),
+      ...(after.length > 0 ? { afterModelCallback: [...after, ...toList(options.afterModelCallback)] } : {}),
       // What is no list is refused by the agent.
       ...(tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toTool) : (tools as []) }),
       ...(instruction === undefined
@@ -43,6 +63,8 @@ export class AdkLlmAgent extends LlmAgent {
         : { instruction: typeof instruction === 'string' ? scopedInstruction(instruction) : instruction }),
     });
     this.contextCompactors = contextCompactors;
+    this.requestProcessors = requestProcessors;
+    this.responseProcessors = responseProcessors;
     this.seesConversation = config.includeContents === 'default';
   }
 }

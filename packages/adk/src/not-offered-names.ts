@@ -3,60 +3,15 @@ import { notOffered } from './not-offered.ts';
 // The names of @google/adk that Eventloom does not have. A program that imports one loads; its use throws.
 
 // Processors of requests and responses
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const AUTH_PREPROCESSOR = /* @__PURE__ */ notOffered(
-  'AUTH_PREPROCESSOR',
-  'write beforeModelCallback, which may change the request',
-);
 /** Not offered: write inputStream: true in the options of a FunctionTool. */
 export const ActiveStreamingTool = /* @__PURE__ */ notOffered(
   'ActiveStreamingTool',
   'write inputStream: true in the options of a FunctionTool',
 );
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const AgentTransferLlmRequestProcessor = /* @__PURE__ */ notOffered(
-  'AgentTransferLlmRequestProcessor',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const AuthPreprocessor = /* @__PURE__ */ notOffered(
-  'AuthPreprocessor',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const BaseLlmRequestProcessor = /* @__PURE__ */ notOffered(
-  'BaseLlmRequestProcessor',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write afterModelCallback, which may replace the response. */
-export const BaseLlmResponseProcessor = /* @__PURE__ */ notOffered(
-  'BaseLlmResponseProcessor',
-  'write afterModelCallback, which may replace the response',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const CONTENT_REQUEST_PROCESSOR = /* @__PURE__ */ notOffered(
-  'CONTENT_REQUEST_PROCESSOR',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const ContentRequestProcessor = /* @__PURE__ */ notOffered(
-  'ContentRequestProcessor',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
+/** Not offered: write contextCompactors in the options of the agent. */
 export const ContextCompactorRequestProcessor = /* @__PURE__ */ notOffered(
   'ContextCompactorRequestProcessor',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const INTERACTIONS_REQUEST_PROCESSOR = /* @__PURE__ */ notOffered(
-  'INTERACTIONS_REQUEST_PROCESSOR',
-  'write beforeModelCallback, which may change the request',
-);
-/** Not offered: write beforeModelCallback, which may change the request. */
-export const InteractionsRequestProcessor = /* @__PURE__ */ notOffered(
-  'InteractionsRequestProcessor',
-  'write beforeModelCallback, which may change the request',
+  'write contextCompactors in the options of the agent',
 );
 /** Not offered: it is internal to the ADK. */
 export const functionsExportedForTestingOnly = /* @__PURE__ */ notOffered(
@@ -79,45 +34,6 @@ export const ConsolidateContextTool = /* @__PURE__ */ notOffered(
 export const ContextCompactionTrigger = /* @__PURE__ */ notOffered(
   'ContextCompactionTrigger',
   'write eventsCompaction in the options of the Runner',
-);
-
-// Tasks
-/** Not offered: write outputSchema in the options of the agent. */
-export const FINISH_TASK_SUCCESS_RESULT = /* @__PURE__ */ notOffered(
-  'FINISH_TASK_SUCCESS_RESULT',
-  'write outputSchema in the options of the agent',
-);
-/** Not offered: write outputSchema in the options of the agent. */
-export const FINISH_TASK_TOOL_NAME = /* @__PURE__ */ notOffered(
-  'FINISH_TASK_TOOL_NAME',
-  'write outputSchema in the options of the agent',
-);
-/** Not offered: write outputSchema in the options of the agent. */
-export const FinishTaskTool = /* @__PURE__ */ notOffered(
-  'FinishTaskTool',
-  'write outputSchema in the options of the agent',
-);
-
-// State and confirmation
-/** Not offered: an answer that fits no request is refused with InvalidMessageError. */
-export const IntentMismatchError = /* @__PURE__ */ notOffered(
-  'IntentMismatchError',
-  'an answer that fits no request is refused with InvalidMessageError',
-);
-/** Not offered: state has no schema; check the value before state.set. */
-export const StateSchemaError = /* @__PURE__ */ notOffered(
-  'StateSchemaError',
-  'state has no schema; check the value before state.set',
-);
-/** Not offered: an answer that fits no request is refused with InvalidMessageError. */
-export const isIntentMismatchError = /* @__PURE__ */ notOffered(
-  'isIntentMismatchError',
-  'an answer that fits no request is refused with InvalidMessageError',
-);
-/** Not offered: state has no schema; check the value before state.set. */
-export const isStateSchemaError = /* @__PURE__ */ notOffered(
-  'isStateSchemaError',
-  'state has no schema; check the value before state.set',
 );
 
 // Credentials

@@ -211,6 +211,12 @@ export type {
   SaveArtifactRequest,
 } from './artifact/artifact-service.ts';
 export { BaseArtifactService } from './artifact/artifact-service.ts';
+export type {
+  SessionArtifactName,
+  SessionLoadArtifactRequest,
+  SessionSaveArtifactRequest,
+} from './artifact/session-artifact-service.ts';
+export { SessionArtifactService } from './artifact/session-artifact-service.ts';
 
 // Memory
 export type {

@@ -1,6 +1,6 @@
 import type { BaseAgent } from '../agent/base-agent.ts';
 import type { RunConfig } from '../agent/run-config.ts';
-import type { BaseArtifactService } from '../artifact/artifact-service.ts';
+import { SessionArtifactService } from '../artifact/session-artifact-service.ts';
 import type { Content } from '../content/content.ts';
 import { describeKind, setOwn } from '../content/json.ts';
 import { ConfigurationError, InvalidRequestError } from '../errors.ts';
@@ -12,7 +12,7 @@ import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
-import type { Session } from '../session/session.ts';
+import { type Session, sessionKeyOf } from '../session/session.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
 import type { Invocation } from './invocation.ts';
@@ -329,9 +329,10 @@ export class InvocationContext {
     return this.#parent;
   }
 
-  /** The runner's artifact service; undefined if it has none. */
-  get artifactService(): BaseArtifactService | undefined {
-    return this.invocation.artifactService;
+  /** The runner's artifact service for this session: `saveArtifact({ filename, artifact })`. Undefined if the runner has none. */
+  get artifactService(): SessionArtifactService | undefined {
+    const { artifactService, session } = this.invocation;
+    return artifactService && new SessionArtifactService(artifactService, sessionKeyOf(session));
   }
 
   /** The runner's memory service; undefined if it has none. */

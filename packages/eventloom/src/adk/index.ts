@@ -36,6 +36,18 @@ export { Agent, LlmAgent } from '@eventloom/adk';
 export type { LoopAgentConfig } from '@eventloom/adk';
 export { LoopAgent, ParallelAgent, SequentialAgent } from '@eventloom/adk';
 export { isLoopAgent, isParallelAgent, isRoutableLlmAgent, isSequentialAgent, requireAgent } from '@eventloom/adk';
+export {
+  AUTH_PREPROCESSOR,
+  AgentTransferLlmRequestProcessor,
+  AuthPreprocessor,
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+  CONTENT_REQUEST_PROCESSOR,
+  ContentRequestProcessor,
+  INTERACTIONS_REQUEST_PROCESSOR,
+  InteractionsRequestProcessor,
+} from '@eventloom/adk';
+export { FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME, FinishTaskTool } from '@eventloom/adk';
 export type { AgentRouter, RoutedAgentConfig } from '@eventloom/adk';
 export { RoutedAgent, isRoutedAgent } from '@eventloom/adk';
 
@@ -191,6 +203,13 @@ export {
   OAuth2CredentialExchanger,
   OAuthGrantType,
 } from '@eventloom/adk';
+export type {
+  HttpAuth,
+  HttpCredentials,
+  OpenIdConnectWithConfig,
+  ServiceAccount,
+  ServiceAccountCredential,
+} from '@eventloom/adk';
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/adk';
@@ -284,6 +303,9 @@ export type {
   SearchMemoryRequest,
   SearchMemoryResponse,
   Session,
+  SessionArtifactService,
+  SessionLoadArtifactRequest,
+  SessionSaveArtifactRequest,
 } from '@eventloom/adk';
 export { BaseArtifactService, BaseCredentialService, BaseMemoryService, BaseSessionService } from '@eventloom/adk';
 export { InMemoryArtifactService } from '@eventloom/adk';
@@ -330,6 +352,8 @@ export {
   isNodeTimeoutError,
   isStateSchemaError,
 } from '@eventloom/adk';
+export type { IntentMismatchReason } from '@eventloom/adk';
+export { IntentMismatchError, isIntentMismatchError } from '@eventloom/adk';
 
 // Names that are not offered
 export type { NotOffered } from '@eventloom/adk';
@@ -337,32 +361,19 @@ export {
   A2AAgentExecutor,
   AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
-  AUTH_PREPROCESSOR,
   ActiveStreamingTool,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
-  AgentTransferLlmRequestProcessor,
   ApigeeLlm,
-  AuthPreprocessor,
   BaseEnvironment,
-  BaseLlmRequestProcessor,
-  BaseLlmResponseProcessor,
-  CONTENT_REQUEST_PROCESSOR,
   ConsolidateContextTool,
-  ContentRequestProcessor,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
-  FINISH_TASK_SUCCESS_RESULT,
-  FINISH_TASK_TOOL_NAME,
-  FinishTaskTool,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
-  INTERACTIONS_REQUEST_PROCESSOR,
-  IntentMismatchError,
-  InteractionsRequestProcessor,
   ListSkillsTool,
   LoadSkillResourceTool,
   LoadSkillTool,
@@ -389,7 +400,6 @@ export {
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
-  isIntentMismatchError,
   loadAllSkillsInDir,
   loadSkillFromDir,
   loadSkillFromZipBuffer,
