@@ -13,7 +13,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/openapi': ['.'],
   '@eventloom/multi-agent': ['.'],
   '@eventloom/graph': ['.', './internal'],
-  '@eventloom/llm-agent': ['.', './internal', './built-in'],
+  '@eventloom/llm-agent': ['.', './internal', './built-in', './node', './conformance'],
   '@eventloom/gemini': ['.'],
   '@eventloom/ai-sdk': ['.'],
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],

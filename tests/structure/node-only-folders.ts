@@ -12,4 +12,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/tools/src/node',
   'packages/plugins/src/node',
   'packages/mcp/src/node',
+  'packages/llm-agent/src/node',
 ];

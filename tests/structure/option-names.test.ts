@@ -28,6 +28,8 @@ import {
   SaveFilesAsArtifactsPlugin,
   ToolCallIntegrityPlugin,
 } from '@eventloom/plugins';
+import { SandboxCodeExecutor } from '@eventloom/llm-agent';
+import { openLocalSandbox, UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { QuickJsCodeExecutor } from '@eventloom/quickjs';
 import { QuickJsThreadCodeExecutor } from '@eventloom/quickjs/node';
 import { createServer } from '@eventloom/server';
@@ -176,6 +178,12 @@ const CASES: Readonly<Record<string, Case>> = {
   ],
   PreloadMemoryTool: ['maxCharacter', 'maxCharacters', (options) => new PreloadMemoryTool(options)],
   QuickJsCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsCodeExecutor(options)],
+  SandboxCodeExecutor: [
+    'timeout',
+    'timeoutMs',
+    (options: object) => new SandboxCodeExecutor({ open: () => openLocalSandbox(), ...options }),
+  ],
+  UnsafeLocalCodeExecutor: ['timeout', 'timeoutMs', (options) => new UnsafeLocalCodeExecutor(options)],
   QuickJsThreadCodeExecutor: ['timeout', 'timeoutMs', (options) => new QuickJsThreadCodeExecutor(options)],
   R2ArtifactService: ['buckets', 'bucket', (options) => new R2ArtifactService(options)],
   RoutedAgent: ['routers', 'router', (options: object) => new RoutedAgent({ ...named, ...routes(), ...options })],

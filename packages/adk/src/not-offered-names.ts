@@ -49,10 +49,10 @@ export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
 );
 
 // Code and commands
-/** Not offered: write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, or a BaseCodeExecutor over the sandbox. */
+/** Not offered: write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service. */
 export const AgentEngineSandboxCodeExecutor = /* @__PURE__ */ notOffered(
   'AgentEngineSandboxCodeExecutor',
-  'write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, or a BaseCodeExecutor over the sandbox',
+  'write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service',
 );
 /** Not offered: write a FunctionTool that runs the command. */
 export const BaseEnvironment = /* @__PURE__ */ notOffered(
@@ -64,10 +64,10 @@ export const LocalEnvironment = /* @__PURE__ */ notOffered(
   'LocalEnvironment',
   'write a FunctionTool that runs the command',
 );
-/** Not offered: write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which runs code in a sandbox. */
+/** Not offered: write UnsafeLocalCodeExecutor of @eventloom/llm-agent/node, or QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which protects this machine. */
 export const UnsafeLocalCodeExecutor = /* @__PURE__ */ notOffered(
   'UnsafeLocalCodeExecutor',
-  'write QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which runs code in a sandbox',
+  'write UnsafeLocalCodeExecutor of @eventloom/llm-agent/node, or QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which protects this machine',
 );
 
 // Services of Google Cloud

@@ -23,6 +23,13 @@ export type {
 
 // Planning and code
 export { BuiltInCodeExecutor } from './code-execution/built-in-code-executor.ts';
+export type {
+  CodeSandbox,
+  SandboxCodeExecutorOptions,
+  SandboxProgram,
+  SandboxResult,
+} from './code-execution/sandbox-code-executor.ts';
+export { SandboxCodeExecutor } from './code-execution/sandbox-code-executor.ts';
 
 // Compaction
 export type { SummarizeEventsRequest } from './compaction/base-events-summarizer.ts';
