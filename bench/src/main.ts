@@ -20,6 +20,7 @@ import { sessionsInFlight } from './workloads/sessions-in-flight.ts';
 import { sqliteSession } from './workloads/sqlite-session.ts';
 import { sseServer } from './workloads/sse-server.ts';
 import { chunkedReply, longSession, textTurn, toolTurns } from './workloads/turns.ts';
+import { vendorCalls } from './workloads/vendor-calls.ts';
 
 /** Every workload by name. The prefix before a slash selects all workloads of a kind. */
 const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
@@ -32,6 +33,7 @@ const WORKLOADS: Readonly<Record<string, () => Promise<Row[]>>> = {
   'sqlite-session': sqliteSession,
   'sse-server': sseServer,
   'agent-creation': agentCreation,
+  'vendor-calls': vendorCalls,
   'live-latency': liveLatency,
   'live-calls': liveCalls,
   'live-allocation': liveAllocation,
