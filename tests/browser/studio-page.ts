@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import type { BaseAgent } from '@eventloom/core';
+import { InMemoryCredentialService } from '@eventloom/credentials';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -61,6 +62,8 @@ export function useStudio() {
   async function visit(url: string, options: BrowserContextOptions = {}) {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, ...options });
     pages.push(page);
+    // Shorter than the time of a test, so that the place that waits is named.
+    page.setDefaultTimeout(20_000);
     const errors: string[] = [];
     page.on('console', (message) => {
       // The page asks for a session that does not exist yet.
@@ -81,6 +84,7 @@ export function useStudio() {
       live: live(),
       sessionService,
       artifactService: new InMemoryArtifactService(),
+      credentialService: new InMemoryCredentialService(),
     });
     await fill?.(sessionService);
     const protocols = [studio({ files: studioFiles(), prompts: { app: ['What color is it?'] } })];

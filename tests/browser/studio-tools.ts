@@ -1,4 +1,6 @@
+import type { AuthConfig } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
+import * as z from 'zod';
 
 /** Sets a value of the state. */
 export const look = new FunctionTool({
@@ -26,5 +28,34 @@ export const save = new FunctionTool({
     const text = context.state.get('saved') === true ? 'hello\nagain\n' : 'hello\nthere\n';
     context.state.set('saved', true);
     return context.saveArtifact('note.txt', { inlineData: { mimeType: 'text/plain', data: btoa(text) } });
+  },
+});
+
+const AUTH: AuthConfig = {
+  authScheme: { type: 'apiKey', in: 'header', name: 'x-key' },
+  rawAuthCredential: { authType: 'apiKey' },
+  credentialKey: 'service-key',
+};
+
+/** Needs a credential, and returns the length of the key. */
+export const login = new FunctionTool({
+  name: 'login',
+  description: 'Logs in.',
+  execute: async (_args, context) => {
+    const credential = await context.loadCredential(AUTH);
+    return credential ? { length: credential.apiKey?.length } : context.requestCredential(AUTH);
+  },
+});
+
+/** Asks the person for a size and a number. */
+export const ask = new FunctionTool({
+  name: 'ask',
+  description: 'Asks.',
+  execute: (_args, context) => {
+    const responseSchema = z.object({ size: z.enum(['small', 'large']), count: z.int() });
+    const chosen = context.getInput('order');
+    return chosen === undefined
+      ? context.requestInput({ key: 'order', message: 'Which size?', responseSchema })
+      : { chosen };
   },
 });

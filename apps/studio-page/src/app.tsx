@@ -1,7 +1,7 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
-import type { Session } from '@eventloom/core';
-import { Button, Tab, TabList, TabPanel, Tabs } from 'react-aria-components';
-import { emptyConversation, reduceEvents } from '@eventloom/client';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Event, Session } from '@eventloom/core';
+import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
+import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
 import { useAgent } from '@eventloom/client/react';
 import { AgentsTab } from './agents-tab.tsx';
 import { ArtifactsTab } from './artifacts-tab.tsx';
@@ -9,9 +9,11 @@ import { Chat } from './chat.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { SessionList } from './session-list.tsx';
 import { StateTab } from './state-tab.tsx';
-import { type AppAgent, client, readAgent } from './studio-client.ts';
+import { RunsTab } from './runs-tab.tsx';
+import { type AppAgent, client, readAgent, setToken } from './studio-client.ts';
 import { TimeSlider } from './time-slider.tsx';
 import { TraceTab } from './trace-tab.tsx';
+import { useVoiceCall } from './voice.tsx';
 
 /** The place that the page shows, in its address: `?app=…&user=…&session=…`. */
 export interface Place {
@@ -41,8 +43,10 @@ function newSessionId(): string {
 
 export function App() {
   const [apps, setApps] = useState<readonly string[]>();
-  const [error, setError] = useState<string>();
+  const [error, setError] = useState<unknown>();
   const [place, setPlace] = useState<Place>();
+  /** Counts the tokens that were tried. */
+  const [attempt, setAttempt] = useState(0);
 
   const goTo = useCallback((next: Place) => {
     writeAddress(next);
@@ -53,14 +57,33 @@ export function App() {
     client
       .listApps()
       .then((names) => {
+        setError(undefined);
         setApps(names);
         const { appName = names[0] ?? '', userId = 'user', sessionId = newSessionId() } = placeInAddress();
         if (appName !== '') goTo({ appName, userId, sessionId });
       })
-      .catch((thrown: unknown) => setError(String(thrown)));
-  }, [goTo]);
+      .catch(setError);
+  }, [goTo, attempt]);
 
-  if (error !== undefined) return <Notice title="The server does not answer" text={error} />;
+  if (ServerError.isInstance(error) && error.status === 401)
+    return (
+      <TokenForm
+        isWrong={attempt > 0}
+        onToken={(token) => {
+          const userId = setToken(token);
+          if (userId !== undefined)
+            writeAddress({ appName: '', sessionId: newSessionId(), ...placeInAddress(), userId });
+          setAttempt(attempt + 1);
+        }}
+      />
+    );
+  if (error !== undefined)
+    return (
+      <Notice
+        title="The server does not answer"
+        text={error instanceof Error ? error.message : 'No reason is known.'}
+      />
+    );
   if (!apps) return <Notice title="Eventloom Studio" text="Loading…" />;
   if (!place)
     return <Notice title="No apps" text="The server has no runner. Give createServer({ runners: [runner] })." />;
@@ -78,6 +101,36 @@ function Notice({ title, text }: { readonly title: string; readonly text: string
   );
 }
 
+/** Asks for a token, where the server lets in only those who have one. */
+function TokenForm({ isWrong, onToken }: { readonly isWrong: boolean; readonly onToken: (token: string) => void }) {
+  const [token, setText] = useState('');
+  return (
+    <main className="notice">
+      <h1>Eventloom Studio</h1>
+      <form
+        className="fields"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onToken(token.trim());
+        }}
+      >
+        <TextField className="field" type="password" isRequired value={token} onChange={setText}>
+          <Label>Token that the server accepts. It is kept until this tab is closed.</Label>
+          <Input autoComplete="off" />
+        </TextField>
+        {isWrong && (
+          <p className="error" role="alert">
+            The server does not accept this token.
+          </p>
+        )}
+        <Button className="primary" type="submit">
+          Sign in
+        </Button>
+      </form>
+    </main>
+  );
+}
+
 interface WorkbenchProps {
   readonly apps: readonly string[];
   readonly place: Place;
@@ -88,7 +141,35 @@ type View = 'sessions' | 'chat' | 'inspect';
 
 function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
-  const { events, status } = agent;
+  const { chat, status } = agent;
+  // Not all events of a run are sent to a client: those that only record its progress are read when it has ended.
+  const lastStatus = useRef(status);
+  useEffect(() => {
+    const hasEnded = (lastStatus.current === 'running' || lastStatus.current === 'reconnecting') && status === 'idle';
+    lastStatus.current = status;
+    if (hasEnded && !agent.error) void chat.load();
+  }, [status, agent.error, chat]);
+  /** Events of a voice call, until the session is read after it. */
+  const [spoken, setSpoken] = useState<readonly Event[]>([]);
+  const call = useVoiceCall(
+    place,
+    (event) => setSpoken((before) => [...before, event]),
+    () => void chat.load().then(() => setSpoken([])),
+  );
+  const events = useMemo(() => {
+    const known = new Set(agent.events.map(({ id }) => id));
+    const added = spoken.filter(({ id, partial }) => partial !== true && !known.has(id));
+    return added.length === 0 ? agent.events : [...agent.events, ...added];
+  }, [agent.events, spoken]);
+  const now = useMemo(() => {
+    const known = new Set(agent.events.map(({ id }) => id));
+    return spoken.length === 0
+      ? agent.conversation
+      : reduceEvents(
+          agent.conversation,
+          spoken.filter(({ id }) => !known.has(id)),
+        );
+  }, [agent.events, agent.conversation, spoken]);
   /** Number of events that are shown; undefined shows all, and those that come. */
   const [position, setPosition] = useState<number>();
   const [selectedId, setSelectedId] = useState<string>();
@@ -104,8 +185,8 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const isPast = position !== undefined && position < events.length;
   const shownEvents = useMemo(() => (isPast ? events.slice(0, position) : events), [events, isPast, position]);
   const conversation = useMemo(
-    () => (isPast ? reduceEvents(emptyConversation, shownEvents) : agent.conversation),
-    [isPast, shownEvents, agent.conversation],
+    () => (isPast ? reduceEvents(emptyConversation, shownEvents) : now),
+    [isPast, shownEvents, now],
   );
 
   const fork = useCallback(async () => {
@@ -124,14 +205,21 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           </Button>
         ))}
       </nav>
-      <SessionList apps={apps} place={place} goTo={goTo} isRunning={status !== 'idle'} newId={newSessionId} />
+      <SessionList
+        apps={apps}
+        place={place}
+        goTo={goTo}
+        events={events}
+        isRunning={status !== 'idle'}
+        newId={newSessionId}
+      />
       <main className="middle">
         <Chat
           agent={agent}
           conversation={conversation}
           isPast={isPast}
           prompts={root?.prompts ?? []}
-          onFork={fork}
+          call={call}
           onSelectEvent={(id) => {
             setSelectedId(id);
             setView('inspect');
@@ -147,6 +235,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
             <Tab id="artifacts">Artifacts</Tab>
             <Tab id="agents">Agents</Tab>
             <Tab id="trace">Trace</Tab>
+            <Tab id="runs">Runs</Tab>
           </TabList>
           <TabPanel id="events" className="tab-panel">
             <EventsTab events={shownEvents} selectedId={selectedId} onSelect={setSelectedId} onShowAt={setPosition} />
@@ -165,10 +254,14 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
               events={shownEvents}
               activeAgent={conversation.activeAgent}
               isRunning={status !== 'idle' && !isPast}
+              isPast={isPast}
             />
           </TabPanel>
           <TabPanel id="trace" className="tab-panel">
-            <TraceTab events={shownEvents} />
+            <TraceTab events={shownEvents} prices={root?.prices ?? {}} />
+          </TabPanel>
+          <TabPanel id="runs" className="tab-panel">
+            <RunsTab place={place} goTo={goTo} status={status} />
           </TabPanel>
         </Tabs>
       </aside>

@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useState } from 'react';
+import { diffLines } from 'diff';
 import type { Event, Part } from '@eventloom/core';
 import { ServerError } from '@eventloom/client';
 import type { Place } from './app.tsx';
-import { Media } from './media.tsx';
+import { Media, textIn } from './media.tsx';
 import { client } from './studio-client.ts';
 
 interface ArtifactsTabProps {
@@ -19,6 +20,9 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
   const [versions, setVersions] = useState<readonly number[]>([]);
   const [version, setVersion] = useState<number>();
   const [part, setPart] = useState<Part>();
+  /** The version that the shown one is compared with. */
+  const [base, setBase] = useState<number>();
+  const [basePart, setBasePart] = useState<Part>();
   const [error, setError] = useState<string>();
   const saved = useMemo(
     () => events.filter(({ actions }) => Object.keys(actions.artifactDelta).length > 0).length,
@@ -28,7 +32,10 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
   useEffect(() => {
     session
       .listArtifacts()
-      .then((found) => setNames(found))
+      .then((found) => {
+        setNames(found);
+        setName((before) => before ?? found[0]);
+      })
       .catch((thrown: unknown) => {
         // A session is stored with its first message.
         if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_NOT_FOUND')) setError(String(thrown));
@@ -42,7 +49,9 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
       try {
         const found = await session.listArtifactVersions(name);
         const loaded = await session.loadArtifact(name, version);
+        const compared = base === undefined ? undefined : await session.loadArtifact(name, base);
         if (!isCurrent) return;
+        setBasePart(compared);
         setVersions(found);
         setPart(loaded);
         setError(undefined);
@@ -53,7 +62,7 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
     return () => {
       isCurrent = false;
     };
-  }, [session, name, version, saved]);
+  }, [session, name, version, base, saved]);
 
   return (
     <div className="artifacts">
@@ -66,6 +75,7 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
               aria-pressed={each === name}
               onClick={() => {
                 setVersion(undefined);
+                setBase(undefined);
                 setName(each);
               }}
             >
@@ -94,10 +104,57 @@ export function ArtifactsTab({ place, events }: ArtifactsTabProps) {
                 ))}
               </select>
             </label>
+            {versions.length > 1 && (
+              <label>
+                Compare with{' '}
+                <select
+                  value={base ?? ''}
+                  onChange={({ target }) => setBase(target.value === '' ? undefined : Number(target.value))}
+                >
+                  <option value="">none</option>
+                  {versions
+                    .filter((each) => each !== (version ?? versions.at(-1)))
+                    .map((each) => (
+                      <option key={each}>{each}</option>
+                    ))}
+                </select>
+              </label>
+            )}
           </div>
-          <Media part={part} />
+          {basePart ? <Comparison before={basePart} after={part} /> : <Media part={part} />}
         </section>
       )}
     </div>
+  );
+}
+
+/** Texts that are compared, together: longer ones are shown one beside the other, as a comparison would take too long. */
+const MAX_COMPARED_CHARS = 400_000;
+
+/** The lines that two versions of a text do not share; other files one above the other. */
+function Comparison({ before, after }: { readonly before: Part; readonly after: Part }) {
+  const changes = useMemo(() => {
+    const [old, now] = [textIn(before), textIn(after)];
+    if (old === undefined || now === undefined || old.length + now.length > MAX_COMPARED_CHARS) return undefined;
+    // Undefined for texts so unlike that the comparison was given up.
+    return diffLines(old, now, { maxEditLength: 2000 });
+  }, [before, after]);
+  if (!changes)
+    return (
+      <>
+        <Media part={before} />
+        <Media part={after} />
+      </>
+    );
+  return (
+    <pre className="code diff" tabIndex={0} aria-label="Changed lines">
+      {changes.map(({ value, added, removed }, index) => {
+        const sign = added ? '+' : removed ? '-' : ' ';
+        const lines = value.replace(/\n$/, '').split('\n');
+        const text = lines.map((line) => `${sign} ${line}\n`).join('');
+        if (added) return <ins key={index}>{text}</ins>;
+        return removed ? <del key={index}>{text}</del> : <span key={index}>{text}</span>;
+      })}
+    </pre>
   );
 }

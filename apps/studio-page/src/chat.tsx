@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef, useState } from 'react';
+import { memo, useCallback, useEffect, useRef, useState } from 'react';
 import type { Part } from '@eventloom/core';
 import { Button, TextArea, TextField } from 'react-aria-components';
 import type { CallPart, Conversation, Message, MessagePart } from '@eventloom/client';
@@ -9,6 +9,7 @@ import { JsonView } from './json-view.tsx';
 import { Media } from './media.tsx';
 import { RequestForm } from './request-form.tsx';
 import { formatDuration } from './trace.ts';
+import { VoiceBar, type VoiceCall } from './voice.tsx';
 
 interface ChatProps {
   readonly agent: UseAgentResult;
@@ -17,14 +18,14 @@ interface ChatProps {
   readonly isPast: boolean;
   /** Messages to begin with. */
   readonly prompts: readonly string[];
-  readonly onFork: () => Promise<void>;
+  readonly call: VoiceCall;
   readonly onSelectEvent: (id: string) => void;
 }
 
 /** Messages that are drawn; earlier ones are drawn when the reader asks for them. */
 const SHOWN = 200;
 
-export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: ChatProps) {
+export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent }: ChatProps) {
   const { messages, requests, activeAgent } = conversation;
   const { status, error, send, stop, answer, rewind } = agent;
   const [shown, setShown] = useState(SHOWN);
@@ -36,17 +37,23 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
   const untried = prompts.filter(
     (text) => !messages.some((message) => message.author === 'user' && textOf(message) === text),
   );
+  /** False once the reader has scrolled up. */
+  const isFollowing = useRef(true);
   useEffect(() => {
-    const box = scroller.current;
-    // Follows the text unless the reader has scrolled up.
-    if (box && box.scrollHeight - box.scrollTop - box.clientHeight < 200) end.current?.scrollIntoView({ block: 'end' });
-  }, [last, requests]);
+    if (isFollowing.current) end.current?.scrollIntoView({ block: 'end' });
+  }, [last, requests, error, status]);
 
-  const editAndResend = (message: Message): void => {
-    const edited = prompt('Send this instead. Everything after it is undone.', textOf(message));
-    if (edited === null || edited === '') return;
-    void rewind(message.invocationId).then(() => send(edited));
-  };
+  const sendInstead = useCallback(
+    async ({ invocationId }: Message, parts: readonly Part[]): Promise<void> => {
+      // A message that the server refused is in no run.
+      if (!invocationId.startsWith('local-')) await rewind(invocationId);
+      await send(parts);
+    },
+    [rewind, send],
+  );
+  const lastOfUser = messages.findLast(({ author }) => author === 'user');
+  const hasFailed =
+    error !== undefined || last?.status === 'interrupted' || last?.parts.some(({ type }) => type === 'error') === true;
 
   return (
     <>
@@ -58,7 +65,16 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
           {status === 'idle' ? (isPast ? 'earlier moment' : '') : status}
         </span>
       </header>
-      <div className="messages" ref={scroller} role="log" aria-label="Conversation" tabIndex={0}>
+      <div
+        className="messages"
+        ref={scroller}
+        role="log"
+        aria-label="Conversation"
+        tabIndex={0}
+        onScroll={({ currentTarget: box }) => {
+          isFollowing.current = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+        }}
+      >
         {messages.length === 0 && status === 'idle' && (
           <section className="welcome">
             <h2>Talk to the agent</h2>
@@ -84,8 +100,8 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
             key={message.id}
             message={message}
             isHandOver={index > 0 && all[index - 1]?.author !== message.author}
-            canEdit={!isPast && !isRunning && message.author === 'user'}
-            onEdit={editAndResend}
+            canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
+            onEdit={sendInstead}
             onSelect={onSelectEvent}
           />
         ))}
@@ -97,6 +113,11 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
           <p className="error" role="alert">
             {error.message}
           </p>
+        )}
+        {hasFailed && lastOfUser && !isPast && !isRunning && (
+          <Button className="quiet retry" onPress={() => void sendInstead(lastOfUser, contentOf(lastOfUser))}>
+            Try again
+          </Button>
         )}
         <div ref={end} />
       </div>
@@ -114,7 +135,11 @@ export function Chat({ agent, conversation, isPast, prompts, onSelectEvent }: Ch
       <Composer
         isDisabled={isPast || isRunning}
         isRunning={isRunning}
-        onSend={(parts) => void send(parts)}
+        call={call}
+        onSend={(parts) => {
+          isFollowing.current = true;
+          void send(parts);
+        }}
         onStop={() => void stop()}
       />
     </>
@@ -125,11 +150,20 @@ function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
+/** Returns a message of the user as it was sent. */
+function contentOf({ parts }: Message): readonly Part[] {
+  return parts.flatMap((part): Part[] => {
+    if (part.type === 'text') return [{ text: part.text }];
+    if (part.type === 'media') return [{ inlineData: part.inlineData }];
+    return part.type === 'file' ? [{ fileData: part.fileData }] : [];
+  });
+}
+
 interface MessageViewProps {
   readonly message: Message;
   readonly isHandOver: boolean;
   readonly canEdit: boolean;
-  readonly onEdit: (message: Message) => void;
+  readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
   readonly onSelect: (id: string) => void;
 }
 
@@ -137,6 +171,19 @@ interface MessageViewProps {
 const MessageView = memo(function MessageView({ message, isHandOver, canEdit, onEdit, onSelect }: MessageViewProps) {
   const { author, parts, status, branch, timestamp } = message;
   const isUser = author === 'user';
+  const [isEditing, setEditing] = useState(false);
+  if (isEditing && canEdit)
+    return (
+      <MessageEditor
+        text={textOf(message)}
+        onCancel={() => setEditing(false)}
+        onSend={(text) => {
+          setEditing(false);
+          const others = contentOf(message).filter((part) => part.text === undefined);
+          void onEdit(message, [{ text }, ...others]);
+        }}
+      />
+    );
   if (parts.every((part) => part.type === 'transfer'))
     return (
       <p className="transfer">
@@ -160,7 +207,7 @@ const MessageView = memo(function MessageView({ message, isHandOver, canEdit, on
       {status === 'interrupted' && <small className="interrupted">interrupted</small>}
       <footer>
         {canEdit && (
-          <Button className="link" onPress={() => onEdit(message)}>
+          <Button className="link" onPress={() => setEditing(true)}>
             Edit
           </Button>
         )}
@@ -171,6 +218,43 @@ const MessageView = memo(function MessageView({ message, isHandOver, canEdit, on
     </article>
   );
 });
+
+interface MessageEditorProps {
+  readonly text: string;
+  readonly onSend: (text: string) => void;
+  readonly onCancel: () => void;
+}
+
+/** Changes a message that was sent. What came after it is undone. */
+function MessageEditor({ text, onSend, onCancel }: MessageEditorProps) {
+  const [edited, setEdited] = useState(text);
+  return (
+    <form
+      className="message user editor"
+      aria-label="Edit the message"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (edited.trim() !== '') onSend(edited);
+      }}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') onCancel();
+      }}
+    >
+      <TextField aria-label="Edited message" value={edited} onChange={setEdited} autoFocus>
+        <TextArea rows={Math.min(8, edited.split('\n').length)} />
+      </TextField>
+      <small>Everything after this message is undone.</small>
+      <div className="row">
+        <Button className="primary" type="submit" isDisabled={edited.trim() === ''}>
+          Send instead
+        </Button>
+        <Button className="quiet" onPress={onCancel}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}
 
 function PartView({ part, isUser }: { readonly part: MessagePart; readonly isUser: boolean }) {
   switch (part.type) {
@@ -266,6 +350,7 @@ function CallView({ call }: { readonly call: CallPart }) {
 interface ComposerProps {
   readonly isDisabled: boolean;
   readonly isRunning: boolean;
+  readonly call: VoiceCall;
   readonly onSend: (parts: readonly Part[]) => void;
   readonly onStop: () => void;
 }
@@ -273,7 +358,7 @@ interface ComposerProps {
 /** The largest files of a message, together: the server's default limit of a body is larger. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
-function Composer({ isDisabled, isRunning, onSend, onStop }: ComposerProps) {
+function Composer({ isDisabled, isRunning, call, onSend, onStop }: ComposerProps) {
   const [text, setText] = useState('');
   const [files, setFiles] = useState<readonly File[]>([]);
   const [error, setError] = useState<string>();
@@ -292,6 +377,7 @@ function Composer({ isDisabled, isRunning, onSend, onStop }: ComposerProps) {
     setFiles([]);
   };
 
+  if (call.status !== 'idle') return <VoiceBar call={call} />;
   return (
     <form
       className="composer"
@@ -321,9 +407,9 @@ function Composer({ isDisabled, isRunning, onSend, onStop }: ComposerProps) {
           ))}
         </ul>
       )}
-      {error !== undefined && (
+      {(error ?? call.error) !== undefined && (
         <p className="error" role="alert">
-          {error}
+          {error ?? call.error}
         </p>
       )}
       <div className="row">
@@ -368,9 +454,14 @@ function Composer({ isDisabled, isRunning, onSend, onStop }: ComposerProps) {
             Stop
           </Button>
         ) : (
-          <Button className="primary" type="submit" isDisabled={isDisabled}>
-            Send
-          </Button>
+          <>
+            <Button className="quiet" isDisabled={isDisabled} onPress={() => void call.start()}>
+              Speak
+            </Button>
+            <Button className="primary" type="submit" isDisabled={isDisabled}>
+              Send
+            </Button>
+          </>
         )}
       </div>
     </form>

@@ -11,7 +11,12 @@ export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'file
         : undefined,
     [inlineData],
   );
-  if (text !== undefined) return <pre className="code">{text}</pre>;
+  if (text !== undefined)
+    return (
+      <pre className="code" tabIndex={0}>
+        {text}
+      </pre>
+    );
   if (fileData) return <p className="file">{fileData.fileUri}</p>;
   if (!inlineData || url === undefined) return null;
   const { mimeType = '', displayName } = inlineData;
@@ -20,13 +25,25 @@ export function Media({ part }: { readonly part: Pick<Part, 'inlineData' | 'file
   if (mimeType.startsWith('image/')) return <img className="media" src={url} alt={name} />;
   if (mimeType.startsWith('audio/')) return <audio className="media" controls src={url} aria-label={name} />;
   if (mimeType.startsWith('video/')) return <video className="media" controls src={url} aria-label={name} />;
-  if (mimeType.startsWith('text/') || mimeType === 'application/json')
-    return <pre className="code">{decodeText(inlineData.data ?? '')}</pre>;
+  const shown = textIn(part);
+  if (shown !== undefined)
+    return (
+      <pre className="code" tabIndex={0}>
+        {shown}
+      </pre>
+    );
   return (
     <a className="file" href={url} download={displayName ?? 'file'}>
       Save {name}
     </a>
   );
+}
+
+/** Returns the text of a part; undefined for a file that is no text. */
+export function textIn({ text, inlineData }: Pick<Part, 'inlineData' | 'text'>): string | undefined {
+  const { mimeType = '', data = '' } = inlineData ?? {};
+  if (text !== undefined) return text;
+  return mimeType.startsWith('text/') || mimeType === 'application/json' ? decodeText(data) : undefined;
 }
 
 /** Base64 of the ADK may be the one for addresses. */

@@ -1,5 +1,5 @@
-import { useCallback, useEffect, useState } from 'react';
-import type { Session } from '@eventloom/core';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Event, Session } from '@eventloom/core';
 import { Button, Input, Label, TextField } from 'react-aria-components';
 import type { Place } from './app.tsx';
 import { client } from './studio-client.ts';
@@ -8,18 +8,21 @@ interface SessionListProps {
   readonly apps: readonly string[];
   readonly place: Place;
   readonly goTo: (place: Place) => void;
+  /** The events of the session that is shown. */
+  readonly events: readonly Event[];
   /** The list is read again when a run ends. */
   readonly isRunning: boolean;
   readonly newId: () => string;
 }
 
 /** The app, the user, and the sessions of both, with search. */
-export function SessionList({ apps, place, goTo, isRunning, newId }: SessionListProps) {
+export function SessionList({ apps, place, goTo, events, isRunning, newId }: SessionListProps) {
   const { appName, userId, sessionId } = place;
   const [sessions, setSessions] = useState<readonly Session[]>([]);
   const [cursor, setCursor] = useState<string>();
   const [search, setSearch] = useState('');
   const [error, setError] = useState<string>();
+  const input = useRef<HTMLInputElement>(null);
 
   const read = useCallback(
     async (from?: string) => {
@@ -38,6 +41,22 @@ export function SessionList({ apps, place, goTo, isRunning, newId }: SessionList
   useEffect(() => {
     if (!isRunning) void read();
   }, [read, isRunning]);
+
+  // A search is over all sessions, so the further pages are read while there is one.
+  useEffect(() => {
+    if (search !== '' && cursor !== undefined) void read(cursor);
+  }, [read, search, cursor]);
+
+  const importSession = async (file: File): Promise<void> => {
+    try {
+      if (file.size > MAX_IMPORT_BYTES) throw new TypeError('the file has more than 20 MB');
+      const { state, events: imported } = readExport(await file.text());
+      const session = await client.createSession({ appName, userId }, { sessionId: newId(), state, events: imported });
+      goTo({ ...place, sessionId: session.id });
+    } catch (thrown) {
+      setError(`${file.name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  };
 
   const found = sessions.filter(({ id }) => id.toLowerCase().includes(search.toLowerCase()));
   const isListed = sessions.some(({ id }) => id === sessionId);
@@ -99,8 +118,63 @@ export function SessionList({ apps, place, goTo, isRunning, newId }: SessionList
           More
         </Button>
       )}
+      <div className="row">
+        <Button className="quiet grow" isDisabled={events.length === 0} onPress={() => exportSession(place, events)}>
+          Export
+        </Button>
+        <Button className="quiet grow" onPress={() => input.current?.click()}>
+          Import
+        </Button>
+        <input
+          ref={input}
+          type="file"
+          accept="application/json,.json"
+          hidden
+          aria-label="A session to import"
+          onChange={({ target }) => {
+            const [file] = target.files ?? [];
+            target.value = '';
+            if (file) void importSession(file);
+          }}
+        />
+      </div>
     </aside>
   );
+}
+
+/** The largest file that is imported: the server's limit of a body may be lower. */
+const MAX_IMPORT_BYTES = 20 * 1024 * 1024;
+
+/** Saves the session as a file: what `importSession` reads. */
+function exportSession({ appName, userId, sessionId }: Place, events: readonly Event[]): void {
+  const stored = events.filter(({ id }) => !id.startsWith('local-'));
+  const text = JSON.stringify({ appName, userId, id: sessionId, state: {}, events: stored }, undefined, 2);
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `${sessionId}.json`;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+/** @throws TypeError for a text that is no session */
+function readExport(text: string): { readonly state: Record<string, unknown>; readonly events: readonly Event[] } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new TypeError('expected JSON: a session that was exported, or GET …/sessions/{id} answered', { cause });
+  }
+  const { state = {}, events } = isRecord(value) ? value : {};
+  if (!isRecord(state) || !Array.isArray(events))
+    throw new TypeError('expected an object with a list "events": a session that was exported');
+  // The server checks every event, and takes no summaries of events that another server made.
+  const kept = (events as Partial<Event>[]).filter((event) => event?.actions?.compaction === undefined);
+  return { state: { ...state }, events: kept as Event[] };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function UserField({ userId, onChange }: { readonly userId: string; readonly onChange: (userId: string) => void }) {

@@ -1,13 +1,53 @@
-import { EventloomClient } from '@eventloom/client';
+import { EventloomClient, ServerError } from '@eventloom/client';
 
-/** The server's address: the page is at `<server>/studio/index.html`. */
+/** The server's address: the page is at `<server>/studio/`. */
 export const serverUrl = new URL('..', location.href).href.replace(/\/$/, '');
 
-export const client = new EventloomClient({ baseUrl: serverUrl });
+/** The token of the person, where the server wants one. The tab forgets it when it is closed. */
+const TOKEN = 'eventloom-token';
 
-/** The root agent of an app, with messages to begin with. */
+function headers(): Record<string, string> {
+  const token = sessionStorage.getItem(TOKEN);
+  return token === null ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** Uses a token for all requests from now on. @returns the user whom it names, as far as it can be read */
+export function setToken(token: string): string | undefined {
+  sessionStorage.setItem(TOKEN, token);
+  try {
+    const [, payload = ''] = token.split('.');
+    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')));
+    return typeof claims === 'object' && claims !== null && 'sub' in claims && typeof claims.sub === 'string'
+      ? claims.sub
+      : undefined;
+  } catch (error) {
+    // Not every token is a JWT: the person then writes the user.
+    if (error instanceof SyntaxError || error instanceof DOMException) return undefined;
+    throw error;
+  }
+}
+
+/** The subprotocols that carry the token over a WebSocket, which has no headers in a browser. */
+export function bearerProtocols(): readonly string[] {
+  const token = sessionStorage.getItem(TOKEN);
+  return token === null ? [] : ['eventloom', `bearer.${token}`];
+}
+
+export const client = new EventloomClient({ baseUrl: serverUrl, headers });
+
+/** The root agent of an app, with what the server's options say of it. */
 export interface AppAgent extends AgentNode {
+  /** Messages to begin with. */
   readonly prompts: readonly string[];
+  /** By name of a model. */
+  readonly prices: Readonly<Record<string, ModelPrice>>;
+}
+
+/** Prices of a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  readonly cachedInput?: number;
 }
 
 /** An agent of an app, as `/studio-api/…/agent` describes it. */
@@ -21,18 +61,38 @@ export interface AgentNode {
   readonly calledAgents: readonly AgentNode[];
 }
 
-/** A graph and the path that a run took through it. */
+/** A graph and its runs in a run of the session. */
 export interface GraphDescription {
   readonly graph: {
     readonly name: string;
     readonly nodes: readonly { readonly name: string; readonly kind: string }[];
     readonly edges: readonly { readonly from: string; readonly to: string; readonly route?: string }[];
   };
+  readonly runs: readonly GraphRun[];
+}
+
+/** One run of a graph. */
+export interface GraphRun {
+  readonly entry: readonly string[];
+  readonly steps: readonly {
+    readonly nodes: readonly { readonly node: string; readonly next: readonly string[]; readonly eventId: string }[];
+    readonly open: readonly { readonly node: string }[];
+  }[];
+}
+
+/** A run that has not ended. */
+export interface OpenRun {
+  readonly sessionId: string;
+  readonly invocationId: string;
+  /** True: a process works on it now. False: its process was lost. */
+  readonly isHeld: boolean;
+  readonly resumable: boolean;
+  readonly attempts: number;
 }
 
 async function readJson<T>(path: string): Promise<T> {
-  const response = await fetch(serverUrl + path);
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  const response = await fetch(serverUrl + path, { headers: headers() });
+  if (!response.ok) throw new ServerError(`${response.status} ${await response.text()}`, { status: response.status });
   return (await response.json()) as T;
 }
 
@@ -45,7 +105,21 @@ export function readAgent(appName: string, userId: string): Promise<AppAgent> {
   return readJson(`/studio-api${userPath(appName, userId)}/agent`);
 }
 
+/** Reads the runs of a user that have not ended, of all sessions. */
+export function readOpenRuns(appName: string, userId: string): Promise<OpenRun[]> {
+  return readJson(`/studio-api${userPath(appName, userId)}/runs`);
+}
+
 /** Reads the graphs of an app; an empty list if it has none. */
 export function readGraphs(appName: string, userId: string): Promise<GraphDescription[]> {
   return readJson(`${userPath(appName, userId)}/graphs`);
+}
+
+/** Reads the graphs that ran in a run. */
+export function readGraphRuns(
+  { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
+  invocationId: string,
+): Promise<GraphDescription[]> {
+  const session = `${userPath(appName, userId)}/sessions/${encodeURIComponent(sessionId)}`;
+  return readJson(`${session}/runs/${encodeURIComponent(invocationId)}/graph`);
 }

@@ -1,17 +1,24 @@
 import { useMemo, useState } from 'react';
 import type { Event } from '@eventloom/core';
-import { formatDuration, spansOf } from './trace.ts';
+import type { ModelPrice } from './studio-client.ts';
+import { costOf, formatCost, formatDuration, spansOf } from './trace.ts';
+
+interface TraceTabProps {
+  readonly events: readonly Event[];
+  /** By name of a model. */
+  readonly prices: Readonly<Record<string, ModelPrice>>;
+}
 
 /** The runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens. */
-export function TraceTab({ events }: { readonly events: readonly Event[] }) {
+export function TraceTab({ events, prices }: TraceTabProps) {
   const runs = useMemo(() => [...new Set(events.map(({ invocationId }) => invocationId))].toReversed(), [events]);
   const [chosen, setChosen] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
   const spans = useMemo(
-    () => (invocationId === undefined ? [] : spansOf(events, invocationId)),
-    [events, invocationId],
+    () => (invocationId === undefined ? [] : spansOf(events, invocationId, prices)),
+    [events, invocationId, prices],
   );
-  const usage = useMemo(() => usageOf(events, invocationId), [events, invocationId]);
+  const usage = useMemo(() => usageOf(events, invocationId, prices), [events, invocationId, prices]);
   const [run] = spans;
   if (!run || invocationId === undefined) return <p className="empty">No runs yet.</p>;
   const length = Math.max(run.end - run.start, 0.001);
@@ -30,6 +37,7 @@ export function TraceTab({ events }: { readonly events: readonly Event[] }) {
       <p className="usage">
         {formatDuration(run.end - run.start)}, {usage.calls} model calls, {usage.input.toLocaleString()} tokens in,{' '}
         {usage.output.toLocaleString()} out
+        {usage.cost === undefined ? '' : `, ${formatCost(usage.cost)}`}
       </p>
       <ol className="waterfall">
         {spans.map((span) => (
@@ -61,12 +69,17 @@ export function TraceTab({ events }: { readonly events: readonly Event[] }) {
   );
 }
 
-function usageOf(events: readonly Event[], invocationId: string | undefined) {
-  const used = events.flatMap((event) =>
-    event.invocationId === invocationId && event.usageMetadata ? [event.usageMetadata] : [],
-  );
+function usageOf(
+  events: readonly Event[],
+  invocationId: string | undefined,
+  prices: Readonly<Record<string, ModelPrice>>,
+) {
+  const replies = events.filter((event) => event.invocationId === invocationId && event.usageMetadata);
+  const used = replies.flatMap(({ usageMetadata }) => (usageMetadata ? [usageMetadata] : []));
+  const costs = replies.flatMap((event) => costOf(event, prices) ?? []);
   return {
     calls: used.length,
+    cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0),
     input: used.reduce((sum, { promptTokenCount = 0 }) => sum + promptTokenCount, 0),
     output: used.reduce((sum, { candidatesTokenCount = 0 }) => sum + candidatesTokenCount, 0),
   };

@@ -1,4 +1,7 @@
 import type { Event } from '@eventloom/core';
+import type { ModelPrice } from './studio-client.ts';
+
+type Prices = Readonly<Record<string, ModelPrice>>;
 
 /** A bar of the waterfall. */
 export interface Span {
@@ -23,7 +26,7 @@ interface AgentRun {
 }
 
 /** Returns the bars of one run, in the order in which they are drawn: each agent, with its model calls and tool calls below it. */
-export function spansOf(events: readonly Event[], invocationId: string): readonly Span[] {
+export function spansOf(events: readonly Event[], invocationId: string, prices: Prices = {}): readonly Span[] {
   const run = events.filter((event) => event.invocationId === invocationId);
   const first = run[0];
   const last = run.at(-1);
@@ -66,7 +69,7 @@ export function spansOf(events: readonly Event[], invocationId: string): readonl
     });
     let before = start;
     for (const event of execution.events) {
-      spans.push(...modelSpan(event, before, depth + 1), ...toolSpans(event, run, depth + 1));
+      spans.push(...modelSpan(event, before, depth + 1, prices), ...toolSpans(event, run, depth + 1));
       before = event.timestamp;
     }
     for (const child of children) add(child, depth + 1, child.events[0]?.timestamp ?? start);
@@ -80,11 +83,12 @@ export function spansOf(events: readonly Event[], invocationId: string): readonl
   return spans;
 }
 
-function modelSpan(event: Event, start: number, depth: number): Span[] {
+function modelSpan(event: Event, start: number, depth: number, prices: Prices): Span[] {
   const { usageMetadata: usage, modelVersion, errorCode, timestamp, content } = event;
   const isReply = content?.parts?.some(({ text, functionCall }) => text !== undefined || functionCall !== undefined);
   if (!usage && !(isReply && content?.role === 'model')) return [];
   const timing = usage?.timingInfo;
+  const cost = costOf(event, prices);
   return [
     {
       id: `model-${event.id}`,
@@ -102,6 +106,7 @@ function modelSpan(event: Event, start: number, depth: number): Span[] {
         ...(timing?.timeToFirstTokenMs === undefined
           ? {}
           : { 'first token': `${Math.round(timing.timeToFirstTokenMs)} ms` }),
+        ...(cost === undefined ? {} : { cost: formatCost(cost) }),
       },
     },
   ];
@@ -126,6 +131,21 @@ function toolSpans(event: Event, run: readonly Event[], depth: number): Span[] {
       },
     ];
   });
+}
+
+/** Returns the cost of a model's reply, in the currency of the prices; undefined for a model without a price and a reply without usage. */
+export function costOf({ modelVersion = '', usageMetadata: usage }: Event, prices: Prices): number | undefined {
+  const price = Object.hasOwn(prices, modelVersion) ? prices[modelVersion] : undefined;
+  if (!price || !usage) return undefined;
+  const { promptTokenCount = 0, cachedContentTokenCount: cached = 0 } = usage;
+  const output = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0);
+  const { input, cachedInput = input } = price;
+  return ((promptTokenCount - cached) * input + cached * cachedInput + output * price.output) / 1_000_000;
+}
+
+/** Formats a cost, which has no name of a currency: that of the prices. */
+export function formatCost(cost: number): string {
+  return `cost ${cost.toLocaleString(undefined, { maximumSignificantDigits: 3 })}`;
 }
 
 /** Formats a duration in seconds. */

@@ -147,6 +147,7 @@ export class AgentChat {
   async #read(signal: AbortSignal, start: (options: RunOptions) => ClientRun): Promise<void> {
     const onConnection: RunOptions['onConnection'] = (state) => {
       if (signal.aborted || state === 'closed') return;
+      if (run.invocationId !== undefined) this.#nameSentMessage(run.invocationId);
       this.#set({ status: state === 'connecting' && isOpened ? 'reconnecting' : 'running' });
       isOpened ||= state === 'open';
     };
@@ -157,7 +158,6 @@ export class AgentChat {
       for await (const event of run) {
         if (signal.aborted) return;
         this.#options.onEvent?.(event);
-        this.#nameSentMessage(event.invocationId);
         this.#add(event);
       }
     } finally {

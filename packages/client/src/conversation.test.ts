@@ -140,6 +140,22 @@ describe('a tool call', () => {
     expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'running' });
   });
 
+  test('waits for the person, though it returned, until it is run again after the answer', () => {
+    const ask = call(
+      'q1',
+      'adk_request_credential',
+      { functionCallId: 'c1', authConfig: {} },
+      { longRunningToolIds: ['q1'] },
+    );
+    const asked = reduce(call('c1', 'login', {}), ask, response('c1', 'login', { error: 'requires a credential' }));
+    expect(asked.messages[0]?.parts[0]).toMatchObject({ status: 'waiting' });
+    const answered = reduceEvents(asked, [
+      response('q1', 'adk_request_credential', {}, { author: 'user' }),
+      response('c1', 'login', { ok: true }),
+    ]);
+    expect(answered.messages[0]?.parts[0]).toMatchObject({ status: 'completed', response: { ok: true } });
+  });
+
   test('that is long-running is a request until the client sends its response', () => {
     const asked = reduce(call('c1', 'approve', { sum: 5 }, { longRunningToolIds: ['c1'] }));
     expect(asked.requests).toMatchObject([{ id: 'c1', kind: 'call', args: { sum: 5 } }]);

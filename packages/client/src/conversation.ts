@@ -274,7 +274,9 @@ class ConversationReducer {
       const answered = this.#requests.find(({ id }) => id === response.id);
       if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
       if (answered?.callId !== undefined) this.#changeCall(answered.callId, (call) => ({ ...call, status: 'running' }));
-      this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
+      // A tool that asks the person returns before the answer, and is then run again.
+      if (!this.#requests.some(({ callId }) => callId !== undefined && callId === response.id))
+        this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
     }
   }
 

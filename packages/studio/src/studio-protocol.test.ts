@@ -2,7 +2,7 @@ import { LlmAgent } from '@eventloom/llm-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { ScriptedModel } from '@eventloom/testing';
+import { Gate, ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { assetFiles, studio, type StudioFiles } from './index.ts';
@@ -21,7 +21,7 @@ function serve(authenticate?: () => { userId: string }) {
   const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
   const server = createServer({
     runners: [runner],
-    protocols: [studio({ files, prompts: { app: ['Look!'] } })],
+    protocols: [studio({ files, prompts: { app: ['Look!'] }, prices: { scripted: { input: 1, output: 2 } } })],
     ...(authenticate ? { authenticate } : {}),
   });
   return async (path: string, headers: Record<string, string> = {}): Promise<Response> =>
@@ -112,6 +112,7 @@ describe('the agent of an app', () => {
       ],
       calledAgents: [],
       prompts: ['Look!'],
+      prices: { scripted: { input: 1, output: 2 } },
     });
   });
 
@@ -123,5 +124,34 @@ describe('the agent of an app', () => {
 
   test('of an unknown app is 404', async () => {
     expect((await serve()('/studio-api/apps/nope/users/ann/agent')).status).toBe(404);
+  });
+});
+
+describe('the runs that have not ended', () => {
+  test('are listed for their user alone', async () => {
+    const sessionService = new InMemorySessionService();
+    const gate = new Gate();
+    const agent = new LlmAgent({ name: 'helper', model: new ScriptedModel([{ text: 'late', gate }]) });
+    const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+    const server = createServer({ runners: [runner], protocols: [studio({ files })] });
+    const get = async (userId: string): Promise<unknown> =>
+      (await server.fetch(new Request(`http://localhost/studio-api/apps/app/users/${userId}/runs`))).json();
+    const running = runner.run({
+      userId: 'ann',
+      sessionId: 's1',
+      newMessage: { role: 'user', parts: [{ text: 'Hi' }] },
+    });
+    await gate.reached;
+    expect(await get('ann')).toEqual([
+      { sessionId: 's1', invocationId: expect.any(String) as string, isHeld: true, resumable: false, attempts: 1 },
+    ]);
+    expect(await get('bob')).toEqual([]);
+    gate.open();
+    await running;
+    expect(await get('ann')).toEqual([]);
+  });
+
+  test('are not listed for another user', async () => {
+    expect((await serve(() => ({ userId: 'bob' }))('/studio-api/apps/app/users/ann/runs')).status).toBe(403);
   });
 });

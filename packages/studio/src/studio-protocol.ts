@@ -1,4 +1,4 @@
-import { ConfigurationError } from '@eventloom/core';
+import { type BaseSessionService, ConfigurationError, systemPlatform } from '@eventloom/core';
 import type { Protocol, ProtocolRequest } from '@eventloom/server';
 import { describeAgent } from './describe-agent.ts';
 
@@ -19,6 +19,16 @@ export interface StudioOptions {
   readonly files: StudioFiles;
   /** Messages that an empty session offers, by app. Default: none but a question what the agent can do. */
   readonly prompts?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Prices of a million tokens, by the name that a model gives itself in its replies: the page shows costs. Default: none. */
+  readonly prices?: Readonly<Record<string, TokenPrice>> | undefined;
+}
+
+/** Prices of a million tokens, in any currency. */
+export interface TokenPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Of input that the model had cached. Default: `input`. */
+  readonly cachedInput?: number | undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -52,13 +62,25 @@ const AGENT_SCHEMA = {
   required: ['name', 'kind', 'description'],
 };
 
+const RUN_SCHEMA = {
+  type: 'object',
+  properties: {
+    sessionId: { type: 'string' },
+    invocationId: { type: 'string' },
+    isHeld: { type: 'boolean', description: 'True: a process works on it now.' },
+    resumable: { type: 'boolean' },
+    attempts: { type: 'integer' },
+  },
+  required: ['sessionId', 'invocationId', 'isHeld', 'resumable', 'attempts'],
+};
+
 /**
  * Creates the protocol that serves Studio at `/studio/`, for `createServer({ protocols: [studio({ files })] })`. Its page uses the other
  * routes of the server, behind the same login.
  * @throws ConfigurationError without `files`
  */
 export function studio(options: StudioOptions): Protocol {
-  const { files, prompts = {} } = options ?? {};
+  const { files, prompts = {}, prices = {} } = options ?? {};
   if (typeof files !== 'function')
     throw new ConfigurationError(
       'studio: files: expected a function, got nothing; on Node write studio({ files: studioFiles() }), on Workers studio({ files: assetFiles(env.ASSETS) })',
@@ -109,11 +131,42 @@ export function studio(options: StudioOptions): Protocol {
         handle: (request: ProtocolRequest) => {
           request.requireSameUser(request.param('userId'));
           const appName = request.param('appName');
-          return Response.json({ ...describeAgent(request.agent(appName)), prompts: prompts[appName] ?? [] });
+          return Response.json({ ...describeAgent(request.agent(appName)), prompts: prompts[appName] ?? [], prices });
+        },
+      },
+      {
+        method: 'get',
+        path: '/studio-api/apps/{appName}/users/{userId}/runs',
+        operationId: 'listOpenRunsOfUser',
+        summary:
+          'The runs of a user that have not ended, of all sessions: in flight, and left by a process that was lost',
+        answer: { schema: { type: 'array', items: RUN_SCHEMA } },
+        handle: async (request: ProtocolRequest) => {
+          const userId = request.param('userId');
+          request.requireSameUser(userId);
+          const appName = request.param('appName');
+          return Response.json(await openRunsOf(request.sessions(appName), appName, userId));
         },
       },
     ],
   };
+}
+
+/** Pages of open runs that are searched for those of one user: 10,000 runs at most. */
+const MAX_PAGES = 10;
+
+async function openRunsOf(service: BaseSessionService, appName: string, userId: string): Promise<object[]> {
+  const found: object[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { runs, nextCursor } = await service.listOpenRuns({ appName, cursor });
+    for (const { userId: owner, sessionId, invocationId, heldUntilMs, resumable, attempts } of runs)
+      if (owner === userId)
+        found.push({ sessionId, invocationId, isHeld: heldUntilMs > systemPlatform.now(), resumable, attempts });
+    if (nextCursor === undefined) break;
+    cursor = nextCursor;
+  }
+  return found;
 }
 
 /** The address is relative, so that it is right behind a prefix, too: the two routes that use it have no slash but the first. */

@@ -1,0 +1,150 @@
+import { useEffect, useRef, useState } from 'react';
+import type { Event } from '@eventloom/core';
+import { ServerError } from '@eventloom/client';
+import { AudioPlayer, LiveCall, type Microphone, openMicrophone } from '@eventloom/client/live';
+import { Button } from 'react-aria-components';
+import type { Place } from './app.tsx';
+import { bearerProtocols, client, serverUrl } from './studio-client.ts';
+
+/** A voice call with the agent, and what a person can do with it. */
+export interface VoiceCall {
+  readonly status: 'idle' | 'connecting' | 'open';
+  /** The reason for which the last call ended early. */
+  readonly error: string | undefined;
+  readonly isMuted: boolean;
+  readonly start: () => Promise<void>;
+  readonly stop: () => void;
+  readonly setMuted: (isMuted: boolean) => void;
+  /** Returns the loudness of the microphone and of the speech that is played, from 0 to 1. */
+  readonly levels: () => readonly [input: number, output: number];
+}
+
+/** The connection and the devices of a call. */
+interface Line {
+  readonly call: LiveCall;
+  readonly player: AudioPlayer;
+  microphone?: Microphone;
+}
+
+/**
+ * A voice call in the session of the page. The agent's speech stops when the person speaks.
+ * @param onEvent called with every event of the call
+ * @param onEnd called after the call, when the session holds its events
+ */
+export function useVoiceCall(place: Place, onEvent: (event: Event) => void, onEnd: () => void): VoiceCall {
+  const [status, setStatus] = useState<VoiceCall['status']>('idle');
+  const [error, setError] = useState<string>();
+  const [isMuted, setIsMuted] = useState(false);
+  const line = useRef<Line>(undefined);
+  // The page may show another session before the call has ended.
+  useEffect(() => () => line.current?.call.close(), []);
+
+  async function start(): Promise<void> {
+    setStatus('connecting');
+    setError(undefined);
+    setIsMuted(false);
+    // Created in the handler of the click: browsers allow sound only after one.
+    const player = new AudioPlayer();
+    let own: Line | undefined;
+    try {
+      await createSession(place);
+      const call = new LiveCall({
+        ...place,
+        baseUrl: serverUrl,
+        inputAudioTranscription: true,
+        outputAudioTranscription: true,
+        protocols: bearerProtocols(),
+      });
+      own = { call, player };
+      line.current = own;
+      call.onAudio = (samples) => player.play(samples);
+      void call.opened.then(() => setStatus('open'));
+      own.microphone = await openMicrophone({
+        scriptUrl: new URL('./recorder.js', location.href).href,
+        onAudio: (samples) => call.sendAudio(samples),
+      });
+      for await (const event of call) {
+        if (event.interrupted) player.clear();
+        onEvent(event);
+      }
+    } catch (thrown) {
+      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      own?.call.close();
+    } finally {
+      line.current = undefined;
+      await own?.microphone?.close();
+      await player.close();
+      setStatus('idle');
+      onEnd();
+    }
+  }
+
+  return {
+    status,
+    error,
+    isMuted,
+    start,
+    stop: () => line.current?.call.close(),
+    setMuted: (muted) => {
+      line.current?.microphone?.setMuted(muted);
+      setIsMuted(muted);
+    },
+    levels: () => [line.current?.microphone?.level() ?? 0, line.current?.player.level() ?? 0],
+  };
+}
+
+/** A session is stored with its first message; a call needs one before. */
+async function createSession(place: Place): Promise<void> {
+  try {
+    await client.session(place).create();
+  } catch (thrown) {
+    if (!(ServerError.isInstance(thrown) && thrown.serverCode === 'SESSION_ALREADY_EXISTS')) throw thrown;
+  }
+}
+
+/** Takes the place of the composer during a call: meters, and what a person can do. */
+export function VoiceBar({ call }: { readonly call: VoiceCall }) {
+  const { status, isMuted, setMuted, stop } = call;
+  return (
+    <div className="composer voice" role="group" aria-label="Voice call">
+      <div className="row">
+        <span role="status" className="grow">
+          {status === 'connecting' ? 'Connecting…' : isMuted ? 'The microphone is muted' : 'Speak now'}
+        </span>
+        <Meters call={call} />
+        <Button className="quiet" aria-pressed={isMuted} onPress={() => setMuted(!isMuted)}>
+          {isMuted ? 'Unmute' : 'Mute'}
+        </Button>
+        <Button className="danger" onPress={stop}>
+          End call
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function Meters({ call }: { readonly call: VoiceCall }) {
+  const input = useRef<HTMLMeterElement>(null);
+  const output = useRef<HTMLMeterElement>(null);
+  const newest = useRef(call);
+  newest.current = call;
+  useEffect(() => {
+    let frame = requestAnimationFrame(function draw() {
+      const [heard, spoken] = newest.current.levels();
+      if (input.current) input.current.value = heard;
+      if (output.current) output.current.value = spoken;
+      frame = requestAnimationFrame(draw);
+    });
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  return (
+    <div className="meters">
+      <label>
+        You <meter ref={input} min={0} max={1} />
+      </label>
+      <label>
+        Agent <meter ref={output} min={0} max={1} />
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import { END, type GraphAgent, START, StateGraph } from '@eventloom/graph';
+import { Gate } from '@eventloom/testing';
+
+/** Creates a graph whose first node chooses one of two others, which wait for the gate. */
+export function graph(): { readonly agent: GraphAgent; readonly gate: Gate } {
+  const gate = new Gate();
+  const wait = async (text: unknown): Promise<string> => {
+    await gate.pass();
+    return `went ${String(text)}`;
+  };
+  const agent = new StateGraph({ name: 'ways' })
+    .addNode('choose', (text: string) => text)
+    .addNode('left', wait)
+    .addNode('right', wait)
+    .addEdge(START, 'choose')
+    .addConditionalEdges('choose', (text) => (text === 'left' ? 'left' : 'right'), { left: 'left', right: 'right' })
+    .addEdge('left', END)
+    .addEdge('right', END)
+    .compile();
+  return { agent, gate };
+}

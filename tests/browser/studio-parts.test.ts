@@ -1,0 +1,216 @@
+import { readFile } from 'node:fs/promises';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Gate, ScriptedLiveModel } from '@eventloom/testing';
+import { graph } from './studio-graph.ts';
+import { describe, expect, test } from 'vitest';
+import { KEY, send, useStudio } from './studio-page.ts';
+import { ask, login, look, save } from './studio-tools.ts';
+
+const { open, visit } = useStudio();
+
+describe('forms', () => {
+  test('ask for a credential, and the tool gets it', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'login' }] }, { text: 'Done.' }], {
+      tools: [login],
+    });
+    await send(page, 'Log in');
+    await page.getByRole('log').getByText('waiting').waitFor();
+    await page.getByLabel('API key').fill('secret-1');
+    await page
+      .getByRole('region', { name: 'This tool needs a credential' })
+      .getByRole('button', { name: 'Send' })
+      .click();
+    await page.getByRole('log').getByText('Done.').waitFor();
+    await page.getByRole('log').getByText('login').click();
+    await page.getByText('"length": 8').waitFor();
+    expect(errors).toEqual([]);
+  });
+
+  test('are made from the schema of the answer', async () => {
+    const { page, errors } = await open([{ calls: [{ name: 'ask' }] }, { text: 'Waiting.' }, { text: 'Done.' }], {
+      tools: [ask],
+    });
+    await send(page, 'Ask me');
+    const form = page.getByRole('region', { name: 'The agent asks' });
+    await form.getByText('Which size?').waitFor();
+    await form.getByLabel('size').selectOption('large');
+    await form.getByLabel('count').fill('3');
+    await form.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('log').getByText('ask', { exact: true }).click();
+    await page.getByText('"size": "large"').last().waitFor();
+    await page.getByText('"count": 3').last().waitFor();
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('a session', () => {
+  test('shows in both of two tabs what the last one did', async () => {
+    const gate = new Gate();
+    const { page, url } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
+    await send(page, 'What color?');
+    await page.getByRole('log').getByText('The sky').waitFor();
+    const { page: other } = await visit(url);
+    await other.getByRole('log').getByText('The sky').waitFor();
+    await other.getByRole('button', { name: 'Stop' }).waitFor();
+    gate.open();
+    for (const each of [page, other]) await each.getByRole('log').getByText('The sky is blue.').waitFor();
+  });
+
+  test('is exported, and imported as a new one', async () => {
+    const { page, sessionService, errors } = await open([{ calls: [{ name: 'look' }] }, { text: 'Blue.' }], {
+      tools: [look],
+    });
+    await send(page, 'What color?');
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await page.getByRole('log').getByText('Blue.').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    const path = await (await downloading).path();
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ id: 'first', appName: 'app' });
+    await page
+      .getByLabel('A session to import')
+      .setInputFiles({ name: 'bad.json', mimeType: 'application/json', buffer: Buffer.from('{"events": 1}') });
+    await page.getByRole('alert').getByText('expected an object with a list "events"').waitFor();
+    await page.getByLabel('A session to import').setInputFiles(path);
+    await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+    await page.getByRole('log').getByText('Blue.').waitFor();
+    await page.getByRole('tab', { name: 'State' }).click();
+    await page.getByText('seen').first().waitFor();
+    const { sessions } = await sessionService.listSessions({ appName: 'app', userId: 'ann' });
+    expect(sessions).toHaveLength(2);
+    expect(errors).toEqual([]);
+  });
+
+  test('runs again what failed, after a rewind', async () => {
+    const { page } = await open([{ error: new Error('broken') }, { text: 'Blue.' }]);
+    await send(page, 'What color?');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('log').getByText('Blue.').waitFor();
+    expect(await page.getByRole('log').getByText('What color?').count()).toBe(1);
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
+  });
+
+  test('takes and shows files of both sides', async () => {
+    const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const wave = Buffer.from('RIFF$\0\0\0WAVEfmt ').toString('base64');
+    const { page, sessionService, errors } = await open([
+      {
+        parts: [
+          { inlineData: { mimeType: 'image/png', data: pixel, displayName: 'a drawing' } },
+          { inlineData: { mimeType: 'audio/wav', data: wave, displayName: 'a sound' } },
+          { inlineData: { mimeType: 'application/pdf', data: pixel, displayName: 'report.pdf' } },
+        ],
+      },
+    ]);
+    await page.locator('.composer input[type=file]').setInputFiles({
+      name: 'mine.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(pixel, 'base64'),
+    });
+    await send(page, 'Draw');
+    const log = page.getByRole('log');
+    await log.getByRole('img', { name: 'mine.png' }).waitFor();
+    await log.getByRole('img', { name: 'a drawing' }).waitFor();
+    await log.getByLabel('a sound').waitFor();
+    await log.getByRole('link', { name: 'Save report.pdf' }).waitFor();
+    const session = await sessionService.getSession(KEY);
+    expect(session?.events[0]?.content?.parts).toContainEqual({
+      inlineData: { mimeType: 'image/png', data: pixel, displayName: 'mine.png' },
+    });
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('artifacts', () => {
+  test('show the lines in which two versions differ', async () => {
+    const { page } = await open(
+      [{ calls: [{ name: 'save' }] }, { text: 'Saved.' }, { calls: [{ name: 'save' }] }, { text: 'Saved again.' }],
+      { tools: [save] },
+    );
+    await send(page, 'Save');
+    await page.getByRole('log').getByText('Saved.').waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+    await send(page, 'Save it again');
+    await page.getByRole('log').getByText('Saved again.').waitFor();
+    await page.getByRole('tab', { name: 'Artifacts' }).click();
+    await page.getByLabel('Compare with').selectOption('0');
+    expect(await page.locator('.diff del').textContent()).toBe('- there\n');
+    expect(await page.locator('.diff ins').textContent()).toBe('+ again\n');
+    expect(await page.locator('.diff span').textContent()).toBe('  hello\n');
+  });
+});
+
+describe('a graph', () => {
+  test('lights the node at work, and marks the path that was taken, also at an earlier moment', async () => {
+    const { agent, gate } = graph();
+    const { page, errors } = await open([], { agent });
+    await page.getByRole('tab', { name: 'Agents' }).click();
+    await page.locator('[data-node=left][data-state=idle]').waitFor();
+    await send(page, 'left');
+    await page.locator('[data-node=left][data-state=active]').waitFor();
+    gate.open();
+    await page.locator('[data-node=left][data-state=done]').waitFor();
+    await page.locator('[data-node=right][data-state=idle]').waitFor();
+    // The edges start, choose, left, end.
+    await expect.poll(() => page.locator('path[data-taken=true]').count()).toBe(3);
+    await page.getByRole('slider').press('Home');
+    await page.locator('[data-node=choose][data-state=active]').waitFor();
+    await expect.poll(() => page.locator('path[data-taken=true]').count()).toBe(1);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('runs', () => {
+  test('of all sessions that have not ended are listed, and are cancelled', async () => {
+    const gate = new Gate();
+    const { page, url } = await open([{ chunks: ['The sky ', gate, 'is blue.'] }]);
+    await send(page, 'What color?');
+    await page.getByRole('log').getByText('The sky').waitFor();
+    const { page: other } = await visit(url.replace('session=first', 'session=second'));
+    await other.getByRole('tab', { name: 'Runs' }).click();
+    await other.getByText('in flight').waitFor();
+    await other.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await other.getByText('None, in no session of this user.').waitFor();
+    await page.getByRole('log').getByText('interrupted').first().waitFor();
+    gate.open();
+  });
+});
+
+describe('voice', () => {
+  test('sends the microphone, plays and writes down both sides, and stops speech that is interrupted', async () => {
+    const samples = Buffer.from(new Int16Array(48_000).fill(9000).buffer).toString('base64');
+    const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: samples } };
+    const spoken = new Gate();
+    const model = new ScriptedLiveModel([
+      [
+        { heard: 'blob' },
+        { inputTranscription: { text: 'What color?', finished: true } },
+        { content: { role: 'model', parts: [speech] } },
+        { outputTranscription: { text: 'The sky is blue.', finished: true } },
+        spoken,
+        { interrupted: true },
+        { turnComplete: true },
+        { heard: 'content' },
+      ],
+    ]);
+    const agent = new LlmAgent({ name: 'speaker', model });
+    const { page, errors } = await open([], { agent, permissions: ['microphone'] });
+    await page.getByRole('button', { name: 'Speak', exact: true }).click();
+    const log = page.getByRole('log');
+    await log.getByText('What color?').waitFor();
+    await log.getByText('The sky is blue.').waitFor();
+    const levels = () =>
+      page.evaluate<[number, number]>(`[...document.querySelectorAll('meter')].map(({ value }) => value)`);
+    // The fake microphone of the browser plays a tone, now and then.
+    await expect.poll(async () => (await levels())[0], { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await levels())[1]).toBeGreaterThan(0);
+    spoken.open();
+    await expect.poll(async () => (await levels())[1]).toBe(0);
+    await page.getByRole('button', { name: 'End call' }).click();
+    await page.getByRole('button', { name: 'Speak', exact: true }).waitFor();
+    await page.reload();
+    await log.getByText('The sky is blue.').waitFor();
+    expect(await log.getByText('The sky is blue.').count()).toBe(1);
+    expect(errors).toEqual([]);
+  });
+});
