@@ -18,6 +18,7 @@ const workerdFolders = [
   'eventloom/src', // whole runs through all packages
   'gemini/src', // the web client of @google/genai: fetch, streams, WebSockets
   'live/src', // AbortSignal.any, queues that wait, live sockets that close, time-outs, reconnects
+  'otel/src', // asynchronous contexts
   'openapi/src', // fetch, redirects, streams of bytes, FormData
   'quickjs/src', // WebAssembly
   'sessions/src', // SQLite of Durable Objects, the order of text, timers of leases

@@ -19,6 +19,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/quickjs': ['.', './node', './engine.wasm'],
   '@eventloom/plugins': ['.'],
   '@eventloom/mcp': ['.', './node'],
+  '@eventloom/otel': ['.'],
   '@eventloom/runner': ['.'],
   '@eventloom/live': ['.', './server'],
   '@eventloom/server': ['.', './node', './postgres', './jwt', './conformance', './internal'],

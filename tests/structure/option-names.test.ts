@@ -1,6 +1,7 @@
 import { openai } from '@ai-sdk/openai';
 import { App, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
+import { openTelemetry } from '@eventloom/otel';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
@@ -81,6 +82,7 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
+  openTelemetry: ['captureContents', 'captureContent', (options) => openTelemetry(options)],
   AiSdkLlm: ['retrys', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
   aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],
   AgentTool: ['streaminner', 'streamInner', (options: object) => new AgentTool({ agent, ...options })],

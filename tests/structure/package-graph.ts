@@ -18,6 +18,7 @@ export const allowedEdges: AllowedEdges = {
   gemini: [],
   'ai-sdk': [],
   quickjs: [],
+  otel: [],
   testing: [],
   // Talks to a server by its protocol, and shares types with it.
   client: [],

@@ -103,6 +103,11 @@ export class Gemini extends BaseLlm {
     this.#redact = secretRedactor(options.apiKey, options.headers, options.httpOptions?.headers);
   }
 
+  /** Name of the service, as OpenTelemetry calls it: `gcp.gemini` or `gcp.vertex_ai`. */
+  get provider(): string {
+    return this.#vertexai ? 'gcp.vertex_ai' : 'gcp.gemini';
+  }
+
   /**
    * Returns the features of a Gemini model. Tools with an output schema: Gemini 3 and later on Vertex AI, for which Google documents the
    * combination; elsewhere the service refuses it, or the model calls its tools endlessly (adk-python issues 3413 and 5057, adk-go 1026). Media in

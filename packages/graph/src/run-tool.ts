@@ -68,7 +68,9 @@ export async function runTool(
   await toolContext.loadAnswers();
   const operation = context.invocation.operations?.start({ kind: 'tool', context: toolContext, name: tool.name, args });
   const work = (): Promise<unknown> => answer(run, tool, args, toolContext, guard);
-  const result = await (operation ? operation.around(work) : work()).finally(() => (isEnded = true));
+  const result = await (operation ? operation.around(work, (returned) => returned) : work()).finally(
+    () => (isEnded = true),
+  );
   const { actions } = toolContext;
   const asked = questionsIn(context, { id: run.id, name: tool.name, args }, actions);
   if (toolContext.isPaused || asked.length > 0) {

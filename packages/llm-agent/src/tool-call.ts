@@ -123,7 +123,10 @@ export class ToolCall implements ToolListener {
   #perform(tool: BaseTool, callId: string): MaybePromise<FunctionCallOutcome> {
     const operation = this.#batch.turn.context.invocation.operations && this.#startOperation();
     const given = operation
-      ? operation.around(async () => this.#answer(tool, operation))
+      ? operation.around(
+          async () => this.#answer(tool, operation),
+          (answer) => answer?.response,
+        )
       : this.#answer(tool, undefined);
     return given instanceof Promise
       ? given.then((answer) => this.#finish(tool, callId, answer))

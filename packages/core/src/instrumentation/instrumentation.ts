@@ -39,8 +39,14 @@ export type Operation =
  */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
-/** The outcome of an operation. `left`: it was closed early, because its reader stopped reading or the run was aborted. */
-export type OperationEnd = { readonly status: 'ok' | 'left' } | { readonly status: 'error'; readonly error: Error };
+/**
+ * The outcome of an operation. `left`: it was closed early, because its reader stopped reading or the run was aborted. `result` is what a
+ * tool call gives the model, if it has a response yet.
+ */
+export type OperationEnd =
+  | { readonly status: 'ok'; readonly result?: unknown }
+  | { readonly status: 'left' }
+  | { readonly status: 'error'; readonly error: Error };
 
 /**
  * Observes runs, agents, model calls and tool calls, for traces, metrics and logs. Set as `instrumentation` of a runner. It cannot change
@@ -206,12 +212,15 @@ export class ObservedOperation {
     this.#failure = { thrown };
   }
 
-  /** Runs a function to its end inside the operation, and ends the operation with its outcome. */
-  async around<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a function to its end inside the operation, and ends the operation with its outcome.
+   * @param resultOf returns the `result` of the operation
+   */
+  async around<T>(work: () => Promise<T>, resultOf?: (returned: T) => unknown): Promise<T> {
     try {
       const result = await this.active.run(work);
       if (this.#failure) this.fail(this.#failure.thrown);
-      else this.succeed();
+      else this.end({ status: 'ok', result: resultOf?.(result) });
       return result;
     } catch (error) {
       this.fail(error);

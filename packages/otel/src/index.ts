@@ -1,0 +1,2 @@
+export { openTelemetry } from './open-telemetry.ts';
+export type { ModelPrice, OpenTelemetryOptions } from './open-telemetry.ts';

@@ -1,0 +1,94 @@
+import type { ActiveOperation, Instrumentation, Operation } from '@eventloom/core';
+import { checkOptions, type OptionRules } from '@eventloom/core/internal';
+import { type Context, context, type MeterProvider, metrics, trace, type TracerProvider } from '@opentelemetry/api';
+import { remoteParent } from './trace-context.ts';
+import { ModelMetrics } from './model-metrics.ts';
+import { CURRENT, TracedModelCall, TracedOperation } from './traced-operation.ts';
+import { attributesOf, kindOf, nameOf } from './semantic-conventions.ts';
+
+/** Prices of a model's tokens, each for a million tokens. */
+export interface ModelPrice {
+  readonly input: number;
+  /** Thoughts count as output. */
+  readonly output: number;
+  /** Input that the service had in its cache. Default: `input`. */
+  readonly cachedInput?: number | undefined;
+}
+
+/** Options of `openTelemetry`. */
+export interface OpenTelemetryOptions {
+  /** Creates the spans. Default: the provider that is registered globally. */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /** Creates the metrics. Default: the provider that is registered globally. */
+  readonly meterProvider?: MeterProvider | undefined;
+  /**
+   * True writes messages, system instructions, arguments and results of tools, and the texts of errors into the spans. They may hold
+   * personal data. Default false.
+   */
+  readonly captureContent?: boolean | undefined;
+  /** Longest text of one attribute with content, in characters. Older messages are left out first. Default 32,768. */
+  readonly maxContentLength?: number | undefined;
+  /** True writes the id of the user into the spans, as `user.id`. Default false. */
+  readonly captureUserId?: boolean | undefined;
+  /** Prices by the name of the model. The costs of calls are then in their spans and in the metric `eventloom.client.cost`. Default: no costs. */
+  readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
+  /** Currency of the prices. Default `USD`. */
+  readonly currency?: string | undefined;
+}
+
+const OPTIONS: OptionRules<OpenTelemetryOptions> = {
+  tracerProvider: 'object',
+  meterProvider: 'object',
+  captureContent: 'flag',
+  maxContentLength: { is: 'number', isInteger: true, min: 0 },
+  captureUserId: 'flag',
+  prices: 'object',
+  currency: 'text',
+};
+
+const SCOPE = '@eventloom/otel';
+
+/**
+ * Creates the instrumentation that writes spans and metrics by the GenAI semantic conventions of OpenTelemetry: a span for each run
+ * (`invoke_workflow`), agent (`invoke_agent`), model call (`chat`) and tool call (`execute_tool`), and histograms of tokens, durations and times
+ * to the first chunk. It needs `@opentelemetry/api` alone; the program registers an SDK, of version 2 or 3.
+ *
+ * Spans that a tool or a custom agent starts itself are children of its span where an OpenTelemetry context manager is registered. The spans of the run
+ * have the right parents without one.
+ * @throws ConfigurationError for an unknown option or one of the wrong kind
+ *
+ * @example
+ * import { openTelemetry } from '@eventloom/otel';
+ * import { InMemoryRunner, LlmAgent } from 'eventloom';
+ *
+ * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest' });
+ * const runner = new InMemoryRunner({ agent, instrumentation: openTelemetry() });
+ */
+export function openTelemetry(options: OpenTelemetryOptions = {}): Instrumentation {
+  checkOptions('openTelemetry', OPTIONS, options);
+  const { tracerProvider = trace.getTracerProvider(), meterProvider = metrics.getMeterProvider() } = options;
+  const { captureContent = false, captureUserId = false, maxContentLength = 32_768 } = options;
+  const { prices = {}, currency = 'USD' } = options;
+  const tracer = tracerProvider.getTracer(SCOPE);
+  const recorded = new ModelMetrics(meterProvider.getMeter(SCOPE), currency);
+  const contentLength = captureContent ? maxContentLength : undefined;
+  const settings = { contentLength, captureUserId, prices, metrics: recorded };
+  return {
+    start(operation, parent) {
+      const around = contextAround(operation, parent);
+      const attributes = attributesOf(operation, settings);
+      const span = tracer.startSpan(nameOf(operation), { kind: kindOf(operation), attributes }, around);
+      return operation.kind === 'model'
+        ? new TracedModelCall(span, around, settings, operation, attributes)
+        : new TracedOperation(span, around, settings);
+    },
+  };
+}
+
+/** Returns the context with the parent of a new span: a span that the application started inside of the operation around, or that operation. */
+function contextAround(operation: Operation, parent: ActiveOperation | undefined): Context {
+  const active = context.active();
+  if (parent instanceof TracedOperation) return active.getValue(CURRENT) === parent ? active : parent.context;
+  const headers = operation.kind === 'run' ? operation.traceHeaders : undefined;
+  return headers && !trace.getSpanContext(active) ? remoteParent(active, headers) : active;
+}
