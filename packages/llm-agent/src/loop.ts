@@ -142,7 +142,7 @@ export async function* runSteps(agent: LlmAgent, context: InvocationContext): As
 function hasStepToResume({ resumedFrom, invocation }: InvocationContext): boolean {
   if (resumedFrom) return true;
   // In a resumed run, the agent that made the calls reads the answers once it is resumed itself.
-  if (invocation.resumedFrom) return false;
+  if (invocation.recorded) return false;
   const { events } = invocation.session;
   let at = events.length - 1;
   while (at >= 0 && events[at]?.author !== 'user') at--;

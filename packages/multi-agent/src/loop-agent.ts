@@ -78,7 +78,7 @@ export class LoopAgent extends BaseAgent {
     for (let round = roundOf(agentState); round < (this.maxIterations ?? Infinity); round++) {
       for (const child of this.subAgents.slice(first)) {
         context.throwIfAborted();
-        let isLeft = isResumed && resumedFrom !== undefined && invocation.resumedFrom?.isLeft(resumedFrom) === true;
+        let isLeft = isResumed && resumedFrom !== undefined && invocation.recorded?.isLeft(resumedFrom) === true;
         if (context.isResumable && !isResumed) {
           const checkpoint = { [CURRENT_SUB_AGENT]: child.name, [LOOP_COUNT]: round };
           yield context.createEvent({ actions: { agentState: checkpoint } });

@@ -44,7 +44,7 @@ export function createInvocation(
     rootAgent: agent,
     session,
     derived,
-    resumedFrom: run.resumed?.resumedFrom,
+    recorded: run.resumed?.log,
     runConfig: run.config,
     userContent: run.resumed?.userContent ?? message,
     live: control.live,

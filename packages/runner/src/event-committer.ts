@@ -74,7 +74,7 @@ export class EventCommitter {
       ? outer.#coveredUntil
       : coveredUntil(context.invocation.session.events, context.invocation.derived);
     this.#outer = outer;
-    if (!outer && context.invocation.resumedFrom)
+    if (!outer && context.invocation.recorded)
       this.#childChanges = ChildChanges.inRun(context.invocationId, context.session.events);
     this.#isStamped = this.#config.requestId !== undefined || this.#config.customMetadata !== undefined;
   }

@@ -66,7 +66,7 @@ async function lockForKnownRun(runner: Runner, request: RunRequest, control: Run
     const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
     try {
       const locked = await lockForContinuedRun(runner, again, control, control.signal);
-      const events = locked.resumed?.resumedFrom.events ?? [];
+      const events = locked.resumed?.log.events ?? [];
       const first = events.findIndex(({ requestId }) => requestId === config.requestId);
       return { ...locked, replayed: replayedEvents(events, first) };
     } catch (failure) {
@@ -144,7 +144,7 @@ async function lockForContinuedRun(
         const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
-        const replayed = request.replay ? replayedEvents(resumed.resumedFrom.events) : NO_EVENTS;
+        const replayed = request.replay ? replayedEvents(resumed.log.events) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {

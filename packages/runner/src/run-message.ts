@@ -188,17 +188,17 @@ export async function storeMessage(
   { invocation, committer }: CreatedInvocation,
   { matched, isReplaced, stateDelta, branch }: MessageToStore,
 ): Promise<void> {
-  const { runConfig, session, artifactService, resumedFrom } = invocation;
+  const { runConfig, session, artifactService, recorded } = invocation;
   const { calls, answers } = matched;
   let content = matched.message;
-  let actions: Partial<EventActions> = resumedFrom ? { stateDelta, ...CONTINUES } : { stateDelta };
-  if (!resumedFrom && runConfig.saveInputBlobsAsArtifacts) {
+  let actions: Partial<EventActions> = recorded ? { stateDelta, ...CONTINUES } : { stateDelta };
+  if (!recorded && runConfig.saveInputBlobsAsArtifacts) {
     const saved = await saveInputBlobs(invocation, content, artifactService);
     content = saved.content;
     invocation.userContent = content;
     actions = { ...actions, artifactDelta: saved.artifactDelta };
   }
-  if (!resumedFrom && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
+  if (!recorded && runConfig.resumable) actions = { ...actions, agentState: toBeginning(runConfig) };
   if (isReplaced && runConfig.requestId !== undefined)
     actions = { ...actions, agentState: { ...actions.agentState, [IS_REPLACED]: true } };
   if (answers) await answers.keepCredentials(sessionKeyOf(session));

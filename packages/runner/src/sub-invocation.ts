@@ -68,8 +68,8 @@ function recordedEvents(
   { invocation, invocationId, branch = '', executionId }: InvocationContext,
   session: Session,
 ): Event[] {
-  const before = invocation.resumedFrom?.within(branch, executionId) ?? [];
-  const known = new Set(invocation.resumedFrom?.events.map(({ id }) => id));
+  const before = invocation.recorded?.within(branch, executionId) ?? [];
+  const known = new Set(invocation.recorded?.events.map(({ id }) => id));
   const since = session.events.filter(
     (event) =>
       event.author === 'user' &&
@@ -88,11 +88,11 @@ export function asSeenWithin(event: Event): Event {
 /** Finds the events with unanswered requests to people that were not yielded from the run. */
 function unaskedRequests(
   recorded: readonly Event[],
-  { invocation: { resumedFrom } }: InvocationContext,
+  { invocation: { recorded: stored } }: InvocationContext,
 ): (event: Event) => boolean {
   const asking = recorded.filter(({ longRunningToolIds }) => longRunningToolIds?.length);
   if (asking.length === 0) return () => false;
-  const streamed = new Set(resumedFrom?.events.map((event) => streamedRecordOf(event)?.id));
+  const streamed = new Set(stored?.events.map((event) => streamedRecordOf(event)?.id));
   const answered = new Set(
     recorded
       .filter(({ author }) => author === 'user')

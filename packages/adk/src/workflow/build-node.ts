@@ -192,7 +192,7 @@ async function runRecorded(
 ): Promise<ReturnType<typeof toToolAnswer>> {
   const { invocationContext: context } = toolContext;
   const { invocation, invocationId, plugins } = context;
-  const recorded = invocation.resumedFrom
+  const recorded = invocation.recorded
     ? (await invocation.listToolCalls?.(invocationId))?.find((entry) => entry.callId === callId)
     : undefined;
   if (recorded?.status === 'finished') return { response: recorded.response ?? {} };

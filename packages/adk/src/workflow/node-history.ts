@@ -134,8 +134,8 @@ export function isDone({ output, route }: NodeRecord): boolean {
 
 /** The events of the invocation, and of those right before it that ended with an open question, in order. */
 function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
-  const { session, resumedFrom } = invocation;
-  const recorded = resumedFrom?.events ?? [];
+  const { session } = invocation;
+  const recorded = invocation.recorded?.events ?? [];
   const known = new Set(recorded.map(({ id }) => id));
   const newest: Event[] = [];
   const before: Event[][] = [];

@@ -357,7 +357,7 @@ export class WorkflowRun implements NodeRuns {
 
   async #isRecorded(key: string): Promise<boolean> {
     const { invocation, invocationId } = this.context;
-    if (!invocation.resumedFrom) return false;
+    if (!invocation.recorded) return false;
     this.#recorded ??= Promise.resolve(invocation.listToolCalls?.(invocationId) ?? []).then(
       (entries) => new Set(entries.map(({ callId }) => callId)),
     );

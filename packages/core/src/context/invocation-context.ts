@@ -5,7 +5,7 @@ import type { Content } from '../content/content.ts';
 import { describeKind, setOwn } from '../content/json.ts';
 import { ConfigurationError, InvalidRequestError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
-import { checkEventField, checkEventFields, type EventParams, fillKind } from '../event/create-event.ts';
+import { checkEventField, checkEventFields, COMMON_FIELDS, type EventParams, fillKind } from '../event/create-event.ts';
 import { type Event, STRUCTURED_OUTPUT } from '../event/event.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
@@ -177,7 +177,7 @@ export class InvocationContext {
   static create(invocation: Invocation): InvocationContext {
     return new InvocationContext({
       invocation,
-      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.resumedFrom?.llmCalls),
+      progress: new InvocationProgress(invocation.runConfig.maxLlmCalls, invocation.recorded?.llmCalls),
       agent: undefined,
       executionId: invocation.invocationId,
       parentExecutionId: undefined,
@@ -192,7 +192,7 @@ export class InvocationContext {
   forAgent(agent: BaseAgent, place: AgentPlace = {}): InvocationContext {
     const first = !this.#hasAgent;
     const branch = place.branch ?? this.branch;
-    const resumedFrom = this.invocation.resumedFrom && this.#recordedExecutionOf(agent, branch);
+    const resumedFrom = this.invocation.recorded && this.#recordedExecutionOf(agent, branch);
     return new InvocationContext({
       invocation: this.invocation,
       progress: this.progress,
@@ -219,7 +219,7 @@ export class InvocationContext {
   forSubInvocation({ agent, callId, abort }: SubInvocation, invocation: Invocation): InvocationContext {
     const branch = enclosedBranch(this.branch, agent.name, callId);
     const parentExecutionId = this.#visibleExecutionId;
-    const resumedFrom = invocation.resumedFrom?.claim({ parentExecutionId, branch, after: this.#position });
+    const resumedFrom = invocation.recorded?.claim({ parentExecutionId, branch, after: this.#position });
     return new InvocationContext({
       invocation,
       progress: new InvocationProgress(undefined, 0, this.progress),
@@ -247,7 +247,7 @@ export class InvocationContext {
    * the agent's transfer as well.
    */
   #recordedExecutionOf(agent: BaseAgent, branch: string | undefined): RecordedExecution | undefined {
-    const { resumedFrom: recorded } = this.invocation;
+    const { recorded } = this.invocation;
     const resumedFrom = this.#hasAgent
       ? recorded?.claim({
           parentExecutionId: this.#visibleExecutionId,
@@ -466,7 +466,6 @@ export class InvocationContext {
     const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);
     const timestamp = params.timestamp ?? nowMs / 1000;
     const effects = actions ?? createEventActions(params.partial === true ? undefined : params.actions);
-    // The fields that every event has come first, so that an engine knows nearly all events by a few shapes.
     const event: { -readonly [K in keyof Event]: Event[K] } = content
       ? { id, invocationId, author, timestamp, executionId, content, actions: effects }
       : { id, invocationId, author, timestamp, executionId, actions: effects };
@@ -482,16 +481,7 @@ export class InvocationContext {
 /** Copies the fields that not every event has. */
 function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
   for (const key in params) {
-    switch (key) {
-      case 'id':
-      case 'invocationId':
-      case 'author':
-      case 'timestamp':
-      case 'executionId':
-      case 'content':
-      case 'actions':
-        continue;
-    }
+    if (COMMON_FIELDS.has(key)) continue;
     checkEventField('createEvent', key);
     const value = params[key as keyof EventParams];
     if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);

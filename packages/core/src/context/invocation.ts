@@ -66,7 +66,7 @@ export interface Invocation {
   /** Cache of values derived from the session's events, keyed by the module that derives them; dropped with the events. */
   readonly derived: Map<unknown, unknown>;
   /** The stored part of the invocation, if it is resumed. */
-  readonly resumedFrom?: RecordedInvocation | undefined;
+  readonly recorded?: RecordedInvocation | undefined;
   /** Writes to the session's tool ledger under the run's lease. */
   readonly recordToolCall: (entry: ToolLedgerEntry) => MaybePromise<void>;
   /** Returns the entries of an invocation in the session's tool ledger. */

@@ -3,6 +3,20 @@ import { type Event, ObjectType } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
 
+/**
+ * The fields of nearly every event. A new event and its sealed copy begin with them, in this order, so that an engine knows events by a few
+ * shapes; the other fields are copied one by one.
+ */
+export const COMMON_FIELDS: ReadonlySet<string> = new Set([
+  'id',
+  'invocationId',
+  'author',
+  'timestamp',
+  'executionId',
+  'content',
+  'actions',
+] satisfies (keyof Event)[]);
+
 /** Fields that an event does not have although one may expect them, and the code to write instead. */
 const MISPLACED: ReadonlyMap<string, string> = new Map([
   ['text', "content: { role: 'model', parts: [{ text: … }] }"],

@@ -48,7 +48,7 @@ export function sessionContents(
 ): Content[] {
   if (include === 'none') return currentTurnContents(view, model, codeStyle);
   const { agent, branch, isolationScope: scope, invocation } = view;
-  const { session, derived, resumedFrom, invocationId } = invocation;
+  const { session, derived, recorded, invocationId } = invocation;
   // A live run builds its history rarely, and calls may still run then, so its builder is not cached.
   if (invocation.live) {
     const options = { ...optionsOf(model, codeStyle), derived, scope, underWay: invocationId };
@@ -67,7 +67,7 @@ export function sessionContents(
     cached = { builder, model, responseMedia };
     derived.set(key, cached);
   }
-  return cached.builder.build(session.events, resumedFrom && invocationId);
+  return cached.builder.build(session.events, recorded && invocationId);
 }
 
 /** The builder of an agent's contents, and the model that they are for. */

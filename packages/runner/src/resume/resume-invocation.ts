@@ -21,7 +21,7 @@ import { configOfBeginning } from './run-beginning.ts';
 
 /** A run that is resumed. */
 export interface ResumedInvocation {
-  readonly resumedFrom: InvocationLog;
+  readonly log: InvocationLog;
   /** The message that started the run. */
   readonly userContent: Content;
   /** The agent that the run started with. */
@@ -54,7 +54,7 @@ export function resumeInvocation(
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and no agent has that name`);
   return {
-    resumedFrom: new InvocationLog(own),
+    log: new InvocationLog(own),
     userContent: first.content,
     picked: { agent, branch: first.branch },
     config: configOfBeginning(first),
