@@ -6,12 +6,12 @@
  */
 import { createHook } from 'node:async_hooks';
 import { StatementSync } from 'node:sqlite';
-import type { BaseLlm, BaseSessionService } from '@eventloom/core';
+import type { BaseLlm, BaseSessionService, LlmRequest, LlmResponse, RunConfig } from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { createFloorSession, floorTurn } from '../floor.ts';
-import { InstantModel, ToolCallingModel } from '../models.ts';
-import { APP, createRunner, drain, floorTools, MESSAGE, turn } from '../setup.ts';
+import { ChunkModel, InstantModel, ToolCallingModel } from '../models.ts';
+import { APP, createAgent, createRunner, drain, floorTools, MESSAGE, turn } from '../setup.ts';
 import type { CountedTurn, TurnCounts } from './turn-counts.ts';
 
 /** Turns after which everything that a turn runs is compiled. */
@@ -19,32 +19,52 @@ const WARM_UP = 1500;
 const TURNS = 100;
 const ROUNDS = 7;
 const KEPT_ROUNDS = 20;
+const CHUNKS = 20;
+/** Number of runs that wait for their model at the same time. */
+const WAITING = 1000;
+const NOTHING: TurnCounts = {
+  bytes: 0,
+  keptBytes: 0,
+  promises: 0,
+  freezes: 0,
+  clockReads: 0,
+  storeCalls: 0,
+  statements: 0,
+  transactions: 0,
+};
 
 const collect = globalThis.gc;
 if (!collect) throw new Error('count-turns: run node with --expose-gc');
 
 const [side] = process.argv.slice(2);
-const models: Record<Exclude<CountedTurn, 'sqlite'>, BaseLlm> = {
+const models: Record<'text' | 'tenCalls' | 'parallelCalls' | 'chunks', BaseLlm> = {
   text: new InstantModel(),
   tenCalls: new ToolCallingModel(10),
   parallelCalls: new ToolCallingModel(1, 8),
+  chunks: new ChunkModel(CHUNKS),
 };
 const counts: Partial<Record<CountedTurn, TurnCounts>> = {};
 for (const [name, model] of Object.entries(models)) {
-  counts[name as CountedTurn] = await count(side === 'floor' ? floor(model) : inFreshSessions(model));
+  const stream = name === 'chunks';
+  counts[name as CountedTurn] = await count(side === 'floor' ? floor(model, stream) : inFreshSessions(model, stream));
 }
-if (side !== 'floor') counts.sqlite = await count(await inOneSqliteSession(models.text));
+if (side !== 'floor') {
+  counts.sqlite = await count(await inOneSqliteSession(models.text));
+  counts.agent = await count(async () => void createAgent(models.text));
+  counts.waiting = { ...NOTHING, bytes: await countWaitingBytes() };
+}
 console.log(JSON.stringify(counts));
 
 /** A turn in a session that is created before it and deleted after it. */
-function inFreshSessions(model: BaseLlm): () => Promise<void> {
+function inFreshSessions(model: BaseLlm, stream: boolean): () => Promise<void> {
   const sessions = new InMemorySessionService();
   const runner = createRunner(model, sessions);
+  const runConfig: RunConfig | undefined = stream ? { streamingMode: 'sse' } : undefined;
   let id = 0;
   return async () => {
     const sessionId = `s${id++}`;
     await sessions.createSession({ ...APP, sessionId });
-    await turn(runner, sessionId);
+    await turn(runner, sessionId, runConfig);
     await sessions.deleteSession({ ...APP, sessionId });
   };
 }
@@ -57,10 +77,38 @@ async function inOneSqliteSession(model: BaseLlm): Promise<() => Promise<void>> 
   return async () => void (await turn(runner, 's'));
 }
 
-function floor(model: BaseLlm): () => Promise<void> {
+function floor(model: BaseLlm, stream: boolean): () => Promise<void> {
   let id = 0;
   return async () =>
-    void (await drain(floorTurn(createFloorSession(`f${id++}`), model, MESSAGE, { tools: floorTools })));
+    void (await drain(floorTurn(createFloorSession(`f${id++}`), model, MESSAGE, { tools: floorTools, stream })));
+}
+
+/** Bytes that a run and its session hold while the model works: some runs wait for it at the same time. */
+async function countWaitingBytes(): Promise<number> {
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  let waiting = 0;
+  class WaitingModel extends InstantModel {
+    override async *generateContentAsync(request: LlmRequest): AsyncGenerator<LlmResponse, void, void> {
+      if (++waiting === WAITING) asked.resolve();
+      await answered.promise;
+      yield* super.generateContentAsync(request);
+    }
+  }
+  const sessions = new InMemorySessionService();
+  const runner = createRunner(new WaitingModel(), sessions);
+  collect?.();
+  const before = process.memoryUsage().heapUsed;
+  const running = Array.from({ length: WAITING }, async (_, index) => {
+    await sessions.createSession({ ...APP, sessionId: `s${index}` });
+    return turn(runner, `s${index}`);
+  });
+  await asked.promise;
+  collect?.();
+  const held = process.memoryUsage().heapUsed - before;
+  answered.resolve();
+  await Promise.all(running);
+  return Math.round(held / WAITING);
 }
 
 async function count(work: () => Promise<void>): Promise<TurnCounts> {

@@ -1,5 +1,8 @@
-/** The turns that are counted: a text, 10 tool calls in a row and 8 at once in a fresh session in memory; a text in a SQLite session. */
-export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'sqlite';
+/**
+ * What is counted. Turns: a text, 10 tool calls in a row, 8 at once, and a reply of 20 chunks, each in a fresh session in memory; a text in a
+ * SQLite session. Besides, the creation of an agent with one tool, and what a run holds while it waits for its model (only its bytes).
+ */
+export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'chunks' | 'sqlite' | 'agent' | 'waiting';
 
 /** The cost of one turn. */
 export interface TurnCounts {
@@ -54,6 +57,16 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     statements: 0,
     transactions: 0,
   },
+  chunks: {
+    bytes: 95_000,
+    keptBytes: 2000,
+    promises: 334,
+    freezes: 10,
+    clockReads: 29,
+    storeCalls: 4,
+    statements: 0,
+    transactions: 0,
+  },
   // Begin: read the session with what is recorded of the run, hold it, read its state, insert the message.
   // End: insert the answer, remove the hold, record the run.
   sqlite: {
@@ -65,6 +78,26 @@ export const TURN_BUDGETS: Readonly<Record<CountedTurn, TurnCounts>> = {
     storeCalls: 2,
     statements: 7,
     transactions: 2,
+  },
+  agent: {
+    bytes: 3500,
+    keptBytes: 200,
+    promises: 2,
+    freezes: 0,
+    clockReads: 0,
+    storeCalls: 0,
+    statements: 0,
+    transactions: 0,
+  },
+  waiting: {
+    bytes: 11_500,
+    keptBytes: 0,
+    promises: 0,
+    freezes: 0,
+    clockReads: 0,
+    storeCalls: 0,
+    statements: 0,
+    transactions: 0,
   },
 };
 
@@ -82,7 +115,7 @@ export function overBudget(
   );
 }
 
-const COUNTED_TURNS = ['text', 'tenCalls', 'parallelCalls', 'sqlite'] as const;
+const COUNTED_TURNS = ['text', 'tenCalls', 'parallelCalls', 'chunks', 'sqlite', 'agent', 'waiting'] as const;
 const TURN_FIGURES = [
   'bytes',
   'keptBytes',
