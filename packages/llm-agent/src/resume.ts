@@ -1,29 +1,18 @@
-import {
-  type Event,
-  type FunctionCall,
-  type InvocationContext,
-  ModelError,
-  type ToolConfirmation,
-} from '@eventloom/core';
+import { type Event, type InvocationContext, ModelError } from '@eventloom/core';
 import {
   askedCallId,
   type RecordedCall,
   type CallResponse,
   Calls,
   callsToRun,
-  confirmationOf,
   getOwn,
-  inputOf,
-  inputRequestOf,
   isFailure,
   isOutputMismatch,
   isSettled,
   isWholeReply,
   leavesAgent,
   newestEntries,
-  openAnswers,
   type RecordedExecution,
-  refusalOf,
   hasTrailingCodeExecutionResult,
   SET_MODEL_RESPONSE,
 } from '@eventloom/core/internal';
@@ -31,6 +20,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { SetModelResponseTool, structuredAnswer } from './output.ts';
+import { answersTo, type ResumedCalls } from './resumed-calls.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
 /**
@@ -80,29 +70,23 @@ async function* finishStep(
   codeRun: CodeRun | undefined,
 ): AsyncGenerator<Event, boolean, void> {
   const { context } = turn;
-  const last = resumedFrom.events.findLastIndex(isReply);
-  const asking = askingReply(context, resumedFrom.events.slice(0, Math.max(last, 0)));
-  if (asking >= 0) {
-    const step = new InterruptedStep(turn, resumedFrom.events[last] as Event, resumedFrom.events.slice(last + 1));
-    if (!step.hasOpenCalls) {
-      const reply = resumedFrom.events[asking] as Event;
-      resumedFrom.continueAfter(reply);
-      return yield* new InterruptedStep(turn, reply, resumedFrom.events.slice(asking + 1)).finish();
-    }
+  const { events } = resumedFrom;
+  const last = events.findLastIndex(isReply);
+  const reply = events[last];
+  if (!reply) return true;
+  const asking = askingReply(context, events.slice(0, last));
+  if (asking) {
+    // The model replied again while it waited for a person: the calls of that reply are finished first.
+    if (!new InterruptedStep(turn, reply, resumedFrom).hasOpenCalls)
+      return yield* finishCalls(turn, asking, resumedFrom);
     context.pause();
   }
-  const at = last;
-  const reply = resumedFrom.events[at];
-  if (!reply) return true;
   if (isFailure(reply)) {
     const error = new ModelError(reply.errorMessage ?? '', { errorCode: reply.errorCode ?? 'MODEL_ERROR' });
     context.markReported(error);
     throw error;
   }
-  if (callsToRun(reply.content?.parts).length > 0) {
-    resumedFrom.continueAfter(reply);
-    return yield* new InterruptedStep(turn, reply, resumedFrom.events.slice(at + 1)).finish();
-  }
+  if (callsToRun(reply.content?.parts).length > 0) return yield* finishCalls(turn, reply, resumedFrom);
   if (hasTrailingCodeExecutionResult(reply) || isOutputMismatch(reply)) return true;
   const found = codeRun?.find(reply);
   if (!codeRun || !found) return false;
@@ -111,17 +95,27 @@ async function* finishStep(
   return true;
 }
 
+/** Finishes the calls of a reply. Agents that they ran are resumed behind the reply. */
+function finishCalls(
+  turn: AgentTurn,
+  reply: Event,
+  resumedFrom: RecordedExecution,
+): AsyncGenerator<Event, boolean, void> {
+  resumedFrom.continueAfter(reply);
+  return new InterruptedStep(turn, reply, resumedFrom).finish();
+}
+
 /**
- * Returns the index of the newest of these replies with a call that requested a person's answer and has no result; -1 if there is none. The
- * model may have replied since.
+ * Returns the newest of these replies with a call that requested a person's answer and has no result; undefined if there is none. The model
+ * may have replied since.
  */
-function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): number {
-  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return -1;
+function askingReply({ session, invocation }: InvocationContext, replies: readonly Event[]): Event | undefined {
+  if (!replies.some(({ actions }) => actions.requestedToolConfirmations)) return undefined;
   const { all } = Calls.of(session, invocation.derived);
   const asking = new Set(
     all.filter(({ requests }) => requests.some((request) => !isSettled(request))).map(({ event }) => event.id),
   );
-  return replies.findLastIndex((event) => asking.has(event.id));
+  return replies.findLast((event) => asking.has(event.id));
 }
 
 /** Returns true for a reply of the model, the result of its code, and its failure; false for events of tools and callbacks. */
@@ -142,11 +136,11 @@ class InterruptedStep {
   /** The agent's events after the reply: requests to people, and responses. */
   readonly #said: Event[];
 
-  constructor(turn: AgentTurn, reply: Event, said: readonly Event[]) {
+  constructor(turn: AgentTurn, reply: Event, { events }: RecordedExecution) {
     this.#turn = turn;
     this.#context = turn.context;
     this.#reply = reply;
-    this.#said = [...said];
+    this.#said = events.slice(events.indexOf(reply) + 1);
   }
 
   /** True if a call of the reply has no response. */
@@ -242,126 +236,4 @@ function isAnsweredByUser({ responses }: RecordedCall): boolean {
 /** Returns true if a long-running call has no response, or a request about the call is not settled. */
 function isWaiting({ isLongRunning, responses, requests }: RecordedCall): boolean {
   return (isLongRunning && responses.length === 0) || requests.some((request) => !isSettled(request));
-}
-
-/** A call whose request a person answered so that it can continue: it runs again, or gets the refusal as its response. */
-export interface ResumedCall {
-  readonly call: FunctionCall;
-  /** The response for the model if the call is not run: no credential was given, or the answer arrived too late. */
-  readonly refusal: { readonly error: string } | undefined;
-  /** The answer to a confirmation request; undefined if none was requested. */
-  readonly confirmation: ToolConfirmation | undefined;
-  /** Inputs that the call requested, by the key of their request. */
-  readonly inputs: ReadonlyMap<string, unknown>;
-  /** The requests to people about the call, oldest first. */
-  readonly asked: readonly FunctionCall[];
-  /** The id of the event with the newest answer. It is part of the call's key in the tool ledger. */
-  readonly eventId: string;
-  /** The earlier answers. An interrupted run may have run the call for one of them. */
-  readonly earlier: readonly AnswerEvent[];
-}
-
-/** Identifies the event of an answer. */
-interface AnswerEvent {
-  readonly invocationId: string;
-  readonly eventId: string;
-}
-
-/** Resumed calls by the id of the call. */
-export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
-
-/** The effect that answers have on the agent that made the calls. */
-export interface Answers {
-  readonly resumed: ResumedCalls;
-  /** True if other calls of the same reply still wait for a response or a person. */
-  readonly isWaiting: boolean;
-}
-
-/**
- * Determines which calls the answers resume, and whether the agent still has to wait.
- *
- * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply has no response, or a
- * person did not answer a request about a call. Any other call without a response was interrupted and never gets one.
- *
- * A call is resumed when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
- * ignored.
- */
-export function answersTo(
-  answered: readonly RecordedCall[],
-  { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
-): Answers {
-  const onBranch = answered.filter(({ event }) => event.branch === branch);
-  const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
-  const replies = new Set([...calls].map(({ inReply }) => inReply));
-  const resumed = new Map<string, ResumedCall>();
-  // In the order of the calls, whatever the order of the answers.
-  for (const call of [...replies].flat()) {
-    if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
-    const found = resume(call);
-    if (found) resumed.set(call.id, found);
-  }
-  const waits = (call: RecordedCall): boolean =>
-    (call.isLongRunning && call.responses.length === 0) ||
-    (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered));
-  return { resumed, isWaiting: [...replies].flat().some(waits) };
-}
-
-/** Creates the resumed call. Undefined without open requests, and while a request is unanswered and no answer refuses the call. */
-function resume(call: RecordedCall): ResumedCall | undefined {
-  const open = openRequests(call);
-  const refusal = firstOf(open, refusalIn);
-  const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
-  if (!refusal && !isRejected && open.some(isUnanswered)) return undefined;
-  const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
-    invocationId,
-    eventId: id,
-  }));
-  if (!newest) return undefined;
-  const requests = call.requests.toReversed();
-  const confirmation = firstOf(requests, confirmationIn);
-  return {
-    call: call.call,
-    refusal,
-    confirmation,
-    inputs: inputsIn(requests),
-    asked: call.requests.map((request) => request.call),
-    eventId: newest.eventId,
-    earlier,
-  };
-}
-
-/** Returns the unsettled requests about the call, newest first. */
-function openRequests({ requests }: RecordedCall): RecordedCall[] {
-  return requests.filter((request) => !isSettled(request)).reverse();
-}
-
-function isUnanswered({ responses }: RecordedCall): boolean {
-  return responses.length === 0;
-}
-
-function confirmationIn({ call, responses }: RecordedCall): ToolConfirmation | undefined {
-  return confirmationOf(call, responses.at(-1)?.response);
-}
-
-function refusalIn({ call, responses }: RecordedCall): { readonly error: string } | undefined {
-  return refusalOf(call, responses.at(-1)?.response);
-}
-
-/** Returns the newest input for each key. @param requests the requests about a call, newest first */
-function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknown> {
-  const inputs = new Map<string, unknown>();
-  for (const { call, responses } of requests) {
-    const key = inputRequestOf(call)?.key;
-    const value = inputOf(responses.at(-1)?.response);
-    if (key !== undefined && value !== undefined && !inputs.has(key)) inputs.set(key, value);
-  }
-  return inputs;
-}
-
-function firstOf<T>(requests: readonly RecordedCall[], read: (request: RecordedCall) => T | undefined): T | undefined {
-  for (const request of requests) {
-    const value = read(request);
-    if (value !== undefined) return value;
-  }
-  return undefined;
 }

@@ -29,7 +29,7 @@ import {
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
-import type { ResumedCall } from './resume.ts';
+import type { ResumedCall } from './resumed-calls.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
 import type { CallBatch, RunningCalls } from './tool-calls.ts';
 

@@ -22,7 +22,7 @@ import {
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
-import type { ResumedCalls } from './resume.ts';
+import type { ResumedCalls } from './resumed-calls.ts';
 import { asksOnlyConfirmations, asksPerson } from './tool-answer.ts';
 import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
 

@@ -51,7 +51,7 @@ export class EventCommitter {
   readonly #coveredUntil: number;
   readonly #outer: EventCommitter | undefined;
   /** Events of sub-invocations that are being stored. */
-  readonly #underWay = new Set<Promise<Event>>();
+  #underWay: Set<Promise<Event>> | undefined;
   #isClosed = false;
   /** True once an agent was run as a tool. Its events may be stored at any time. */
   hasInner = false;
@@ -215,8 +215,9 @@ export class EventCommitter {
     if (outer.#isClosed) throw new RunAbortedError('the run has ended, so no further event is stored');
     const appending = outer.append(event, this.#context.branch);
     if (appending instanceof Promise) {
-      outer.#underWay.add(appending);
-      const isDone = (): void => void outer.#underWay.delete(appending);
+      const underWay = (outer.#underWay ??= new Set());
+      underWay.add(appending);
+      const isDone = (): void => void underWay.delete(appending);
       appending.then(isDone, isDone);
     }
     const stored = await appending;
@@ -229,7 +230,7 @@ export class EventCommitter {
   /** Stops storing events of sub-invocations, which may continue after an abort. Resolves when pending appends have settled. */
   async closeInner(): Promise<void> {
     this.#isClosed = true;
-    if (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    if (this.#underWay) await Promise.allSettled(this.#underWay);
   }
 
   /** The session of the run, with all of its events. */

@@ -77,8 +77,7 @@ export class RunControl implements RunStream {
   readonly #events: AsyncGenerator<Event, void, undefined>;
   /** Rejects the wait for the agent's next event. */
   #interrupt: ((reason: EventloomError) => void) | undefined;
-  #isBegun = false;
-  #isEnded = false;
+  #phase: 'new' | 'read' | 'ended' = 'new';
   #whenStarted: PromiseWithResolvers<boolean> | undefined;
 
   constructor(runner: Runner, input: RunInput, invocationId: string) {
@@ -185,13 +184,13 @@ export class RunControl implements RunStream {
     else this.operation?.leave();
     if (!isCompleted) this.#stopWork();
     this.live?.close();
-    this.#isEnded = true;
+    this.#phase = 'ended';
     this.#whenStarted?.resolve(this.isStarted);
   }
 
   whenStarted(): Promise<boolean> {
     this.#whenStarted ??= Promise.withResolvers();
-    if (this.isStarted || this.#isEnded) this.#whenStarted.resolve(this.isStarted);
+    if (this.isStarted || this.#phase === 'ended') this.#whenStarted.resolve(this.isStarted);
     return this.#whenStarted.promise;
   }
 
@@ -200,7 +199,7 @@ export class RunControl implements RunStream {
   }
 
   next(): Promise<IteratorResult<Event, void>> {
-    this.#isBegun = true;
+    if (this.#phase === 'new') this.#phase = 'read';
     return this.#events.next();
   }
 
@@ -216,8 +215,7 @@ export class RunControl implements RunStream {
 
   /** A generator that is closed before its first step runs none of its code. */
   #endUnbegun(): void {
-    if (!this.#isBegun) this.end(false);
-    this.#isBegun = true;
+    if (this.#phase === 'new') this.end(false);
   }
 
   [Symbol.asyncIterator](): this {

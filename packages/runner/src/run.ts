@@ -150,8 +150,7 @@ export async function* run(
           last = undefined;
           await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
         }
-        const ending = locked.session.end(session, COMPLETED, last);
-        if (ending instanceof Promise) await ending;
+        await locked.session.end(session, COMPLETED, last);
         outcome = COMPLETED;
       }
     } catch (thrown) {

@@ -34,7 +34,6 @@ interface LeaseWait<T extends LeaseAnswer> extends SessionKey {
   readonly waitMs: number;
   readonly abortSignal: AbortSignal | undefined;
   readonly ttlMs: number;
-  readonly takeOver: boolean;
   /** Asks the storage for the lease. */
   ask(claim: LeaseClaim): MaybePromise<ClaimRefusal | T>;
 }
@@ -79,8 +78,8 @@ export class SessionLeases {
     request: AcquireLeaseRequest,
     ask: (claim: LeaseClaim) => MaybePromise<ClaimRefusal | T>,
   ): MaybePromise<T> {
-    const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, onBusy = 'queue', abortSignal } = request;
-    const { waitMs = DEFAULT_WAIT_MS } = request;
+    const { appName, userId, sessionId, onBusy = 'queue', abortSignal } = request;
+    const { ttlMs = DEFAULT_TTL_MS, waitMs = DEFAULT_WAIT_MS } = request;
     if (!(ttlMs > 0 && ttlMs < Infinity))
       throw new InvalidRequestError(`ttlMs: expected a positive number, got ${describeKind(ttlMs)}`);
     if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS)) {
@@ -90,20 +89,25 @@ export class SessionLeases {
     }
     if (abortSignal?.aborted) throw abortedError(request, abortSignal);
     const takeOver = onBusy === 'interrupt';
-    const wait = async (pending?: Promise<ClaimRefusal | T>): Promise<T> =>
-      granted(
-        request,
-        await this.#wait({ appName, userId, sessionId, waitMs, abortSignal, ttlMs, takeOver, ask }, pending),
-      );
     if (!takeOver && this.isAwaited(request)) {
       if (onBusy !== 'queue') throw busyError(request);
-      return wait();
+      return this.#queue(request, ask);
     }
     const nowMs = this.#platform.now();
     const answer = ask({ appName, userId, sessionId, nowMs, ttlMs, takeOver, ticket: undefined });
     if (answer instanceof Promise)
-      return onBusy === 'queue' ? wait(answer) : answer.then((given) => granted(request, given));
-    return answer.status === 'busy' && onBusy === 'queue' ? wait() : granted(request, answer);
+      return onBusy === 'queue' ? this.#queue(request, ask, answer) : answer.then((given) => granted(request, given));
+    return answer.status === 'busy' && onBusy === 'queue' ? this.#queue(request, ask) : granted(request, answer);
+  }
+
+  async #queue<T extends LeaseAnswer>(
+    request: AcquireLeaseRequest,
+    ask: LeaseWait<T>['ask'],
+    pending?: Promise<ClaimRefusal | T>,
+  ): Promise<T> {
+    const { appName, userId, sessionId, ttlMs = DEFAULT_TTL_MS, waitMs = DEFAULT_WAIT_MS, abortSignal } = request;
+    const wait = { appName, userId, sessionId, ttlMs, waitMs, abortSignal, ask };
+    return granted(request, await this.#wait(wait, pending));
   }
 
   /**
@@ -138,7 +142,7 @@ export class SessionLeases {
     pending: Promise<ClaimRefusal | T> | undefined,
   ): Promise<ClaimRefusal | T> {
     const sinceMs = this.#platform.now();
-    const { appName, userId, sessionId, ttlMs, takeOver, waitMs, abortSignal } = request;
+    const { appName, userId, sessionId, ttlMs, waitMs, abortSignal } = request;
     const deadline = sinceMs + waitMs;
     const ticket = this.#driver.shared ? { id: this.#platform.newUuid(), sinceMs, ttlMs: TICKET_TTL_MS } : undefined;
     let isTicketLeft = false;
@@ -150,7 +154,8 @@ export class SessionLeases {
         let untilMs = deadline;
         if (first || headOf(line) === waiter) {
           isTicketLeft ||= !first && ticket !== undefined;
-          const claim = { appName, userId, sessionId, nowMs: this.#platform.now(), ttlMs, takeOver, ticket };
+          const nowMs = this.#platform.now();
+          const claim = { appName, userId, sessionId, nowMs, ttlMs, takeOver: false, ticket };
           const outcome = await (first ?? request.ask(claim));
           if (outcome.status !== 'busy') {
             // A claim that is refused for another reason may have left the ticket of an earlier claim.

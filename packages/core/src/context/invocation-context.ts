@@ -2,16 +2,17 @@ import type { BaseAgent } from '../agent/base-agent.ts';
 import type { RunConfig } from '../agent/run-config.ts';
 import { SessionArtifactService } from '../artifact/session-artifact-service.ts';
 import type { Content } from '../content/content.ts';
-import { describeKind, setOwn } from '../content/json.ts';
-import { ConfigurationError, InvalidRequestError } from '../errors.ts';
+import { describeKind } from '../content/json.ts';
+import { ConfigurationError } from '../errors.ts';
 import { enclosedBranch } from '../event/branch.ts';
-import { checkEventField, checkEventFields, COMMON_FIELDS, type EventParams, fillKind } from '../event/create-event.ts';
-import { type Event, STRUCTURED_OUTPUT } from '../event/event.ts';
+import { checkEventFields, copyOtherFields, type EventParams, fillKind } from '../event/create-event.ts';
+import type { Event } from '../event/event.ts';
 import { createEventActions, type EventActions } from '../event/event-actions.ts';
 import type { BaseLiveRequestQueue } from '../live/live-request-queue.ts';
 import type { BaseMemoryService } from '../memory/memory-service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { PluginManager } from '../plugin/plugin-manager.ts';
+import { withReadOnlyState } from '../session/read-only-state.ts';
 import { type Session, sessionKeyOf } from '../session/session.ts';
 import type { BaseTool } from '../tool/base-tool.ts';
 import type { AbortGuard } from './abort-guard.ts';
@@ -50,35 +51,6 @@ interface Place extends AgentPlace {
 }
 
 const NONE: readonly never[] = [];
-
-/** The view of each session in which its state cannot be written. */
-const VIEWS: WeakMap<Session, Session> = new WeakMap();
-
-const READ_ONLY: ProxyHandler<object> = {
-  set: refuseWrite,
-  deleteProperty: refuseWrite,
-  defineProperty: refuseWrite,
-};
-
-function refuseWrite(_state: object, key: string | symbol): never {
-  const name = JSON.stringify(String(key));
-  throw new InvalidRequestError(
-    `session.state is read-only, key ${name}: in a tool or a callback write context.state.set(${name}, value); in an agent yield context.createEvent({ actions: { stateDelta: { ${name}: value } } })`,
-  );
-}
-
-/** A view of a session that shows all its changes, and whose state throws when it is written. */
-function withReadOnlyState(session: Session): Session {
-  const known = VIEWS.get(session);
-  if (known) return known;
-  const state = new Proxy(session.state, READ_ONLY);
-  const view = new Proxy(session, {
-    get: (target, key) => (key === 'state' ? state : Reflect.get(target, key)),
-  });
-  VIEWS.set(session, view);
-  VIEWS.set(view, view);
-  return view;
-}
 
 /**
  * Everything that a custom agent needs while it runs: the session, the user's message, the services, and `createEvent`. The runner makes
@@ -476,16 +448,4 @@ export class InvocationContext {
     fillKind(event);
     return event;
   }
-}
-
-/** Copies the fields that not every event has. */
-function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
-  for (const key in params) {
-    if (COMMON_FIELDS.has(key)) continue;
-    checkEventField('createEvent', key);
-    const value = params[key as keyof EventParams];
-    if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);
-  }
-  const output = params[STRUCTURED_OUTPUT];
-  if (output !== undefined) event[STRUCTURED_OUTPUT] = output;
 }

@@ -1,5 +1,6 @@
 import { InvalidEventError } from '../errors.ts';
-import { type Event, ObjectType } from './event.ts';
+import { setOwn } from '../content/json.ts';
+import { type Event, ObjectType, STRUCTURED_OUTPUT } from './event.ts';
 import { systemPlatform } from '../platform/platform.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
 
@@ -55,6 +56,21 @@ export function checkEventField(owner: string, field: string): void {
 
 /** Fields of an event, all of them optional. */
 export type EventParams = Omit<Partial<Event>, 'actions'> & { readonly actions?: Partial<EventActions> };
+
+/**
+ * Copies the fields that not every event has.
+ * @throws InvalidEventError for a field that belongs elsewhere
+ */
+export function copyOtherFields(params: EventParams, event: { [STRUCTURED_OUTPUT]?: unknown }): void {
+  for (const key in params) {
+    if (COMMON_FIELDS.has(key)) continue;
+    checkEventField('createEvent', key);
+    const value = params[key as keyof EventParams];
+    if (value !== undefined) setOwn(event as Record<string, unknown>, key, value);
+  }
+  const output = params[STRUCTURED_OUTPUT];
+  if (output !== undefined) event[STRUCTURED_OUTPUT] = output;
+}
 
 /**
  * Creates an event, for tests and for events that are appended to a session outside of a run. Agents use `context.createEvent`, which

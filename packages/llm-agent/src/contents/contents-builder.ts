@@ -189,7 +189,7 @@ export class ContentsBuilder {
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
   /** The newest calls while no content follows them. */
-  readonly #answered = new Map<RecordedCall, AnsweredCall>();
+  #answered: Map<RecordedCall, AnsweredCall> | undefined;
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
@@ -235,7 +235,7 @@ export class ContentsBuilder {
 
   #rebuild(entries: ReturnType<typeof effectiveEvents>): void {
     this.#contents = [];
-    this.#answered.clear();
+    this.#answered = undefined;
     this.#unanswered = undefined;
     this.#newestAnswered = NO_GROUPS;
     this.#spoken = undefined;
@@ -260,7 +260,7 @@ export class ContentsBuilder {
     const groups = [...this.#newestAnswered].sort((a, b) => a.index - b.index);
     const start = groups[0]?.index ?? this.#length;
     const answers = new Set(groups.flatMap(({ index }) => this.#contents.slice(index, index + 2)));
-    const calls = new Set(Array.from(this.#answered.values(), ({ group }) => this.#contents[group.index]));
+    const calls = new Set(Array.from(this.#answered?.values() ?? [], ({ group }) => this.#contents[group.index]));
     const between = this.#contents.slice(start).flatMap((content) => {
       if (answers.has(content)) return [];
       // A summary gets the role user, because services refuse a call that follows a text of the model.
@@ -337,7 +337,7 @@ export class ContentsBuilder {
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (group.calls.length > 0) group.calls.push(answered);
       else group.calls = [answered];
-      this.#answered.set(call, answered);
+      (this.#answered ??= new Map()).set(call, answered);
     }
     this.#unanswered = group;
   }
@@ -373,7 +373,7 @@ export class ContentsBuilder {
         (rest ??= []).push(part);
         continue;
       }
-      const answered = call && this.#answered.get(call);
+      const answered = call && this.#answered?.get(call);
       if (!answered) {
         // A summary may cover the call: then the late response is added as text, so that it is not lost.
         if (this.#summaries) (rest ??= []).push(...toResponseText(response));

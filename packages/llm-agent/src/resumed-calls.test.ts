@@ -2,7 +2,7 @@ import { type Event, EventTag } from '@eventloom/core';
 import { Calls, withTag } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type Answers, answersTo } from './resume.ts';
+import { type Answers, answersTo } from './resumed-calls.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(

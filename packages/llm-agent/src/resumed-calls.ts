@@ -1,0 +1,132 @@
+import type { FunctionCall, ToolConfirmation } from '@eventloom/core';
+import {
+  confirmationOf,
+  inputOf,
+  inputRequestOf,
+  isSettled,
+  openAnswers,
+  type RecordedCall,
+  refusalOf,
+} from '@eventloom/core/internal';
+
+/** A call whose request a person answered so that it can continue: it runs again, or gets the refusal as its response. */
+export interface ResumedCall {
+  readonly call: FunctionCall;
+  /** The response for the model if the call is not run: no credential was given, or the answer arrived too late. */
+  readonly refusal: { readonly error: string } | undefined;
+  /** The answer to a confirmation request; undefined if none was requested. */
+  readonly confirmation: ToolConfirmation | undefined;
+  /** Inputs that the call requested, by the key of their request. */
+  readonly inputs: ReadonlyMap<string, unknown>;
+  /** The requests to people about the call, oldest first. */
+  readonly asked: readonly FunctionCall[];
+  /** The id of the event with the newest answer. It is part of the call's key in the tool ledger. */
+  readonly eventId: string;
+  /** The earlier answers. An interrupted run may have run the call for one of them. */
+  readonly earlier: readonly AnswerEvent[];
+}
+
+/** Identifies the event of an answer. */
+interface AnswerEvent {
+  readonly invocationId: string;
+  readonly eventId: string;
+}
+
+/** Resumed calls by the id of the call. */
+export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
+
+/** The effect that answers have on the agent that made the calls. */
+export interface Answers {
+  readonly resumed: ResumedCalls;
+  /** True if other calls of the same reply still wait for a response or a person. */
+  readonly isWaiting: boolean;
+}
+
+/**
+ * Determines which calls the answers resume, and whether the agent still has to wait.
+ *
+ * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply has no response, or a
+ * person did not answer a request about a call. Any other call without a response was interrupted and never gets one.
+ *
+ * A call is resumed when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
+ * ignored.
+ */
+export function answersTo(
+  answered: readonly RecordedCall[],
+  { agent, branch }: { readonly agent: { readonly name: string }; readonly branch: string | undefined },
+): Answers {
+  const onBranch = answered.filter(({ event }) => event.branch === branch);
+  const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
+  const replies = new Set([...calls].map(({ inReply }) => inReply));
+  const resumed = new Map<string, ResumedCall>();
+  // In the order of the calls, whatever the order of the answers.
+  for (const call of [...replies].flat()) {
+    if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
+    const found = resume(call);
+    if (found) resumed.set(call.id, found);
+  }
+  const waits = (call: RecordedCall): boolean =>
+    (call.isLongRunning && call.responses.length === 0) ||
+    (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered));
+  return { resumed, isWaiting: [...replies].flat().some(waits) };
+}
+
+/** Creates the resumed call. Undefined without open requests, and while a request is unanswered and no answer refuses the call. */
+function resume(call: RecordedCall): ResumedCall | undefined {
+  const open = openRequests(call);
+  const refusal = firstOf(open, refusalIn);
+  const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);
+  if (!refusal && !isRejected && open.some(isUnanswered)) return undefined;
+  const [newest, ...earlier] = openAnswers(call).map(({ event: { invocationId, id } }) => ({
+    invocationId,
+    eventId: id,
+  }));
+  if (!newest) return undefined;
+  const requests = call.requests.toReversed();
+  const confirmation = firstOf(requests, confirmationIn);
+  return {
+    call: call.call,
+    refusal,
+    confirmation,
+    inputs: inputsIn(requests),
+    asked: call.requests.map((request) => request.call),
+    eventId: newest.eventId,
+    earlier,
+  };
+}
+
+/** Returns the unsettled requests about the call, newest first. */
+function openRequests({ requests }: RecordedCall): RecordedCall[] {
+  return requests.filter((request) => !isSettled(request)).reverse();
+}
+
+function isUnanswered({ responses }: RecordedCall): boolean {
+  return responses.length === 0;
+}
+
+function confirmationIn({ call, responses }: RecordedCall): ToolConfirmation | undefined {
+  return confirmationOf(call, responses.at(-1)?.response);
+}
+
+function refusalIn({ call, responses }: RecordedCall): { readonly error: string } | undefined {
+  return refusalOf(call, responses.at(-1)?.response);
+}
+
+/** Returns the newest input for each key. @param requests the requests about a call, newest first */
+function inputsIn(requests: readonly RecordedCall[]): ReadonlyMap<string, unknown> {
+  const inputs = new Map<string, unknown>();
+  for (const { call, responses } of requests) {
+    const key = inputRequestOf(call)?.key;
+    const value = inputOf(responses.at(-1)?.response);
+    if (key !== undefined && value !== undefined && !inputs.has(key)) inputs.set(key, value);
+  }
+  return inputs;
+}
+
+function firstOf<T>(requests: readonly RecordedCall[], read: (request: RecordedCall) => T | undefined): T | undefined {
+  for (const request of requests) {
+    const value = read(request);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
