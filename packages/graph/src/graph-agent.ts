@@ -107,7 +107,7 @@ export class GraphAgent extends BaseAgent {
       plan,
       context,
       outputSchema: checks.output,
-      tellsLifecycle: nodeLifecycleEvents,
+      hasLifecycleEvents: nodeLifecycleEvents,
       readInput: () => this.#readInput(context),
     }).events();
   }

@@ -33,7 +33,7 @@ export interface GraphRunParams {
   readonly plan: GraphPlan;
   readonly context: InvocationContext;
   readonly outputSchema: ValueSchema | undefined;
-  readonly tellsLifecycle: boolean;
+  readonly hasLifecycleEvents: boolean;
   /** Reads the input of the graph. Called once, when the graph begins. */
   readonly readInput: () => Promise<JsonValue | undefined>;
 }
@@ -179,7 +179,7 @@ export class GraphRun {
       events,
       guard,
       maxConcurrency: this.#plan.maxConcurrency,
-      tellsLifecycle: this.#params.tellsLifecycle,
+      hasLifecycleEvents: this.#params.hasLifecycleEvents,
       finished: new Map(),
       commit: (run, outcome) => this.#commit(run, outcome),
       ledgerId: (call) => `${this.#record.begin?.id}/${call}`,

@@ -19,7 +19,7 @@ export interface GraphStep {
   /** Stops the nodes of the step. For inner nodes it is the guard of the attempt that runs them. */
   readonly guard: AbortGuard;
   readonly maxConcurrency: number;
-  readonly tellsLifecycle: boolean;
+  readonly hasLifecycleEvents: boolean;
   /** Outcomes of functions that finished and are not committed yet. They are not run again in this process. */
   readonly finished: Map<string, NodeOutcome>;
   /** Commits the outcome of a run in its turn. Returns the event; undefined if the run still waits and has no new question. */

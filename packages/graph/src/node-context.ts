@@ -132,7 +132,7 @@ export class NodeContext<State = Readonly<Record<string, unknown>>, Updates = Re
 
   #emit(category: NodeEvent['category'], eventType: string, said: Partial<NodeEvent>): Promise<boolean> {
     const { isEnded, run } = this.#attempt;
-    return isEnded ? Promise.resolve(false) : run.voice.emit({ eventType, category, ...said });
+    return isEnded ? Promise.resolve(false) : run.events.emit({ eventType, category, ...said });
   }
 
   /**

@@ -18,7 +18,7 @@ import type { GraphStep } from './graph-step.ts';
 import { validateValue } from './json-values.ts';
 import { NodeLedger } from './node-ledger.ts';
 import type { NodeOutcome } from './node-outcome.ts';
-import { type LifecycleNews, NodeVoice } from './node-voice.ts';
+import { type LifecycleDetails, NodeEventStream } from './node-event-stream.ts';
 import { delayAfter, isWorthRetry, pause } from './retry.ts';
 import { runAgent } from './run-agent.ts';
 import { runFunction } from './run-function.ts';
@@ -48,7 +48,7 @@ export class NodeRun {
   /** Digest of the input if another run started this one, otherwise undefined. */
   readonly given: string | undefined;
   readonly ledger: NodeLedger;
-  readonly voice: NodeVoice;
+  readonly events: NodeEventStream;
   readonly #graph: GraphStep;
   readonly #commitTurn: CommitTurn;
   readonly #inner: InnerPlace | undefined;
@@ -63,7 +63,7 @@ export class NodeRun {
     this.given = inner?.given;
     this.#inner = inner;
     this.ledger = new NodeLedger(graph, node.name, this.given);
-    this.voice = new NodeVoice(graph, node.name);
+    this.events = new NodeEventStream(graph, node.name);
     this.writes = inner?.writes ?? new Set(node.writes);
   }
 
@@ -136,7 +136,7 @@ export class NodeRun {
     if (!outcome.isWaiting && typeof this.node.work === 'function' && !this.#commitTurn.isNext)
       await this.ledger.recordOutcome(this.id, outcome);
     await this.#commitTurn.leave(() => this.#commit(outcome, onFailure));
-    if (!outcome.isWaiting) await this.#tell(ObjectType.graphNodeComplete, 'complete');
+    if (!outcome.isWaiting) await this.#emitLifecycle(ObjectType.graphNodeComplete, 'complete');
     return outcome;
   }
 
@@ -148,7 +148,7 @@ export class NodeRun {
     } catch (thrown) {
       const error = toNodeError(this.node.name, thrown);
       if (!this.#graph.guard.signal.aborted)
-        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.publicMessage });
+        await this.#emitLifecycle(ObjectType.graphNodeError, 'error', { message: error.publicMessage });
       onFailure?.(error);
       throw error;
     }
@@ -158,7 +158,7 @@ export class NodeRun {
     const { node } = this;
     const finished = typeof node.work === 'function' ? await this.ledger.outcome(this.id) : undefined;
     if (finished) return finished;
-    await this.#tell(ObjectType.graphNodeStart, 'start');
+    await this.#emitLifecycle(ObjectType.graphNodeStart, 'start');
     const input = await validateValue(node.name, 'input', node.inputSchema, given);
     const failures = node.retry ? await this.ledger.failures(this.id) : 0;
     for (let attempt = failures + 1; ; attempt++) {
@@ -169,7 +169,10 @@ export class NodeRun {
       } catch (thrown) {
         if (this.#graph.guard.signal.aborted) throw thrown;
         const error = toNodeError(node.name, thrown);
-        await this.#tell(ObjectType.graphNodeError, 'error', { message: error.publicMessage, payload: { attempt } });
+        await this.#emitLifecycle(ObjectType.graphNodeError, 'error', {
+          message: error.publicMessage,
+          payload: { attempt },
+        });
         if (!node.retry || !(await isWorthRetry(node.name, node.retry, attempt, thrown))) throw error;
         await this.ledger.recordFailure(this.id, attempt, error.publicMessage);
         await pause(this.context.platform, delayAfter(node.retry, attempt), this.#graph.guard);
@@ -237,8 +240,8 @@ export class NodeRun {
     throw new RunAbortedError(`node "${this.node.name}": the reader of its events stopped reading`);
   }
 
-  async #tell(object: string, eventType: string, news?: LifecycleNews): Promise<void> {
-    const event = this.voice.lifecycle(object, eventType, news);
+  async #emitLifecycle(object: string, eventType: string, details?: LifecycleDetails): Promise<void> {
+    const event = this.events.createLifecycleEvent(object, eventType, details);
     if (event) await this.post(event);
   }
 }

@@ -60,7 +60,7 @@ export async function runTool(
     inputs: inputsIn(questions),
     asked: questions.map(({ call: question }) => question),
     listener: {
-      progress: (output: JsonValue) => run.voice.emitToolProgress(run.id, tool.name, output),
+      progress: (output: JsonValue) => run.events.emitToolProgress(run.id, tool.name, output),
       event: (event: Event) => run.post(event),
     },
   };

@@ -29,6 +29,15 @@ describe('session', () => {
     expect(JSON.parse(JSON.stringify(session))).toMatchObject({ state: { n: 1 }, lastSeq: 7 });
   });
 
+  test('copies its state with structuredClone of its keys, but not of the state itself', () => {
+    const { session, invocation } = contextOf().forAgent(agent);
+    Reflect.set(invocation.session.state, 'list', [{ n: 1 }]);
+    const copy = structuredClone({ ...session.state });
+    expect(copy).toEqual({ list: [{ n: 1 }] });
+    expect(copy['list']).not.toBe(session.state['list']);
+    expect(() => structuredClone(session.state)).toThrow('could not be cloned');
+  });
+
   test('is one object for all agents of an invocation', () => {
     const context = contextOf();
     expect(context.forAgent(agent).session).toBe(context.forAgent(other).session);

@@ -269,8 +269,8 @@ export class InvocationContext {
   }
 
   /**
-   * The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws. The code of the
-   * runtime reads `invocation.session`, which needs no view.
+   * The session with its events and state. Committed events appear in it at once. Its `state` is read-only: a write throws an
+   * InvalidRequestError. It is a proxy, which `structuredClone` refuses: copy the state with `structuredClone({ ...context.session.state })`.
    */
   get session(): Session {
     return withReadOnlyState(this.invocation.session);

@@ -2,21 +2,21 @@ import { ConfigurationError, type Event, type JsonValue, type NodeEvent, ObjectT
 import type { GraphStep } from './graph-step.ts';
 
 /** Maximum number of a node's events that wait to be read. */
-const MAX_UNTAKEN = 1000;
+const MAX_UNREAD = 1000;
 
 type NodeReport = Omit<NodeEvent, 'nodeId' | 'stepNumber'>;
 
 /** Details of a lifecycle event of a node run. */
-export interface LifecycleNews {
+export interface LifecycleDetails {
   readonly message?: string;
   readonly payload?: JsonValue;
 }
 
 /** Streams the events of one node run while it works, under the node's name. They are not stored. */
-export class NodeVoice {
+export class NodeEventStream {
   readonly #graph: GraphStep;
   readonly #nodeName: string;
-  #untaken = 0;
+  #unread = 0;
 
   constructor(graph: GraphStep, nodeName: string) {
     this.#graph = graph;
@@ -28,13 +28,13 @@ export class NodeVoice {
    * @throws ConfigurationError synchronously, if too many events wait to be read
    */
   emit(report: NodeReport): Promise<boolean> {
-    if (this.#untaken >= MAX_UNTAKEN)
+    if (this.#unread >= MAX_UNREAD)
       throw new ConfigurationError(
-        `node "${this.#nodeName}": ${MAX_UNTAKEN} of its events wait to be read; await the promise that emitCustom, emitProgress or emitText returns`,
+        `node "${this.#nodeName}": ${MAX_UNREAD} of its events wait to be read; await the promise that emitCustom, emitProgress or emitText returns`,
       );
-    this.#untaken++;
+    this.#unread++;
     const taken = this.#graph.events.post(this.#event(ObjectType.graphNodeCustom, report));
-    return taken.finally(() => this.#untaken--);
+    return taken.finally(() => this.#unread--);
   }
 
   /** Streams the progress of the node's tool. @param id the id of the tool call */
@@ -46,8 +46,10 @@ export class NodeVoice {
   }
 
   /** Creates a lifecycle event of the node; undefined unless `nodeLifecycleEvents` is true. */
-  lifecycle(object: string, eventType: string, news: LifecycleNews = {}): Event | undefined {
-    return this.#graph.tellsLifecycle ? this.#event(object, { eventType, category: 'custom', ...news }) : undefined;
+  createLifecycleEvent(object: string, eventType: string, details: LifecycleDetails = {}): Event | undefined {
+    return this.#graph.hasLifecycleEvents
+      ? this.#event(object, { eventType, category: 'custom', ...details })
+      : undefined;
   }
 
   #event(object: string, report: NodeReport): Event {
