@@ -1,11 +1,13 @@
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client';
-import type { ToolContext } from '@eventloom/core';
+import type { Platform, ToolContext } from '@eventloom/core';
 import type { Questions } from './elicitation.ts';
 
 /** A call of a tool that waits for the server. */
 export interface ActiveCall {
   readonly toolContext: ToolContext;
   readonly questions: Questions;
+  /** Abandons the call, because the person has to be asked first. */
+  readonly interrupt: () => void;
   /** True if the server asked the person during several calls at once, and this is one of them. */
   isUnclear: boolean;
 }
@@ -42,13 +44,22 @@ export class ActiveCalls {
     return others.every(isOfRun) ? first : undefined;
   }
 
-  /** Answers a question to the person: with `cancel` if it has to be asked first, or if it is not clear which call it belongs to. */
-  async answerTo(params: ElicitRequestParams): Promise<ElicitResult> {
+  /**
+   * Answers a question to the person. If it has to be asked first, the call is abandoned, and the server gets no answer. It gets `cancel` if it
+   * is not clear which call the question belongs to.
+   * @param signal fires when the server no longer waits for the answer
+   */
+  async answerTo(params: ElicitRequestParams, signal: AbortSignal, platform: Platform): Promise<ElicitResult> {
     const { promise, resolve } = Promise.withResolvers<ActiveCall | undefined>();
     this.#held.add({ resolve });
     this.#settle();
     const call = await promise;
-    return call?.questions.answerTo(params) ?? { action: 'cancel' };
+    if (!call) return { action: 'cancel' };
+    const answer = await call.questions.answerTo(params);
+    if (answer) return answer;
+    call.interrupt();
+    await abandoned(signal, platform);
+    return { action: 'cancel' };
   }
 
   #settle(): void {
@@ -58,4 +69,16 @@ export class ActiveCalls {
     for (const held of this.#held) held.resolve(only);
     this.#held.clear();
   }
+}
+
+/** Time for a server to stop waiting for an answer after its call was abandoned. */
+const ABANDON_MS = 5000;
+
+async function abandoned(signal: AbortSignal, platform: Platform): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = platform.schedule(ABANDON_MS, resolve, { idle: true });
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  await promise;
+  cancel();
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
-import { HttpTransport } from './http-transport.ts';
+import { HttpTransport, isAuthProvider } from './http-transport.ts';
+import { limitBody } from './limit-body.ts';
 
 /** Options that both kinds of connection have. */
 export interface MCPConnectionOptions {
@@ -20,7 +21,7 @@ export interface TransportHost {
   readonly platform: Platform;
   /** Headers of HTTP requests to the server, beside those of the connection's params. */
   headers(): Readonly<Record<string, string>>;
-  /** Signs HTTP requests: an OAuth provider of `@modelcontextprotocol/client`. Absent: none. */
+  /** Gives HTTP requests the user's token. Absent: none. */
   readonly authProvider?: object | undefined;
   /** True while calls wait for an answer. */
   readonly isBusy: boolean;
@@ -81,6 +82,12 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   readonly url: string | URL;
   /** Headers of every request to the server, such as an API key. They are sent to the server's origin only, and appear in no event, log or error. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * An OAuth provider of `@modelcontextprotocol/client` with the application's own authorization, for all users: `ClientCredentialsProvider`,
+   * `PrivateKeyJwtProvider`, `CrossAppAccessProvider`, or `{ token: async () => … }`. For the consent of each user write `authCredential` of
+   * the toolset.
+   */
+  readonly authProvider?: object | undefined;
   /** True tells the server that its session ends when the connection is closed. Default true. */
   readonly terminateOnClose?: boolean | undefined;
   /** Sends the requests. Default: the global `fetch`. */
@@ -90,12 +97,16 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
 const HTTP_OPTIONS: OptionRules<StreamableHTTPConnectionOptions> = {
   url: 'text or object',
   headers: 'object',
+  authProvider: 'object',
   timeoutMs: 'number',
   callTimeoutMs: 'number',
   maxMessageBytes: 'number',
   terminateOnClose: 'flag',
   fetch: 'function',
 };
+
+/** Maximum size of an answer of an authorization server. */
+const MAX_METADATA_BYTES = 262_144;
 
 const ADK_HINTS = {
   type: 'leave it out: the class says what it is',
@@ -119,6 +130,7 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   readonly terminateOnClose: boolean;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #fetch: NonNullable<StreamableHTTPConnectionOptions['fetch']>;
+  readonly #authProvider: object | undefined;
 
   /** @throws ConfigurationError for an address that is not HTTP, for invalid headers, and for an unknown option */
   constructor(options: StreamableHTTPConnectionOptions) {
@@ -129,6 +141,11 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
     this.terminateOnClose = options.terminateOnClose ?? true;
     this.#headers = checkHeaders(owner, options.headers ?? {});
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
+    this.#authProvider = options.authProvider;
+    if (options.authProvider && !isAuthProvider(options.authProvider))
+      throw new ConfigurationError(
+        `${owner}: authProvider must be an OAuth provider of @modelcontextprotocol/client, such as new ClientCredentialsProvider({ … })`,
+      );
   }
 
   override get serverName(): string {
@@ -147,8 +164,16 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
       terminateOnClose,
       headers: this.#headers,
       fetch: this.#fetch,
+      authProvider: host.authProvider ?? this.#authProvider,
       host,
     });
+  }
+
+  /** Sends a request to an authorization server: without the headers for the MCP server, and without redirects. Not for applications. */
+  async '~fetchMetadata'(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const signal = AbortSignal.timeout(this.timeoutMs);
+    const response = await this.#fetch(url, { ...init, redirect: 'manual', signal });
+    return limitBody(response, MAX_METADATA_BYTES, () => undefined);
   }
 }
 

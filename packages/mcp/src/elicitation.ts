@@ -8,7 +8,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
 } from '@modelcontextprotocol/client';
-import type { ToolContext, ToolRequest } from '@eventloom/core';
+import type { MaybePromise, ToolContext, ToolRequest } from '@eventloom/core';
 import { isRecord, isSameJson } from '@eventloom/core/internal';
 import { MCPLimitError } from './errors.ts';
 import { plainText } from './server-tools.ts';
@@ -26,6 +26,27 @@ const MAX_TEXT = 1024;
 const MAX_URL = 4096;
 /** Maximum length of a state that a server wants back. */
 const MAX_STATE = 65_536;
+
+/** A question of a server to the person. */
+export interface MCPQuestion {
+  /** Name of the toolset. */
+  readonly server: string;
+  readonly message: string;
+  /** `form`: the answer has the fields of `requestedSchema`. `url`: the person should open `url`. */
+  readonly mode: 'form' | 'url';
+  readonly url?: string | undefined;
+  /** JSON Schema of an object with fields of text, numbers, flags and choices. */
+  readonly requestedSchema?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The answer to a question of a server. Fields with a default may be left out of `content`. */
+export interface MCPAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Answers a question without asking the person; undefined leaves it to the person. */
+export type AnswerQuestion = (question: MCPQuestion, toolContext: ToolContext) => MaybePromise<MCPAnswer | undefined>;
 
 /** The payload of a request for input that asks a server's question. It is stored in the session and reaches the client. */
 interface QuestionPayload {
@@ -68,6 +89,7 @@ type StoredQuestion = Extract<ToolRequest, { kind: 'input' }>;
 export class Questions {
   readonly #server: string;
   readonly #context: ToolContext;
+  readonly #onElicitation: AnswerQuestion | undefined;
   /** Questions of earlier runs of the call that this run has not met again. */
   readonly #stored: StoredQuestion[];
   readonly #asked: number;
@@ -75,8 +97,9 @@ export class Questions {
   /** Questions without an answer. */
   readonly #open: Question[] = [];
 
-  constructor(server: string, context: ToolContext) {
+  constructor(server: string, context: ToolContext, onElicitation: AnswerQuestion | undefined) {
     this.#server = server;
+    this.#onElicitation = onElicitation;
     this.#context = context;
     this.#stored = context.requests.flatMap((request) =>
       request.kind === 'input' && isQuestion(request.payload) ? [request] : [],
@@ -105,14 +128,16 @@ export class Questions {
   }
 
   /**
-   * Returns the person's answer to a question; undefined if there is none yet, and `ask` will ask it.
+   * Returns the answer of the application or the person to a question; undefined if there is none yet, and `ask` will ask it.
    * @throws ProtocolError, which the server gets, for a question that cannot be asked
    */
-  answerTo(
+  async answerTo(
     params: ElicitRequestParams,
     at: { readonly name?: string; readonly requestState?: string } = {},
-  ): ElicitResult | undefined {
+  ): Promise<ElicitResult | undefined> {
     const question = this.#toQuestion(params, at);
+    const own = await this.#onElicitation?.(toPublic(question), this.#context);
+    if (own) return toResult(own, question.defaults);
     const known = this.#stored.findIndex((stored) => isSameQuestion(stored, question));
     const [stored] = known === -1 ? [] : this.#stored.splice(known, 1);
     const given = stored && this.#context.getInput(stored.key);
@@ -142,7 +167,7 @@ export class Questions {
     for (const [name, request] of questions) {
       if (request.method !== 'elicitation/create') continue;
       const at = isPure ? { name, ...(requestState !== undefined && { requestState }) } : {};
-      const answer = this.answerTo(request.params, at);
+      const answer = await this.answerTo(request.params, at);
       if (answer) inputResponses[name] = answer;
     }
     if (this.areOpen) return undefined;
@@ -176,6 +201,11 @@ export class Questions {
     const responseSchema = answerSchema(form);
     return { message, payload: { ...payload, mode: 'form' }, responseSchema, defaults: defaultsIn(responseSchema) };
   }
+}
+
+function toPublic({ message, payload: { server, mode, url }, responseSchema }: Question): MCPQuestion {
+  const schema = at(at(responseSchema, 'properties'))['content'];
+  return { server, message, mode, url, ...(isRecord(schema) && { requestedSchema: schema }) };
 }
 
 function isQuestion(payload: unknown): payload is QuestionPayload {

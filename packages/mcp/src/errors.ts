@@ -23,3 +23,11 @@ export class MCPLimitError extends EventloomError {
 export class MCPToolRefusedError extends EventloomError {
   static override readonly code = 'MCP_TOOL_REFUSED';
 }
+
+/**
+ * The MCP server requires the user's authorization: the user has to consent, or the consent was not accepted. A toolset with `authCredential`
+ * asks for it with a request for a credential. Not retryable.
+ */
+export class MCPAuthorizationError extends EventloomError {
+  static override readonly code = 'MCP_AUTHORIZATION';
+}

@@ -1,4 +1,8 @@
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  type AuthProvider,
+  type OAuthClientProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import type { OpenTransport, TransportHost } from './connection-params.ts';
 import { limitBody } from './limit-body.ts';
 
@@ -17,6 +21,7 @@ interface HttpTransportOptions {
   readonly terminateOnClose: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: (url: string | URL, init?: RequestInit) => Promise<Response>;
+  readonly authProvider: object | undefined;
   readonly host: TransportHost;
 }
 
@@ -45,11 +50,11 @@ export class HttpTransport implements OpenTransport {
   #openStreams = 0;
 
   constructor(options: HttpTransportOptions) {
-    const { url, host } = options;
+    const { url, host, authProvider } = options;
     this.#options = options;
     this.transport = new StreamableHTTPClientTransport(url, {
       fetch: (to, init) => this.#fetch(to, init),
-      ...(isProvider(host.authProvider) && { authProvider: host.authProvider }),
+      ...(isAuthProvider(authProvider) && { authProvider }),
       reconnectionScheduler: (reconnect, delayMs) =>
         this.#isSuspended ? undefined : host.platform.schedule(delayMs, reconnect, { idle: true }),
     });
@@ -151,7 +156,9 @@ function anyOf(one: AbortSignal | null | undefined, other: AbortSignal): AbortSi
   return one ? AbortSignal.any([one, other]) : other;
 }
 
-/** True for a provider of tokens. What it offers beyond is checked where the client uses it. */
-function isProvider(value: object | undefined): value is { token(): Promise<string | undefined> } {
-  return value !== undefined && 'token' in value && typeof value.token === 'function';
+/** True for a provider of tokens. Its other methods are checked where the client uses them. */
+export function isAuthProvider(value: object | undefined): value is AuthProvider | OAuthClientProvider {
+  if (value === undefined) return false;
+  const { token, tokens } = value as { readonly token?: unknown; readonly tokens?: unknown };
+  return typeof token === 'function' || typeof tokens === 'function';
 }

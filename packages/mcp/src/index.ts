@@ -17,5 +17,14 @@ export type { MCPToolAnnotations } from './server-tools.ts';
 export type { MCPToolParams } from './mcp-tool.ts';
 export { isMCPTool, MCPTool } from './mcp-tool.ts';
 
+// Requests of servers
+export type { AnswerQuestion, MCPAnswer, MCPQuestion } from './elicitation.ts';
+
 // Errors
-export { MCPConnectionError, MCPLimitError, MCPProtocolError, MCPToolRefusedError } from './errors.ts';
+export {
+  MCPAuthorizationError,
+  MCPConnectionError,
+  MCPLimitError,
+  MCPProtocolError,
+  MCPToolRefusedError,
+} from './errors.ts';

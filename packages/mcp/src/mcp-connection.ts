@@ -2,8 +2,11 @@ import {
   Client,
   type CreateMessageRequestParams,
   type CreateMessageResult,
+  InsufficientScopeError,
   type JsonSchemaValidatorResult,
   type jsonSchemaValidator,
+  OAuthClientFlowError,
+  OAuthError,
   ProtocolError,
   ProtocolErrorCode,
   type RequestOptions,
@@ -12,14 +15,16 @@ import {
   SdkHttpError,
   type Tool,
   type Transport,
+  UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { EventloomError, type Platform, toError, type TraceHeaders } from '@eventloom/core';
 import { isRecord, reportTo } from '@eventloom/core/internal';
 import type { MCPConnectionParams, OpenTransport, TransportHost } from './connection-params.ts';
-import { MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
+import { MCPAuthorizationError, MCPConnectionError, MCPLimitError, MCPProtocolError } from './errors.ts';
 import { ActiveCalls } from './active-calls.ts';
 import { EXCHANGE_HEADER } from './http-transport.ts';
 import { sample } from './sampling.ts';
+import type { UserAuthorization } from './user-authorization.ts';
 
 /** Maximum number of tools that a server may list. */
 const MAX_LISTED = 5000;
@@ -101,6 +106,9 @@ export class MCPConnection {
   /** True once the server has ended a connection because of the question for its protocol version. */
   #isLegacy = false;
 
+  /** The authorization of the user, for toolsets that ask for it. */
+  authorization: UserAuthorization | undefined;
+
   constructor(owner: MCPConnectionOwner, headers: () => Readonly<Record<string, string>>) {
     this.#owner = owner;
     this.#headers = headers;
@@ -177,6 +185,7 @@ export class MCPConnection {
    */
   async send<T>(request: MCPRequest<T>, options: SendOptions): Promise<T> {
     this.#waiting++;
+    let isWidened = false;
     try {
       for (let attempt = 0; ; attempt++) {
         const session = await this.#connect();
@@ -184,6 +193,11 @@ export class MCPConnection {
           return await this.#exchange(session, request, options);
         } catch (error) {
           options.signal?.throwIfAborted();
+          if (InsufficientScopeError.isInstance(error) && this.authorization && !isWidened) {
+            isWidened = true;
+            await this.#widen(this.authorization, error);
+            continue;
+          }
           const isForgotten = isSessionForgotten(error, session);
           const isBroken = isForgotten || isConnectionBroken(error);
           if (isBroken) this.#drop(session);
@@ -193,6 +207,13 @@ export class MCPConnection {
     } finally {
       this.#waiting--;
     }
+  }
+
+  /** Asks for a wider authorization. The request was refused, so it may be sent again. */
+  async #widen(authorization: UserAuthorization, missing: InsufficientScopeError): Promise<void> {
+    await authorization.widen(missing).catch((error: unknown) => {
+      throw this.#toError(error);
+    });
   }
 
   /** Sends a request in a session, and abandons it as soon as its answer can no longer arrive. */
@@ -299,6 +320,7 @@ export class MCPConnection {
     const isBusy = (): boolean => this.#waiting > 0;
     return {
       platform,
+      authProvider: this.authorization,
       headers: () => this.#headers(),
       get isBusy() {
         return isBusy();
@@ -320,7 +342,9 @@ export class MCPConnection {
       },
     );
     if (allowsElicitation)
-      client.setRequestHandler('elicitation/create', ({ params: question }) => this.calls.answerTo(question));
+      client.setRequestHandler('elicitation/create', ({ params: question }, { mcpReq }) =>
+        this.calls.answerTo(question, mcpReq.signal, this.#owner.platform),
+      );
     if (allowsSampling)
       client.setRequestHandler('sampling/createMessage', ({ params: request }) => this.#sample(request));
     // In place of the client's own handler, which drops a message that arrives together with the answer.
@@ -373,6 +397,13 @@ export class MCPConnection {
     if (MCPLimitError.isInstance(error)) return new MCPLimitError(`${server}: ${error.message}`, { cause: error });
     if (EventloomError.isInstance(error)) return error;
     const publicMessage = `${server} is unavailable`;
+    if (UnauthorizedError.isInstance(error) || InsufficientScopeError.isInstance(error))
+      return new MCPAuthorizationError(`${server}: requires the user's authorization`, { cause: error, publicMessage });
+    if (OAuthError.isInstance(error) || OAuthClientFlowError.isInstance(error))
+      return new MCPAuthorizationError(`${server}: its authorization server cannot be used: ${quoted(error.message)}`, {
+        cause: error,
+        publicMessage,
+      });
     if (ProtocolError.isInstance(error)) {
       const said = quoted(error.message);
       return new MCPProtocolError(`${server}: error ${error.code}: ${said}`, { cause: error });
@@ -432,6 +463,8 @@ function isConnectionBroken(error: unknown): boolean {
   if (SdkError.isInstance(error))
     return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
   if (EventloomError.isInstance(error) || ProtocolError.isInstance(error)) return false;
+  if (UnauthorizedError.isInstance(error) || OAuthError.isInstance(error)) return false;
+  if (OAuthClientFlowError.isInstance(error)) return false;
   return error instanceof Error && !isMalformed(error);
 }
 

@@ -1,4 +1,5 @@
 import {
+  type AuthCredential,
   BaseToolset,
   type BaseTool,
   type BaseToolsetOptions,
@@ -19,14 +20,15 @@ import {
 } from '@modelcontextprotocol/client';
 import type { ActiveCall } from './active-calls.ts';
 import { toToolResult } from './call-result.ts';
-import { checkHeaders, MCPConnectionParams } from './connection-params.ts';
-import { type CallContinuation, Questions } from './elicitation.ts';
-import { MCPLimitError, MCPProtocolError } from './errors.ts';
+import { checkHeaders, MCPConnectionParams, StreamableHTTPConnectionParams } from './connection-params.ts';
+import { type AnswerQuestion, type CallContinuation, Questions } from './elicitation.ts';
+import { MCPAuthorizationError, MCPLimitError, MCPProtocolError } from './errors.ts';
 import { MCPConnection, type MCPConnectionOwner } from './mcp-connection.ts';
 import { isMCPTool, MCPTool } from './mcp-tool.ts';
 import { sample } from './sampling.ts';
 import { promptTools, resourceTools } from './server-contents.ts';
 import { acceptTools, type ServerTool } from './server-tools.ts';
+import { UserAuthorization } from './user-authorization.ts';
 
 /** Options of `MCPToolset`. */
 export interface MCPToolsetOptions extends BaseToolsetOptions {
@@ -43,6 +45,22 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
   readonly headerProvider?:
     | ((context: ReadonlyContext) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>)
     | undefined;
+  /**
+   * The application's OAuth client, for a server that requires the consent of each user:
+   * `{ authType: 'oauth2', oauth2: { redirectUri, clientId, clientSecret } }`. Without a `clientId` the client is registered at the server's
+   * authorization server. The consent is a request for a credential of a tool call, and the runner's `credentialService` keeps the tokens.
+   * Only for HTTP. Default: none.
+   */
+  readonly authCredential?: AuthCredential | undefined;
+  /** Key that the user's tokens are stored under. Default: one of the server's origin and path. */
+  readonly credentialKey?: string | undefined;
+  /** Address of the client's metadata document, `https://`, for authorization servers that take it in place of a registration. Default: none. */
+  readonly clientMetadataUrl?: string | undefined;
+  /**
+   * True accepts an authorization server whose metadata names another issuer than its address. That weakens the protection against a server
+   * that poses as another one. Default false.
+   */
+  readonly skipIssuerMetadataValidation?: boolean | undefined;
   /** True adds the tools `list_mcp_resources` and `load_mcp_resource`, if the server has resources. Default false. */
   readonly useMcpResources?: boolean | undefined;
   /** True adds the tools `list_mcp_prompts` and `get_mcp_prompt`, if the server has prompts. Default false. */
@@ -57,6 +75,8 @@ export interface MCPToolsetOptions extends BaseToolsetOptions {
    * true.
    */
   readonly allowElicitation?: boolean | undefined;
+  /** Answers questions of the server in place of the person, such as those whose answer the application knows. Default: the person is asked. */
+  readonly onElicitation?: AnswerQuestion | undefined;
   /** True gives each user a connection of their own, false gives all users the same one. Default true. */
   readonly connectionPerUser?: boolean | undefined;
   /** Maximum number of open connections. The one that was used least recently is closed for a new one. Default 32. */
@@ -70,10 +90,15 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
   toolFilter: 'function or list',
   toolNamePrefix: 'text',
   headerProvider: 'function',
+  authCredential: 'object',
+  credentialKey: 'text',
+  clientMetadataUrl: 'text',
+  skipIssuerMetadataValidation: 'flag',
   useMcpResources: 'flag',
   useMcpPrompts: 'flag',
   allowSampling: 'flag',
   allowElicitation: 'flag',
+  onElicitation: 'function',
   connectionPerUser: 'flag',
   maxConnections: 'number',
   maxTools: 'number',
@@ -85,6 +110,8 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
 interface UserConnection {
   readonly connection: MCPConnection;
   headers: Readonly<Record<string, string>>;
+  /** Id of the run that exchanged the user's consent. */
+  consentRun: string | undefined;
   listed: readonly unknown[] | undefined;
   tools: readonly MCPTool[];
 }
@@ -144,9 +171,17 @@ export class MCPToolset extends BaseToolset {
     if (context) this.#platform = context.invocationContext.platform;
     const user = this.#connectionOf(this.#userOf(context));
     if (context) user.headers = await this.#headersFor(context);
-    const listed = await user.connection.listTools();
-    if (listed !== user.listed) this.#accept(user, listed);
+    const connect = context && (await this.#authorize(user, context));
+    try {
+      const listed = await user.connection.listTools();
+      if (listed !== user.listed) this.#accept(user, listed);
+    } catch (error) {
+      if (!connect || !MCPAuthorizationError.isInstance(error)) throw error;
+      return [connect];
+    }
     const tools = user.tools.filter((tool) => this.isToolSelected(tool, context));
+    // The call that asked for the consent runs again after it.
+    if (connect && user.consentRun === context.invocationId) return [...tools, connect];
     const { maxTools = 128 } = this.#options;
     if (tools.length > maxTools)
       throw new MCPLimitError(
@@ -190,7 +225,7 @@ export class MCPToolset extends BaseToolset {
 
   #createConnection(): UserConnection {
     const connection = new MCPConnection(this.#owner(), () => user.headers);
-    const user: UserConnection = { connection, headers: {}, listed: undefined, tools: [] };
+    const user: UserConnection = { connection, headers: {}, consentRun: undefined, listed: undefined, tools: [] };
     return user;
   }
 
@@ -256,10 +291,102 @@ export class MCPToolset extends BaseToolset {
 
   async #call(tool: ServerTool, args: Record<string, unknown>, toolContext: ToolContext): Promise<unknown> {
     const { connection } = this.#connectionOf(this.#userOf(toolContext));
-    const call: ActiveCall = { toolContext, questions: new Questions(this.name, toolContext), isUnclear: false };
-    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call));
+    try {
+      return await this.#callAuthorized(connection, tool, args, toolContext);
+    } catch (error) {
+      if (!MCPAuthorizationError.isInstance(error)) throw error;
+      return this.#requestConsent(connection, toolContext, error);
+    }
+  }
+
+  async #callAuthorized(
+    connection: MCPConnection,
+    tool: ServerTool,
+    args: Record<string, unknown>,
+    toolContext: ToolContext,
+  ): Promise<unknown> {
+    const controller = new AbortController();
+    const call: ActiveCall = {
+      toolContext,
+      questions: new Questions(this.name, toolContext, this.#options.onElicitation),
+      interrupt: () => controller.abort(),
+      isUnclear: false,
+    };
+    const signal = AbortSignal.any([toolContext.abortSignal, controller.signal]);
+    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call, signal));
     if (!call.questions.areOpen) return call.isUnclear ? this.#unclear(result) : result;
     call.questions.ask();
+    return undefined;
+  }
+
+  /**
+   * Prepares the authorization of the context's user: exchanges an answer of the user. Returns the tool that asks for the consent; undefined
+   * if the toolset asks for none.
+   */
+  async #authorize(user: UserConnection, context: ReadonlyContext): Promise<MCPTool | undefined> {
+    const { authCredential, clientMetadataUrl, skipIssuerMetadataValidation = false, connectionParams } = this.#options;
+    if (!authCredential || !(connectionParams instanceof StreamableHTTPConnectionParams)) return undefined;
+    const { appName, userId, invocationId } = context;
+    const service = context.invocationContext.invocation.credentialService;
+    if (!service)
+      throw new ConfigurationError(
+        `MCPToolset "${this.name}": authCredential needs a credential service; write credentialService: new InMemoryCredentialService() in the runner's options`,
+      );
+    const { url } = connectionParams;
+    const { credentialKey = `mcp:${url.origin}${url.pathname}` } = this.#options;
+    user.connection.authorization ??= new UserAuthorization({
+      server: this.name,
+      url,
+      client: authCredential.oauth2 ?? {},
+      clientMetadataUrl,
+      skipIssuerMetadataValidation,
+      service,
+      key: { appName, userId, credentialKey },
+      platform: this.#platform,
+      fetch: (to, init) => connectionParams['~fetchMetadata'](to, init),
+    });
+    try {
+      if (await user.connection.authorization.acceptAnswer()) user.consentRun = invocationId;
+    } catch (error) {
+      if (!MCPAuthorizationError.isInstance(error)) throw error;
+      reportTo(this.#platform, error);
+    }
+    return this.#connectTool(user.connection);
+  }
+
+  /** Creates the tool that stands for those of a server for which the user has not consented. */
+  #connectTool(connection: MCPConnection): MCPTool {
+    const name = `connect_${this.name.replaceAll(/\W/g, '_')}`.slice(0, 64);
+    return new MCPTool({
+      name,
+      serverToolName: name,
+      description: `Connects to "${this.name}", whose tools need the user's consent. Call it before a task that they may help with.`,
+      inputSchema: { type: 'object', properties: {} },
+      idempotent: true,
+      annotations: {},
+      call: async (_, toolContext) => {
+        try {
+          const listed = await connection.listTools();
+          this.#version++;
+          return { connected: true, tools: listed.length };
+        } catch (error) {
+          if (!MCPAuthorizationError.isInstance(error)) throw error;
+          return this.#requestConsent(connection, toolContext, error);
+        }
+      },
+    });
+  }
+
+  /** Asks the user for the consent that a call needs. */
+  async #requestConsent(
+    { authorization }: MCPConnection,
+    toolContext: ToolContext,
+    error: MCPAuthorizationError,
+  ): Promise<unknown> {
+    const asked = toolContext.requests.filter(({ kind }) => kind === 'credential').length;
+    const request = asked < MAX_CONSENTS ? await authorization?.request() : undefined;
+    if (!request) throw error;
+    toolContext.requestCredential(request);
     return undefined;
   }
 
@@ -269,6 +396,7 @@ export class MCPToolset extends BaseToolset {
     { serverToolName: name, definition: toolDefinition, idempotent }: ServerTool,
     args: Record<string, unknown>,
     { toolContext, questions }: ActiveCall,
+    signal: AbortSignal,
   ): Promise<unknown> {
     const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
     let continuation = questions.continuation();
@@ -283,31 +411,32 @@ export class MCPToolset extends BaseToolset {
           {
             isRepeatable: idempotent,
             timeoutMs: this.connectionParams.callTimeoutMs,
-            signal: toolContext.abortSignal,
+            signal,
             onProgress: (value) => progress.add(value),
             traceHeaders: toolContext.traceHeaders,
           },
         )
-        .catch((error: unknown) => {
+        .catch(async (error: unknown) => {
           // The result of a call whose questions are still open does not count: the call is sent again after the answers.
-          if (questions.areOpen || this.#asksToOpen(error, questions)) return { content: [] };
+          toolContext.abortSignal.throwIfAborted();
+          if (questions.areOpen || (await this.#asksToOpen(error, questions))) return { content: [] };
           throw error;
         });
       await progress.emitted;
       if (!isInputRequiredResult(result)) return toToolResult(result);
       continuation = await this.#answersTo(result, toolContext, questions);
       if (!continuation) return undefined;
-      if (!continuation.inputResponses) await this.#pause(toolContext.abortSignal);
+      if (!continuation.inputResponses) await this.#pause(signal);
     }
     throw new MCPLimitError(`MCP server "${this.name}": requires input more than ${MAX_ROUNDS} times in a call`);
   }
 
   /** True if a call failed because the person has to open addresses first, which are then asked. */
-  #asksToOpen(error: unknown, questions: Questions): boolean {
+  async #asksToOpen(error: unknown, questions: Questions): Promise<boolean> {
     const { allowElicitation = true } = this.#options;
     const { cause } = error instanceof Error ? error : {};
     if (!allowElicitation || !(cause instanceof UrlElicitationRequiredError)) return false;
-    for (const question of cause.elicitations) questions.answerTo(question);
+    for (const question of cause.elicitations.slice(0, MAX_ROUNDS)) await questions.answerTo(question);
     return questions.areOpen;
   }
 
@@ -350,6 +479,8 @@ export class MCPToolset extends BaseToolset {
   }
 }
 
+/** Maximum number of times that a call asks for the user's consent. */
+const MAX_CONSENTS = 3;
 /** Maximum number of times that a server may require input in one run of a call. */
 const MAX_ROUNDS = 10;
 /** Time before a call is sent again to a server that is not ready for it. */
@@ -389,7 +520,14 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
     command:
       "write connectionParams: new StdioConnectionParams({ serverParams: { command } }) of '@eventloom/mcp/node'",
   });
-  const { connectionParams, toolNamePrefix, maxConnections = 1, maxTools = 1, headerProvider } = options;
+  const {
+    connectionParams,
+    toolNamePrefix,
+    maxConnections = 1,
+    maxTools = 1,
+    headerProvider,
+    authCredential,
+  } = options;
   if (!(connectionParams instanceof MCPConnectionParams))
     throw new ConfigurationError(
       `MCPToolset: connectionParams must be new StreamableHTTPConnectionParams({ url }), or new StdioConnectionParams({ serverParams }) of '@eventloom/mcp/node', is ${describeKind(connectionParams)}`,
@@ -405,6 +543,18 @@ function checkToolsetOptions(options: MCPToolsetOptions): void {
   for (const [name, value] of Object.entries({ maxConnections, maxTools }))
     if (!Number.isInteger(value) || value < 1)
       throw new ConfigurationError(`MCPToolset: ${name} must be a positive integer, is ${describeKind(value)}`);
+  if (authCredential) {
+    if (!(connectionParams instanceof StreamableHTTPConnectionParams))
+      throw new ConfigurationError('MCPToolset: authCredential is only for StreamableHTTPConnectionParams');
+    if (authCredential.authType !== 'oauth2' || typeof authCredential.oauth2?.redirectUri !== 'string')
+      throw new ConfigurationError(
+        "MCPToolset: authCredential must be { authType: 'oauth2', oauth2: { redirectUri: 'https://…' } }; for a key or a token write headers of the connectionParams",
+      );
+    if (options.connectionPerUser === false)
+      throw new ConfigurationError(
+        'MCPToolset: authCredential needs a connection for each user; leave connectionPerUser out',
+      );
+  }
   if (headerProvider !== undefined && typeof headerProvider !== 'function')
     throw new ConfigurationError(`MCPToolset: headerProvider must be a function, is ${describeKind(headerProvider)}`);
 }

@@ -1,0 +1,165 @@
+import { type Event, getFunctionCalls, type Part } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import { InMemoryCredentialService } from '@eventloom/credentials';
+import { InMemorySessionService } from '@eventloom/sessions';
+import type { McpServer } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import { calling, play, responsesOf, toolsetOf } from './fixtures/play.ts';
+import { serveSessions } from './fixtures/served.ts';
+
+const REDIRECT_URI = 'https://app.example/callback';
+const authCredential = { authType: 'oauth2', oauth2: { redirectUri: REDIRECT_URI } };
+const SECRET = 'access-token-';
+
+/** An MCP server that wants tokens, and its authorization server, at the same address. */
+function guarded() {
+  let issued = 0;
+  const valid = new Set<string>();
+  const exchanged: URLSearchParams[] = [];
+  const build = (server: McpServer) =>
+    void server.registerTool('secret', {}, () => ({ content: [{ type: 'text', text: 'the secret' }] }));
+  const served = serveSessions({ build });
+  const issue = (): Response => {
+    const token = `${SECRET}${++issued}`;
+    valid.add(`Bearer ${token}`);
+    return Response.json({
+      access_token: token,
+      token_type: 'Bearer',
+      refresh_token: `refresh-${issued}`,
+      expires_in: 60,
+    });
+  };
+  const fetch = async (to: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const url = new URL(to);
+    if (url.pathname === '/.well-known/oauth-protected-resource/mcp')
+      return Response.json({ resource: 'http://mcp.test/mcp', authorization_servers: ['https://auth.test'] });
+    if (url.pathname === '/.well-known/oauth-authorization-server')
+      return Response.json({
+        issuer: 'https://auth.test',
+        authorization_endpoint: 'https://auth.test/authorize',
+        token_endpoint: 'https://auth.test/token',
+        registration_endpoint: 'https://auth.test/register',
+        response_types_supported: ['code'],
+        code_challenge_methods_supported: ['S256'],
+      });
+    if (url.pathname === '/register')
+      return Response.json({ client_id: 'client-1', redirect_uris: [REDIRECT_URI] }, { status: 201 });
+    if (url.pathname === '/token') {
+      const form = new URLSearchParams(String(init.body));
+      exchanged.push(form);
+      return form.get('code') === 'bad' ? Response.json({ error: 'invalid_grant' }, { status: 400 }) : issue();
+    }
+    const authorization = new Headers(init.headers).get('authorization') ?? '';
+    return valid.has(authorization) ? served.fetch(to, init) : new Response(null, { status: 401 });
+  };
+  return { fetch, exchanged, revoke: () => valid.clear() };
+}
+
+function requestsOf(events: readonly Event[]) {
+  return events.flatMap(getFunctionCalls).filter(({ name }) => name === 'adk_request_credential');
+}
+
+/** Answers the request for consent as the page would, with changes of the test. */
+function consentTo(events: readonly Event[], changes: Readonly<Record<string, string>> = {}): Part {
+  const [call] = requestsOf(events);
+  const config = isRecord(call?.args?.['authConfig']) ? call.args['authConfig'] : {};
+  const { oauth2 } = isRecord(config['exchangedAuthCredential']) ? config['exchangedAuthCredential'] : {};
+  const state = isRecord(oauth2) ? String(oauth2['state']) : '';
+  const query = new URLSearchParams({ code: 'good', state, ...changes });
+  const response = { authType: 'oauth2', oauth2: { authResponseUri: `${REDIRECT_URI}?${query}` } };
+  return { functionResponse: { id: call?.id ?? '', name: 'adk_request_credential', response } };
+}
+
+const services = () => ({
+  sessionService: new InMemorySessionService(),
+  credentialService: new InMemoryCredentialService(),
+});
+const connect = calling({ id: 'c', name: 'connect_vault', args: {} });
+const secret = (id: string) => calling({ id, name: 'secret', args: {} });
+
+test("a server's tools are offered after the user's consent, which another process exchanges", async () => {
+  const { fetch, exchanged } = guarded();
+  const shared = services();
+  const options = { name: 'vault', authCredential };
+  const first = await play(toolsetOf({ fetch }, options), [connect], shared);
+  const asked = await first.say('go');
+  await first.runner.close();
+  expect(Object.keys(first.model.requests[0]?.request.toolsDict ?? {})).toEqual(['connect_vault']);
+  expect(requestsOf(asked)[0]?.args?.['authConfig']).toMatchObject({
+    authScheme: { type: 'oauth2' },
+    exchangedAuthCredential: { oauth2: { authUri: expect.stringContaining('https://auth.test/authorize?') } },
+  });
+
+  const second = await play(toolsetOf({ fetch }, options), [secret('s'), 'done'], shared);
+  const rest = await second.say(consentTo(asked));
+  await second.runner.close();
+  expect(responsesOf(rest)).toEqual([{ connected: true, tools: 1 }, { result: 'the secret' }]);
+  expect(exchanged.map((form) => form.get('grant_type'))).toEqual(['authorization_code']);
+  expect(exchanged[0]?.get('code_verifier')).toMatch(/^[\w.~-]{43,}$/);
+  expect(JSON.stringify([...asked, ...rest])).not.toContain(SECRET);
+  expect(JSON.stringify([...asked, ...rest])).not.toContain(exchanged[0]?.get('code_verifier'));
+});
+
+test('a token that the server refuses is renewed once, also for calls at the same time', async () => {
+  const { fetch, exchanged, revoke } = guarded();
+  const shared = services();
+  const three = calling(...['x', 'y', 'z'].map((id) => ({ id, name: 'secret', args: {} })));
+  const forget = () => {
+    revoke();
+    return three as object;
+  };
+  const { say, runner } = await play(
+    toolsetOf({ fetch }, { name: 'vault', authCredential }),
+    [connect, 'connected', forget, 'done'],
+    shared,
+  );
+  await say(consentTo(await say('go')));
+  expect(responsesOf(await say('again'))).toEqual(Array.from({ length: 3 }, () => ({ result: 'the secret' })));
+  expect(exchanged.map((form) => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token']);
+  await runner.close();
+});
+
+test.each([
+  ['of another request', { state: 'forged' }],
+  ['with a code that the server refuses', { code: 'bad' }],
+])('an answer %s gives no access, and the user is asked again', async (_, changes) => {
+  const { fetch } = guarded();
+  const { say, errors, runner } = await play(
+    toolsetOf({ fetch }, { name: 'vault', authCredential }),
+    [connect, secret('s'), 'done'],
+    services(),
+  );
+  const again = await say(consentTo(await say('go'), changes));
+  expect(errors).toMatchObject([{ code: 'MCP_AUTHORIZATION' }]);
+  expect(requestsOf(again)).toHaveLength(1);
+  expect(responsesOf(await say(consentTo(again)))).toContainEqual({ connected: true, tools: 1 });
+  await runner.close();
+});
+
+test('a user who refuses leaves the model with an error', async () => {
+  const { fetch } = guarded();
+  const { say, runner } = await play(
+    toolsetOf({ fetch }, { name: 'vault', authCredential }),
+    [connect, 'done'],
+    services(),
+  );
+  const [call] = requestsOf(await say('go'));
+  const events = await say({
+    functionResponse: { id: call?.id ?? '', name: 'adk_request_credential', response: { error: 'refused' } },
+  });
+  expect(responsesOf(events)).toEqual([{ error: expect.any(String) }]);
+  await runner.close();
+});
+
+test('without a credential service the run says what to write', async () => {
+  const { fetch } = guarded();
+  const { say } = await play(toolsetOf({ fetch }, { name: 'vault', authCredential }), [connect]);
+  await expect(say('go')).rejects.toThrow('credentialService: new InMemoryCredentialService()');
+});
+
+test.each([
+  [{ authCredential: { authType: 'apiKey', apiKey: 'k' } }, 'write headers of the connectionParams'],
+  [{ authCredential, connectionPerUser: false }, 'needs a connection for each user'],
+])('options that cannot work are refused', (options, message) => {
+  expect(() => toolsetOf({ fetch }, options)).toThrow(message);
+});
