@@ -361,7 +361,7 @@ export const SCENARIOS = {
   'two-servers': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 2 }, play: shareSessions },
   'lost-connections': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: loseConnections },
   'restarted-store': { backEnds: ['postgres'], testRounds: { postgres: 1 }, play: restartStore },
-  'blocked-store': { backEnds: ALL, testRounds: {}, play: blockStore },
+  'blocked-store': { backEnds: ALL, testRounds: { sqlite: 2, postgres: 2 }, play: blockStore },
   'repeated-messages': {
     backEnds: ALL,
     testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },

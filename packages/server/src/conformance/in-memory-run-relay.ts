@@ -91,7 +91,7 @@ export class InMemoryRunRelay implements RunRelay {
 
   async cancel(key: SessionKey, invocationId: string): Promise<void> {
     const run = this.#runs.get(nameOf(key, invocationId));
-    if (run && !run.log.isEnded) run.host.stop(invocationId, 'cancel');
+    if (run && !run.log.isEnded) run.host.stop(key, invocationId, 'cancel');
   }
 
   async forgetSession(key: SessionKey): Promise<void> {
@@ -104,7 +104,7 @@ export class InMemoryRunRelay implements RunRelay {
         run.feeds.add({ mirror: { mirror: () => undefined, mirrorEnded: () => ended.resolve() }, position: 0 });
         ends.push(ended.promise);
       }
-      run.host.stop(run.log.invocationId, 'forget');
+      run.host.stop(key, run.log.invocationId, 'forget');
     }
     await Promise.all(ends);
   }

@@ -134,6 +134,15 @@ export const relayMutants: readonly RelayMutant[] = [
   broken('publish.earlier', 'accepts frames of an earlier attempt', (relay) => ({
     publish: (log) => relay.publish(disguised(log, { attempt: 5 })),
   })),
+  broken('publish.same-id', 'knows runs by their invocation id only', (relay) => {
+    const key = { appName: 'app', userId: 'user', sessionId: 'any' };
+    return {
+      publish: (log) => relay.publish(disguised(log, { key })),
+      find: (_key, id) => relay.find(key, id),
+      follow: (_key, id, position, mirror) => relay.follow(key, id, position, mirror),
+      cancel: (_key, id) => relay.cancel(key, id),
+    };
+  }),
   broken('publication.forget', 'keeps forgotten runs', (relay) => ({
     publish: (log) => ({ ...relay.publish(log), forget: () => undefined }),
   })),
@@ -148,7 +157,7 @@ export const relayMutants: readonly RelayMutant[] = [
         const publication = relay.publish(log);
         const forget = (): void => {
           publication.forget();
-          host?.stop(log.invocationId, 'forget');
+          host?.stop(log.key, log.invocationId, 'forget');
         };
         return { ...publication, forget };
       },

@@ -1,6 +1,7 @@
 import { ConfigurationError, type SessionKey, systemPlatform } from '@eventloom/core';
 import type { ConformanceRule, ConformanceSubject } from '@eventloom/core/conformance';
 import { RunGoesOnError } from '../errors.ts';
+import { runName } from '../runs/run-log.ts';
 import type {
   LogMirror,
   RelayedLog,
@@ -139,8 +140,8 @@ class Server implements RelayHost {
   report(): void {}
 
   /** Runs end at once when they are asked to. */
-  stop(invocationId: string, stop: RunStop): void {
-    const log = this.logs.get(invocationId);
+  stop(key: SessionKey, invocationId: string, stop: RunStop): void {
+    const log = this.logs.get(runName(key, invocationId));
     if (!log) return;
     this.stops.push(`${stop} ${invocationId}`);
     if (!log.isEnded) log.end();
@@ -155,7 +156,7 @@ class Server implements RelayHost {
   /** Publishes a log, and waits until every process can find it. */
   async publish(options: SaidLogOptions = {}, ...texts: string[]): Promise<SaidLog> {
     const log = new SaidLog(options);
-    this.logs.set(log.invocationId, log);
+    this.logs.set(runName(log.key, log.invocationId), log);
     log.publication = this.relay.publish(log);
     await log.publication.announced;
     if (texts.length > 0) log.say(...texts);
@@ -235,6 +236,29 @@ export const relayRules: readonly RelayRule[] = [
       for (const key of OTHER_KEYS) {
         subject.expect.same(`the run of ${JSON.stringify(key)}`, await there.relay.find(key, invocationId), undefined);
       }
+    },
+  },
+  {
+    id: 'publish.same-id',
+    title: 'Runs of two sessions that have the same invocation id are two runs, followed and ended apart.',
+    async check(subject) {
+      const [here, there] = await twoServers(subject);
+      const invocationId = newId();
+      const key = { ...KEY, sessionId: newId() };
+      const first = await here.publish({ invocationId }, 'one');
+      const second = await here.publish({ invocationId, key, attempt: 2 }, 'uno', 'due');
+      const [ofFirst, ofSecond] = [there.follow(first), there.follow(second)];
+      await ofFirst.until('1 one');
+      await ofSecond.until('2 due');
+      await there.relay.cancel(key, invocationId);
+      subject.expect.same('the frames of the ended run', await ofSecond.until('ended'), ['1 uno', '2 due', 'ended']);
+      subject.expect.same('the other run has ended', first.isEnded, false);
+      first.say('two');
+      await ofFirst.until('2 two');
+      await there.relay.forgetSession(key);
+      subject.expect.present('the other run', await there.relay.find(KEY, invocationId));
+      first.end();
+      subject.expect.same('the frames of the other run', await ofFirst.until('ended'), ['1 one', '2 two', 'ended']);
     },
   },
   {

@@ -11,7 +11,8 @@ const OFTEN = { leaseMs: 1500 };
 async function kept({ query }: TwoServers): Promise<{ readonly runs: unknown[]; readonly chunks: unknown[] }> {
   const idsOf = async (table: string): Promise<unknown[]> =>
     (await query(`SELECT DISTINCT invocation_id AS id FROM ${table}`)).map(({ id }) => id);
-  return { runs: await idsOf('eventloom_relay_runs'), chunks: await idsOf('eventloom_relay_chunks') };
+  const chunks = 'eventloom_relay_chunks LEFT JOIN eventloom_relay_runs USING (run_key)';
+  return { runs: await idsOf('eventloom_relay_runs'), chunks: await idsOf(chunks) };
 }
 
 const NOTHING = { runs: [], chunks: [] };

@@ -130,16 +130,17 @@ export class PostgresRunRelay implements RunRelay {
 
   async forgetSession(key: SessionKey): Promise<void> {
     interface Row {
+      readonly run_key: string;
       readonly invocation_id: string;
       readonly is_own: boolean;
     }
     const { database, statements } = this.#use();
     const runs = await database.query<Row>(statements.runsOfSession, [...valuesOf(key), this.#hostId]);
     const ends: Promise<void>[] = [];
-    for (const { invocation_id, is_own } of runs) {
+    for (const { run_key, invocation_id, is_own } of runs) {
       const [row] = await database.query<{ readonly last_position: number; readonly is_over: boolean }>(
         statements.forget,
-        [invocation_id],
+        [run_key],
       );
       if (row && !row.is_over && !is_own) ends.push(this.#ended(key, invocation_id, row.last_position));
     }
@@ -174,10 +175,11 @@ export class PostgresRunRelay implements RunRelay {
     return parts;
   }
 
-  #notified(what: string, id: string): void {
-    if (what === 'more') this.#parts?.feeds.wake(id);
-    else if (what === 'follow') this.#parts?.publisher.follow(id);
-    else if (what === 'stop' && id === this.#hostId) void this.#upkeep?.applyStops();
+  /** @param name the key of a run, or with `stop` the id of a host */
+  #notified(what: string, name: string): void {
+    if (what === 'more') this.#parts?.feeds.wake(name);
+    else if (what === 'follow') this.#parts?.publisher.follow(name);
+    else if (what === 'stop' && name === this.#hostId) void this.#upkeep?.applyStops();
   }
 
   /** Notifications may have been missed while the connection was lost. */

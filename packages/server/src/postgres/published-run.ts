@@ -1,4 +1,10 @@
+import type { SessionKey } from '@eventloom/core';
 import type { RelayedLog, RunPublication } from '../runs/run-relay.ts';
+
+/** The key of a run in the tables: a session that was imported may have runs with the ids of others. Names may have any characters but NUL. */
+export function runKeyOf({ appName, userId, sessionId }: SessionKey, invocationId: string): string {
+  return `${appName.length}.${userId.length}.${sessionId.length} ${appName}${userId}${sessionId}${invocationId}`;
+}
 
 /** Characters of one row of chunks; a longer event has a row of its own. */
 const ROW_CHARS = 128 * 1024;
@@ -21,6 +27,7 @@ export interface RunWrite {
 /** A run of this process, and how much of it is in the tables. It keeps no frames: what is to be written is in the run's log. */
 export class PublishedRun implements RunPublication {
   readonly log: RelayedLog;
+  readonly runKey: string;
   readonly #onNews: (published: PublishedRun) => void;
   readonly #announcement = Promise.withResolvers<void>();
   /** True while the run has a row, as far as is known. */
@@ -42,6 +49,7 @@ export class PublishedRun implements RunPublication {
   /** @param onNews called when there is something to write */
   constructor(log: RelayedLog, onNews: (published: PublishedRun) => void) {
     this.log = log;
+    this.runKey = runKeyOf(log.key, log.invocationId);
     this.#onNews = onNews;
   }
 

@@ -85,8 +85,8 @@ export class RelayNotifications {
 
   #listenTo(client: PostgresClient): void {
     client.on('notification', ({ payload = '' }) => {
-      const [what = '', id = ''] = payload.split(' ', 2);
-      this.#listener.notified(what, id);
+      const end = payload.indexOf(' ');
+      this.#listener.notified(payload.slice(0, end), payload.slice(end + 1));
     });
     client.on('error', (error) => this.#lose(client, error));
     client.on('end', () => this.#lose(client, new RunRelayError('it was closed')));

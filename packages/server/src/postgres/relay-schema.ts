@@ -4,7 +4,7 @@ import type { RelayTables } from './relay-tables.ts';
  * The tables are unlogged: nothing in them is history, and after a crash of the database they are empty. All times are the
  * database's, so that the clocks of the hosts need not agree.
  *
- * `state` is `running`, `ended`, or `dropped` when the host no longer publishes the run; `stop` is what the host is asked to do,
+ * `run_key` is of the run's session and id, because runs of imported sessions have the ids of others. `state` is `running`, `ended`, or `dropped` when the host no longer publishes the run; `stop` is what the host is asked to do,
  * `cancel` or `forget`, or `hidden` when the host itself lets nobody find the run any more. `expires_at` is set when a run ends, or its host is found gone. A row of chunks holds the frames of one write
  * behind `after_position`, a line each with its position; they are not compressed, because they are read a moment later and then dropped.
  */
@@ -14,7 +14,8 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
     lease_until timestamptz NOT NULL
   )`,
   `CREATE UNLOGGED TABLE ${runs} (
-    invocation_id text COLLATE "C" PRIMARY KEY,
+    run_key text COLLATE "C" PRIMARY KEY,
+    invocation_id text COLLATE "C" NOT NULL,
     request_id text COLLATE "C",
     host uuid NOT NULL,
     app_name text COLLATE "C" NOT NULL,
@@ -34,11 +35,11 @@ const first = ({ hosts, runs, chunks }: RelayTables): string[] => [
   `CREATE INDEX eventloom_relay_runs_by_expiry ON ${runs} (expires_at)`,
   `CREATE INDEX eventloom_relay_runs_to_stop ON ${runs} (host) WHERE stop IS NOT NULL`,
   `CREATE UNLOGGED TABLE ${chunks} (
-    invocation_id text COLLATE "C" NOT NULL,
+    run_key text COLLATE "C" NOT NULL,
     after_position bigint NOT NULL,
     last_position bigint NOT NULL,
     frames text NOT NULL,
-    PRIMARY KEY (invocation_id, last_position)
+    PRIMARY KEY (run_key, last_position)
   )`,
   `ALTER TABLE ${chunks} ALTER COLUMN frames SET STORAGE EXTERNAL`,
 ];

@@ -23,20 +23,18 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     /**
      * Inserts the rows of new runs. A run whose row exists already, because the result of the same statement was lost,
      * continues at that row; the row of an earlier attempt at the run, by any host, is replaced; a run of which another
-     * host has a later attempt is not returned. Parameters: host, lease and time to keep in ms, then lists: ids, apps,
-     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, and request ids or null.
+     * host has a later attempt is not returned. Parameters: host, lease and time to keep in ms, then lists: keys, apps,
+     * users, sessions, attempts, positions of the removed frames, true for runs that are followed, request ids or null, and invocation ids.
      */
     announce: `
       WITH lease AS (${renewLease})
       INSERT INTO ${runs} AS r
-        (invocation_id, host, app_name, user_id, session_id, keep_ms, attempt, gone_position, last_position, is_followed, request_id)
-      SELECT b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.attempt, b.gone_position, b.gone_position, b.is_followed, b.request_id
-      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[])
-        AS b (invocation_id, app_name, user_id, session_id, attempt, gone_position, is_followed, request_id)
-      ON CONFLICT (invocation_id) DO UPDATE SET
-        host = excluded.host, request_id = excluded.request_id,
-        app_name = excluded.app_name, user_id = excluded.user_id, session_id = excluded.session_id,
-        keep_ms = excluded.keep_ms, attempt = excluded.attempt,
+        (run_key, invocation_id, host, app_name, user_id, session_id, keep_ms, attempt, gone_position, last_position, is_followed, request_id)
+      SELECT b.run_key, b.invocation_id, $1, b.app_name, b.user_id, b.session_id, $3, b.attempt, b.gone_position, b.gone_position, b.is_followed, b.request_id
+      FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::text[], $12::text[])
+        AS b (run_key, app_name, user_id, session_id, attempt, gone_position, is_followed, request_id, invocation_id)
+      ON CONFLICT (run_key) DO UPDATE SET
+        host = excluded.host, request_id = excluded.request_id, keep_ms = excluded.keep_ms, attempt = excluded.attempt,
         gone_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.gone_position ELSE r.gone_position END,
         last_position = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN excluded.last_position ELSE r.last_position END,
         chars = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN 0 ELSE r.chars END,
@@ -44,7 +42,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
         stop = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.stop END,
         expires_at = CASE WHEN ${IS_EARLIER_ATTEMPT} THEN NULL ELSE r.expires_at END
       WHERE r.attempt <= excluded.attempt
-      RETURNING invocation_id, last_position::float8 AS last_position`,
+      RETURNING run_key, last_position::float8 AS last_position`,
 
     /** The statement that writes new frames of this many runs. */
     write: (count: number) => writeStatement({ runs, chunks }, count),
@@ -53,13 +51,13 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     beat: renewLease,
 
     /** The runs that a host is asked to stop. Host. */
-    stops: `SELECT invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IN ('cancel', 'forget')`,
+    stops: `SELECT app_name, user_id, session_id, invocation_id, stop FROM ${runs} WHERE host = $1 AND stop IN ('cancel', 'forget')`,
 
-    /** Marks a host's other runs as dropped. Parameters: host, ids of the runs that it publishes. */
+    /** Marks a host's other runs as dropped. Parameters: host, keys of the runs that it publishes. */
     drop: `
       UPDATE ${runs} r SET state = 'dropped', expires_at = ${KEPT_UNTIL}
-      WHERE r.host = $1 AND r.expires_at IS NULL AND r.invocation_id <> ALL ($2::text[])
-      RETURNING pg_notify('${CHANNEL}', 'more ' || r.invocation_id)`,
+      WHERE r.host = $1 AND r.expires_at IS NULL AND r.run_key <> ALL ($2::text[])
+      RETURNING pg_notify('${CHANNEL}', 'more ' || r.run_key)`,
 
     /** Marks the runs of a host that shuts down as lost. Parameter: host. */
     leave: `DELETE FROM ${hosts} WHERE host = $1`,
@@ -77,7 +75,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
     follow: `
       UPDATE ${runs} r SET is_followed = true
       WHERE ${OF_RUN} AND NOT r.is_followed
-      RETURNING pg_notify('${CHANNEL}', 'follow ' || r.invocation_id)`,
+      RETURNING pg_notify('${CHANNEL}', 'follow ' || r.run_key)`,
 
     /** A run, and its chunks behind a position. App, user, session, id, position, how many chunks at most. */
     read: `
@@ -86,7 +84,7 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       FROM ${runs} r
       LEFT JOIN LATERAL (
         SELECT after_position, last_position, frames FROM ${chunks}
-        WHERE invocation_id = r.invocation_id AND last_position > $5 ORDER BY last_position LIMIT $6
+        WHERE run_key = r.run_key AND last_position > $5 ORDER BY last_position LIMIT $6
       ) c ON true
       WHERE ${OF_RUN}
       ORDER BY c.last_position`,
@@ -98,35 +96,35 @@ export function relayStatements({ hosts, runs, chunks }: RelayTables) {
       RETURNING pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
     /** The runs of a session, and whether they are this host's. App, user, session, host. */
-    runsOfSession: `SELECT r.invocation_id, r.host = $4 AS is_own FROM ${runs} r WHERE ${OF_SESSION}`,
+    runsOfSession: `SELECT r.run_key, r.invocation_id, r.host = $4 AS is_own FROM ${runs} r WHERE ${OF_SESSION}`,
 
-    /** Asks the host of a run to end and forget it. One run at a time, so that no two statements wait for each other. Id. */
+    /** Asks the host of a run to end and forget it. One run at a time, so that no two statements wait for each other. Key. */
     forget: `
       UPDATE ${runs} r SET stop = 'forget',
         expires_at = CASE WHEN r.expires_at IS NOT NULL THEN LEAST(r.expires_at, now() + ${FORGET_AFTER}) END
-      WHERE r.invocation_id = $1
+      WHERE r.run_key = $1
       RETURNING r.last_position::float8 AS last_position, r.expires_at IS NOT NULL AS is_over, pg_notify('${CHANNEL}', 'stop ' || r.host)`,
 
     /** Lets the runs of hosts that are gone expire as if they had ended. */
     expireLost: `
       WITH lost AS (
-        SELECT r.invocation_id FROM ${runs} r WHERE r.expires_at IS NULL AND NOT ${isAlive} FOR UPDATE SKIP LOCKED
+        SELECT r.run_key FROM ${runs} r WHERE r.expires_at IS NULL AND NOT ${isAlive} FOR UPDATE SKIP LOCKED
       )
-      UPDATE ${runs} r SET expires_at = ${KEPT_UNTIL} FROM lost WHERE r.invocation_id = lost.invocation_id`,
+      UPDATE ${runs} r SET expires_at = ${KEPT_UNTIL} FROM lost WHERE r.run_key = lost.run_key`,
 
     /** Removes what expired, and of what ended the oldest beyond a number of characters. Characters. */
     sweep: `
       WITH ended AS (
-        SELECT invocation_id, sum(chars) OVER (ORDER BY expires_at DESC, invocation_id) AS total
+        SELECT run_key, sum(chars) OVER (ORDER BY expires_at DESC, run_key) AS total
         FROM ${runs} WHERE expires_at IS NOT NULL
       ), locked AS (
-        SELECT r.invocation_id FROM ${runs} r JOIN ended e USING (invocation_id)
+        SELECT r.run_key FROM ${runs} r JOIN ended e USING (run_key)
         WHERE r.expires_at < now() OR (r.expires_at IS NOT NULL AND e.total > $1)
         FOR UPDATE OF r SKIP LOCKED
       ), gone AS (
-        DELETE FROM ${runs} r USING locked WHERE r.invocation_id = locked.invocation_id RETURNING r.invocation_id
+        DELETE FROM ${runs} r USING locked WHERE r.run_key = locked.run_key RETURNING r.run_key
       )
-      DELETE FROM ${chunks} c USING gone WHERE c.invocation_id = gone.invocation_id`,
+      DELETE FROM ${chunks} c USING gone WHERE c.run_key = gone.run_key`,
 
     /** Removes hosts that were gone for an hour. */
     sweepHosts: `DELETE FROM ${hosts} WHERE lease_until < now() - interval '1 hour'`,
@@ -142,7 +140,7 @@ const WRITE_TYPES = ['text', 'bigint', 'bigint', 'bigint', 'bigint', 'text', 'bo
  * Returns a row for each run that has one; an earlier write that arrives late undoes nothing, and only `announce` makes
  * a row that continues an ended run.
  *
- * Parameters: host, then for each run: id, attempt, the position of the removed frames, the newest written position,
+ * Parameters: host, then for each run: key, attempt, the position of the removed frames, the newest written position,
  * characters kept, its state, true if it is to be forgotten, the position behind which the frames are, and the frames,
  * one line each, or null. Removed chunks are deleted.
  */
@@ -152,7 +150,7 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
     return `(${cells.join(', ')})`;
   });
   return `
-    WITH batch (invocation_id, attempt, gone_position, last_position, chars, state, is_forgotten, after_position, frames) AS (
+    WITH batch (run_key, attempt, gone_position, last_position, chars, state, is_forgotten, after_position, frames) AS (
       VALUES ${rows.join(', ')}
     ), updated AS (
       UPDATE ${runs} r SET
@@ -163,17 +161,17 @@ function writeStatement({ runs, chunks }: Pick<RelayTables, 'runs' | 'chunks'>, 
           WHEN b.is_forgotten OR r.stop = 'forget' THEN now() + ${FORGET_AFTER}
           ELSE ${KEPT_UNTIL} END
       FROM batch b
-      WHERE r.invocation_id = b.invocation_id AND r.host = $1 AND r.attempt <= b.attempt
+      WHERE r.run_key = b.run_key AND r.host = $1 AND r.attempt <= b.attempt
         AND r.last_position <= b.last_position AND (r.state <> 'ended' OR b.state <> 'running')
-      RETURNING r.invocation_id, r.is_followed, r.stop, b.gone_position, b.after_position, b.last_position, b.frames
+      RETURNING r.run_key, r.is_followed, r.stop, b.gone_position, b.after_position, b.last_position, b.frames
     ), written AS (
-      INSERT INTO ${chunks} (invocation_id, after_position, last_position, frames)
-      SELECT invocation_id, after_position, last_position, frames FROM updated WHERE frames IS NOT NULL
+      INSERT INTO ${chunks} (run_key, after_position, last_position, frames)
+      SELECT run_key, after_position, last_position, frames FROM updated WHERE frames IS NOT NULL
       ON CONFLICT DO NOTHING
     ), removed AS (
-      DELETE FROM ${chunks} c USING updated u WHERE c.invocation_id = u.invocation_id AND c.last_position <= u.gone_position
+      DELETE FROM ${chunks} c USING updated u WHERE c.run_key = u.run_key AND c.last_position <= u.gone_position
     )
-    SELECT invocation_id, is_followed, stop IN ('cancel', 'forget') IS TRUE AS is_stopped,
-      CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || invocation_id)::text END AS notified
+    SELECT run_key, is_followed, stop IN ('cancel', 'forget') IS TRUE AS is_stopped,
+      CASE WHEN is_followed THEN pg_notify('${CHANNEL}', 'more ' || run_key)::text END AS notified
     FROM updated`;
 }

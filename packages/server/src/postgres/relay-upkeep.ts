@@ -53,8 +53,9 @@ export class RelayUpkeep {
   async applyStops(): Promise<void> {
     await this.#try(async () => {
       const { table, host } = this.#parts;
-      for (const { invocation_id, stop } of await table.stops()) {
-        host.stop(invocation_id, stop === 'forget' ? 'forget' : 'cancel');
+      for (const { app_name: appName, user_id: userId, session_id: sessionId, ...run } of await table.stops()) {
+        const key = { appName, userId, sessionId };
+        host.stop(key, run.invocation_id, run.stop === 'forget' ? 'forget' : 'cancel');
       }
     });
   }

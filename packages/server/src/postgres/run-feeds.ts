@@ -1,10 +1,12 @@
 import type { SessionKey } from '@eventloom/core';
 import type { LogMirror } from '../runs/run-relay.ts';
+import { runKeyOf } from './published-run.ts';
 import { type FeedSource, RunFeed } from './run-feed.ts';
 
 /** The runs of other processes that are followed in this one. */
 export class RunFeeds {
   readonly #source: FeedSource;
+  /** By the keys of their runs. */
   readonly #feeds = new Map<string, Set<RunFeed>>();
 
   constructor(source: FeedSource) {
@@ -12,12 +14,13 @@ export class RunFeeds {
   }
 
   follow(key: SessionKey, invocationId: string, position: number, mirror: LogMirror): () => void {
-    const feeds = this.#feeds.get(invocationId) ?? new Set<RunFeed>();
-    this.#feeds.set(invocationId, feeds);
+    const runKey = runKeyOf(key, invocationId);
+    const feeds = this.#feeds.get(runKey) ?? new Set<RunFeed>();
+    this.#feeds.set(runKey, feeds);
     const leave = (): void => {
       feed.leave();
       feeds.delete(feed);
-      if (feeds.size === 0 && this.#feeds.get(invocationId) === feeds) this.#feeds.delete(invocationId);
+      if (feeds.size === 0 && this.#feeds.get(runKey) === feeds) this.#feeds.delete(runKey);
     };
     const feed = new RunFeed(this.#source, key, invocationId, position, {
       mirror: (frames, gonePosition) => mirror.mirror(frames, gonePosition),
@@ -32,8 +35,8 @@ export class RunFeeds {
   }
 
   /** Called when a run may have more frames. */
-  wake(invocationId: string): void {
-    for (const feed of this.#feeds.get(invocationId) ?? []) feed.wake();
+  wake(runKey: string): void {
+    for (const feed of this.#feeds.get(runKey) ?? []) feed.wake();
   }
 
   /** Called when any run may have more frames. */

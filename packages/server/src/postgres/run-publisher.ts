@@ -23,7 +23,7 @@ export class RunPublisher {
   readonly #host: Pick<RelayHost, 'platform' | 'report'>;
   readonly #maxBacklogChars: number;
   readonly #onStopped: () => void;
-  /** The runs that are recorded as running in the tables, or will soon be. */
+  /** The runs that are recorded as running in the tables, or will soon be, by their keys. */
   readonly #runs = new Map<string, PublishedRun>();
   /** Runs with frames that are not written yet. */
   readonly #waiting = new Set<PublishedRun>();
@@ -59,17 +59,17 @@ export class RunPublisher {
   }
 
   publish(log: RelayedLog): RunPublication {
-    const before = this.#runs.get(log.invocationId);
-    if (before) this.#supersede(before);
     const published = new PublishedRun(log, (changed) => this.#add(changed));
-    this.#runs.set(log.invocationId, published);
+    const before = this.#runs.get(published.runKey);
+    if (before) this.#supersede(before);
+    this.#runs.set(published.runKey, published);
     this.#add(published);
     return published;
   }
 
   /** Writes a run of this process more often from now on, because another process follows it. */
-  follow(invocationId: string): void {
-    const published = this.#runs.get(invocationId);
+  follow(runKey: string): void {
+    const published = this.#runs.get(runKey);
     if (!published) return;
     published.isFollowed = true;
     if (this.#waiting.has(published)) this.#schedule(0);
@@ -124,10 +124,10 @@ export class RunPublisher {
   }
 
   #finish(published: PublishedRun): void {
-    const { invocationId } = published.log;
+    const { runKey } = published;
     published.settleAnnouncement();
     this.#waiting.delete(published);
-    if (this.#runs.get(invocationId) === published) this.#runs.delete(invocationId);
+    if (this.#runs.get(runKey) === published) this.#runs.delete(runKey);
     this.#backlogChars -= this.#backlog.get(published) ?? 0;
     this.#backlog.delete(published);
   }
@@ -183,7 +183,7 @@ export class RunPublisher {
     if (fresh.length === 0) return;
     const written = await this.#table.announce(fresh);
     for (const published of fresh) {
-      const lastPosition = written.get(published.log.invocationId);
+      const lastPosition = written.get(published.runKey);
       if (lastPosition === undefined) this.#drop(published, 'another process has a later attempt at it');
       else published.announceFrom(lastPosition);
       published.settleAnnouncement();
@@ -198,7 +198,7 @@ export class RunPublisher {
     let isStopped = false;
     for (const write of writes) {
       const { published } = write;
-      const row = written.get(published.log.invocationId);
+      const row = written.get(published.runKey);
       // A run without its row is announced again: the database crashed, or took this process for dead.
       published.isAnnounced = row !== undefined;
       if (!row) continue;

@@ -9,6 +9,15 @@ export interface WrittenRun {
   readonly isStopped: boolean;
 }
 
+/** A run that somebody wants ended. */
+export interface StoppedRow {
+  readonly app_name: string;
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly invocation_id: string;
+  readonly stop: unknown;
+}
+
 /** The longest time that is counted, some 30 years: there are limits without an end. */
 const MAX_KEEP_MS = 1e12;
 
@@ -31,14 +40,14 @@ export class RelayTable {
   /** Gives runs their rows: for each that has one now, the position of the last frame that is written of it. */
   async announce(published: readonly PublishedRun[]): Promise<ReadonlyMap<string, number>> {
     interface Row {
-      readonly invocation_id: string;
+      readonly run_key: string;
       readonly last_position: number;
     }
     const rows = await this.#database.query<Row>(this.#statements.announce, [
       this.#hostId,
       this.#leaseMs,
       this.#keepMs,
-      published.map(({ log }) => log.invocationId),
+      published.map(({ runKey }) => runKey),
       published.map(({ log }) => log.key.appName),
       published.map(({ log }) => log.key.userId),
       published.map(({ log }) => log.key.sessionId),
@@ -46,25 +55,26 @@ export class RelayTable {
       published.map(({ log }) => log.gonePosition),
       published.map(({ isFollowed }) => isFollowed),
       published.map(({ log }) => log.requestId ?? null),
+      published.map(({ log }) => log.invocationId),
     ]);
-    return new Map(rows.map(({ invocation_id, last_position }) => [invocation_id, last_position]));
+    return new Map(rows.map(({ run_key, last_position }) => [run_key, last_position]));
   }
 
   /** Writes new frames and notifies followers. A run without a row is missing in the answer. */
   async write(writes: readonly RunWrite[]): Promise<ReadonlyMap<string, WrittenRun>> {
     interface Row {
-      readonly invocation_id: string;
+      readonly run_key: string;
       readonly is_followed: boolean;
       readonly is_stopped: boolean;
     }
     const text = this.#statements.write(writes.length);
     const rows = await this.#database.query<Row>(text, [this.#hostId, ...writes.flatMap(toValues)]);
-    return new Map(rows.map((row) => [row.invocation_id, { isFollowed: row.is_followed, isStopped: row.is_stopped }]));
+    return new Map(rows.map((row) => [row.run_key, { isFollowed: row.is_followed, isStopped: row.is_stopped }]));
   }
 
   /** Marks all other runs of this host as dropped. */
-  async dropOthers(invocationIds: readonly string[]): Promise<void> {
-    await this.#database.query(this.#statements.drop, [this.#hostId, invocationIds]);
+  async dropOthers(runKeys: readonly string[]): Promise<void> {
+    await this.#database.query(this.#statements.drop, [this.#hostId, runKeys]);
   }
 
   /** Says that this host lives. */
@@ -78,14 +88,24 @@ export class RelayTable {
   }
 
   /** The runs of this host that somebody wants ended. */
-  async stops(): Promise<readonly { readonly invocation_id: string; readonly stop: unknown }[]> {
+  async stops(): Promise<readonly StoppedRow[]> {
     return this.#database.query(this.#statements.stops, [this.#hostId]);
   }
 }
 
 /** Columns in the order of the statement. */
 function toValues({ published, lastPosition, afterPosition, frames, isEnd, isForgotten }: RunWrite): unknown[] {
-  const { invocationId, attempt, gonePosition, chars, leftOpen } = published.log;
+  const { attempt, gonePosition, chars, leftOpen } = published.log;
   const state = !isEnd ? 'running' : leftOpen ? 'dropped' : 'ended';
-  return [invocationId, attempt, gonePosition, lastPosition, chars, state, isForgotten, afterPosition, frames ?? null];
+  return [
+    published.runKey,
+    attempt,
+    gonePosition,
+    lastPosition,
+    chars,
+    state,
+    isForgotten,
+    afterPosition,
+    frames ?? null,
+  ];
 }

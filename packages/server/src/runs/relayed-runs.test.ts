@@ -250,7 +250,7 @@ describe('requests of other processes', () => {
     const { hub, relay, play } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
     void readAll(hub.readers.read(log));
-    relay.host?.stop('e-here', 'cancel');
+    relay.host?.stop(KEY, 'e-here', 'cancel');
     await log.ended;
     expect(log.failure).toEqual(new RunAbortedError('the run was cancelled'));
     expect([hub.find(KEY, 'e-here'), keptOf(log)]).toEqual([log, [expect.any(String)]]);
@@ -259,15 +259,18 @@ describe('requests of other processes', () => {
   test('remove it with its session', async () => {
     const { hub, relay, play, platform } = setUp();
     const log = play([new Gate()], { invocationId: 'e-here' });
-    relay.host?.stop('e-here', 'forget');
+    relay.host?.stop(KEY, 'e-here', 'forget');
     await platform.drain();
     expect([log.isEnded, log.failure?.message]).toEqual([true, 'the session was deleted']);
     expect(hub.find(KEY, 'e-here')).toBeUndefined();
   });
 
-  test('are ignored for an unknown run', () => {
-    const { relay } = setUp();
-    expect(() => relay.host?.stop('e-nope', 'forget')).not.toThrow();
+  test('are ignored for an unknown run, and for the run of another session with the same id', () => {
+    const { relay, play } = setUp();
+    const log = play([new Gate()], { invocationId: 'e-here' });
+    relay.host?.stop({ ...KEY, sessionId: 'other' }, 'e-here', 'cancel');
+    expect(log.abortSignal.aborted).toBe(false);
+    expect(() => relay.host?.stop(KEY, 'e-nope', 'forget')).not.toThrow();
   });
 });
 

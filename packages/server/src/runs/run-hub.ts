@@ -87,7 +87,7 @@ export class RunHub {
     this.readers = new RunReaders(options);
     this.follower = new RunFollower(this, this.#memory, options);
     this.unfinished = new UnfinishedRuns({ hub: this, runners, action: onUnfinishedRuns, limits, platform, report });
-    const stop = (invocationId: string, how: RunStop): void => this.#stop(invocationId, how);
+    const stop = (key: SessionKey, invocationId: string, how: RunStop): void => this.#stop(key, invocationId, how);
     relay?.attach({ platform, keepRunsMs: limits.keepRunsMs, report, stop });
   }
 
@@ -285,9 +285,9 @@ export class RunHub {
   }
 
   /** Cancels or forgets a run because another process asks for it. */
-  #stop(invocationId: string, stop: RunStop): void {
+  #stop(key: SessionKey, invocationId: string, stop: RunStop): void {
     for (const log of [...this.#active.values(), ...this.#memory.finished]) {
-      if (log.invocationId !== invocationId) continue;
+      if (log.invocationId !== invocationId || !isOfSession(log, key)) continue;
       if (stop === 'cancel') log.cancel();
       else this.platform.background(this.#endAndForget(log));
     }

@@ -53,7 +53,7 @@ export interface RelayHost {
   /** Reports what the relay could not do. */
   report(error: unknown): void;
   /** Ends a run of this process, and forgets it with `forget`, also when it has ended. One that is not here is no error. */
-  stop(invocationId: string, stop: RunStop): void;
+  stop(key: SessionKey, invocationId: string, stop: RunStop): void;
 }
 
 /**
