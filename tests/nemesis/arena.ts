@@ -23,10 +23,10 @@ export interface TalkOptions {
   readonly server?: AttackedServer | undefined;
 }
 
-/** Time for which a client tries again, in milliseconds. `wrangler dev` takes seconds to start. */
+/** Time for which a client tries again, in milliseconds: that of many processes one after the other. `wrangler dev` takes seconds to start, and so does Node on a busy machine. */
 const TIMEOUT_MS: Readonly<Record<BackEndName, number>> = {
-  sqlite: 20_000,
-  postgres: 20_000,
+  sqlite: 60_000,
+  postgres: 60_000,
   'durable-objects': 90_000,
 };
 /** Time that runs have to end after the last attack, in milliseconds. */
