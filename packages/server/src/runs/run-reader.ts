@@ -1,4 +1,5 @@
 import type { Platform } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
 import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
 import { INVOCATION_ID_HEADER } from '../http/responses.ts';
@@ -29,8 +30,20 @@ export interface FrameEncoder {
   readonly end?: string | undefined;
 }
 
-/** Frames as server-sent events. Clients such as the ADK's take a frame only if it begins with `data: `. */
-export const SSE_FRAMES: FrameEncoder = { encode: (json) => `data: ${json}\n\n` };
+/**
+ * Frames as server-sent events for clients of the ADK. They take a frame only if it begins with `data: `, and end the run at a frame with `error`: events
+ * are written without it, because `errorCode` and `errorMessage` say the same.
+ */
+export const SSE_FRAMES: FrameEncoder = { encode: (json) => `data: ${withoutErrorDetails(json)}\n\n` };
+
+function withoutErrorDetails(json: string): string {
+  // The text of a message may have these characters as well: what is parsed decides.
+  if (!json.includes('"error":{')) return json;
+  const event: unknown = JSON.parse(json);
+  if (!isRecord(event) || !isRecord(event['error'])) return json;
+  const { error: _details, ...plain } = event;
+  return JSON.stringify(plain);
+}
 
 /** Frames as server-sent events with their numbers, which clients send as `Last-Event-ID`. */
 export const NUMBERED_SSE_FRAMES: FrameEncoder = {

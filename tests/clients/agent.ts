@@ -1,0 +1,56 @@
+import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { FunctionTool } from '@eventloom/tools';
+
+/** A model that needs no key: the last message tells it what to do. */
+class Director extends BaseLlm {
+  constructor() {
+    super({ model: 'director' });
+  }
+
+  override async *generateContentAsync(
+    { contents }: LlmRequest,
+    stream?: boolean,
+  ): AsyncGenerator<LlmResponse, void, void> {
+    const [part] = contents.at(-1)?.parts?.slice(-1) ?? [];
+    if (part?.functionResponse) {
+      yield said(`The tool said ${JSON.stringify(part.functionResponse.response)}.`);
+      return;
+    }
+    const text = part?.text ?? '';
+    if (text === 'fail') throw new TypeError('the model is away');
+    if (text === 'cut') yield { ...said('It was a dark and'), finishReason: 'MAX_TOKENS', errorCode: 'MAX_TOKENS' };
+    else if (text.startsWith('call ')) {
+      yield { content: { role: 'model', parts: [{ functionCall: { name: text.slice('call '.length), args: {} } }] } };
+    } else {
+      if (stream) for (const chunk of ['You said: ', text]) yield { ...said(chunk), partial: true };
+      yield said(`You said: ${text}`);
+    }
+  }
+}
+
+function said(text: string): LlmResponse {
+  return { content: { role: 'model', parts: [{ text }] } };
+}
+
+const tools = [
+  new FunctionTool({
+    name: 'look',
+    description: 'Looks, and remembers what it saw.',
+    execute: (_args, { state }) => {
+      state.set('seen', 'sky');
+      return { color: 'blue' };
+    },
+  }),
+  new FunctionTool({
+    name: 'save',
+    description: 'Saves a file.',
+    execute: (_args, context) => context.saveArtifact('note.txt', { text: 'hello' }),
+  }),
+  new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => ({ paid: true }) }),
+];
+
+/** Creates an agent that does what it is told: "call look", "call save", "call pay", "cut", "fail", or anything else, which it repeats. */
+export function createAgent(): LlmAgent {
+  return new LlmAgent({ name: 'helper', model: new Director(), tools });
+}

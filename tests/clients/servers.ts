@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { serve } from '@eventloom/server/node';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { startDevServer } from '../runtimes/dev-server.ts';
+import { createAgent } from './agent.ts';
+
+/** A server with the apps `plain` and `resumable`, of the same agent. */
+export interface Started {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function startOnNode(): Promise<Started> {
+  const services = { sessionService: new InMemorySessionService(), artifactService: new InMemoryArtifactService() };
+  const runners = [
+    new Runner({ appName: 'plain', agent: createAgent(), ...services }),
+    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, ...services }),
+  ];
+  const server = await serve(createServer({ runners, onError: () => undefined }), { port: 0, drainMs: 0 });
+  return { url: server.url, stop: () => server.shutDown() };
+}
+
+async function startOnWorkerd(): Promise<Started> {
+  const persistTo = mkdtempSync(join(tmpdir(), 'eventloom-clients-'));
+  const server = await startDevServer(import.meta.dirname, { persistTo });
+  const stop = async (): Promise<void> => {
+    await server.stop();
+    rmSync(persistTo, { recursive: true });
+  };
+  return { url: server.origin, stop };
+}
+
+/** The places where the servers of the tests run. */
+export const places: readonly (readonly [place: string, start: () => Promise<Started>])[] = [
+  ['Node', startOnNode],
+  ['wrangler dev', startOnWorkerd],
+];
+
+export const apps = ['plain', 'resumable'] as const;
