@@ -105,7 +105,7 @@ describe.each(places)('AdkApiClient of @google/adk-devtools against %s', (_place
     expect(await client.listArtifacts(key)).toEqual([]);
   });
 
-  test.each(apps)('%s: gets a reply that was cut off as an event with its error code', async (appName) => {
+  test.each(apps)('%s: gets an incomplete reply as an event with its error code', async (appName) => {
     const { send } = await open(appName);
     const events = await send('cut');
     expect(events.at(-1)).toMatchObject({ errorCode: 'MAX_TOKENS' });

@@ -18,7 +18,7 @@ class Director extends BaseLlm {
       return;
     }
     const text = part?.text ?? '';
-    if (text === 'fail') throw new TypeError('the model is away');
+    if (text === 'fail') throw new TypeError('the model is not available');
     if (text === 'cut') yield { ...said('It was a dark and'), finishReason: 'MAX_TOKENS', errorCode: 'MAX_TOKENS' };
     else if (text.startsWith('call ')) {
       yield { content: { role: 'model', parts: [{ functionCall: { name: text.slice('call '.length), args: {} } }] } };
@@ -50,7 +50,7 @@ const tools = [
   new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => ({ paid: true }) }),
 ];
 
-/** Creates an agent that does what it is told: "call look", "call save", "call pay", "cut", "fail", or anything else, which it repeats. */
+/** Creates an agent that follows its message: "call look", "call save", "call pay", "cut", "fail", or anything else, which it repeats. */
 export function createAgent(): LlmAgent {
   return new LlmAgent({ name: 'helper', model: new Director(), tools });
 }

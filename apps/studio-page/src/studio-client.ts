@@ -11,7 +11,7 @@ function headers(): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Uses a token for all requests from now on. @returns the user whom it names, as far as it can be read */
+/** Uses a token for all requests from now on. @returns the user in the token; undefined if it cannot be read */
 export function setToken(token: string): string | undefined {
   sessionStorage.setItem(TOKEN, token);
   try {
@@ -39,7 +39,7 @@ export const client = new EventloomClient({ baseUrl: serverUrl, headers });
 export interface AppAgent extends AgentNode {
   /** Messages to begin with. */
   readonly prompts: readonly string[];
-  /** By name of a model. */
+  /** Prices of each model, under its name. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 

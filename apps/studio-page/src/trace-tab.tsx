@@ -5,7 +5,7 @@ import { costOf, formatCost, formatDuration, spansOf } from './trace.ts';
 
 interface TraceTabProps {
   readonly events: readonly Event[];
-  /** By name of a model. */
+  /** Prices of each model, under its name. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 

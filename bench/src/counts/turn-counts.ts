@@ -1,5 +1,5 @@
 /**
- * What is counted. Turns: a text, 10 tool calls in a row, 8 at once, and a reply of 20 chunks, each in a fresh session in memory; a text in a
+ * The counted work. Turns: a text, 10 tool calls in a row, 8 at once, and a reply of 20 chunks, each in a fresh session in memory; a text in a
  * SQLite session. Besides, the creation of an agent with one tool, and what a run holds while it waits for its model (only its bytes).
  */
 export type CountedTurn = 'text' | 'tenCalls' | 'parallelCalls' | 'chunks' | 'sqlite' | 'agent' | 'waiting';

@@ -45,7 +45,7 @@ function guarded() {
     if (url.pathname === '/register')
       return Response.json({ client_id: 'client-1', redirect_uris: [REDIRECT_URI] }, { status: 201 });
     if (url.pathname === '/token') {
-      const form = new URLSearchParams(String(init.body));
+      const form = new URLSearchParams(init.body instanceof URLSearchParams ? init.body : '');
       exchanged.push(form);
       return form.get('code') === 'bad' ? Response.json({ error: 'invalid_grant' }, { status: 400 }) : issue();
     }

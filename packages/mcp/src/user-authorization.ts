@@ -192,7 +192,7 @@ export class UserAuthorization {
   }
 }
 
-/** What the client library reads and writes, kept in the credential service. */
+/** Keeps what the client library reads and writes in the credential service. */
 class StoredProvider implements OAuthClientProvider {
   readonly #params: UserAuthorizationParams;
   /** The consent whose code is being exchanged. */

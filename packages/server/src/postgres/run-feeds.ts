@@ -6,7 +6,7 @@ import { type FeedSource, RunFeed } from './run-feed.ts';
 /** The runs of other processes that are followed in this one. */
 export class RunFeeds {
   readonly #source: FeedSource;
-  /** By the keys of their runs. */
+  /** The feeds of each run, under the key of the run. */
   readonly #feeds = new Map<string, Set<RunFeed>>();
 
   constructor(source: FeedSource) {
