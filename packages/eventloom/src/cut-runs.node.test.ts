@@ -1,0 +1,96 @@
+import { type Event, type FunctionCall, getFunctionCalls, getFunctionResponses } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Gemini } from '@eventloom/gemini';
+import { Runner } from '@eventloom/runner';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { FunctionTool } from '@eventloom/tools';
+import { expect, test } from 'vitest';
+
+const KEY = { appName: 'app', userId: 'u', sessionId: 's' };
+const say = (text: string) => ({ userId: 'u', sessionId: 's', newMessage: { role: 'user', parts: [{ text }] } });
+const streaming = { runConfig: { streamingMode: 'sse' } } as const;
+
+function reply(parts: readonly object[], finishReason?: string): object {
+  return { candidates: [{ content: { role: 'model', parts }, ...(finishReason && { finishReason }) }] };
+}
+
+/** A reply with a text, a whole call, and a call whose arguments arrive in pieces. */
+const TWO_CALLS = [
+  reply([{ text: 'Two calls.' }]),
+  reply([{ functionCall: { name: 'look', args: { at: 'the ☀️' } } }]),
+  reply([{ functionCall: { name: 'pay', willContinue: true } }]),
+  reply([{ functionCall: { partialArgs: [{ jsonPath: '$.to', stringValue: 'Ann' }], willContinue: true } }]),
+  reply([{ functionCall: {} }]),
+  reply([{ text: '' }], 'STOP'),
+];
+const DONE = [reply([{ text: 'Done.' }], 'STOP')];
+
+test('a run whose reply is truncated after any byte runs all calls of the reply or none, and the next turn reads which were lost', async () => {
+  const bytes = encode(TWO_CALLS);
+  const whole = await play(bytes);
+  const made = whole.ran;
+  expect(made.length).toBeGreaterThan(0);
+  expect(whole.said.at(-1)).toBe('Done.');
+  for (let length = 0; length < bytes.length; length++) {
+    const { ran, events, said, nextRequest, failure } = await play(bytes.subarray(0, length));
+    const place = `after ${length} of ${bytes.length} bytes`;
+    expect([[], made], place).toContainEqual(ran);
+    // Each stored call has its response.
+    const calls = events.flatMap((event) => getFunctionCalls(event).map(({ id }) => id));
+    const responses = events.flatMap((event) => getFunctionResponses(event).map(({ id }) => id));
+    expect(new Set(responses), place).toEqual(new Set(calls));
+    if (ran.length > 0) {
+      expect([failure, said.at(-1)], place).toEqual([undefined, 'Done.']);
+      continue;
+    }
+    // The client learns that the reply is not whole, and the model reads in the next turn what it wanted to call.
+    expect(failure ?? events.find(({ errorCode }) => errorCode)?.errorCode, place).toBeDefined();
+    const lost = events.filter(({ errorCode }) => errorCode === 'INCOMPLETE_CALL');
+    for (const { errorMessage = '' } of lost) expect(errorMessage, place).not.toBe('');
+    if (lost.length > 0) expect(nextRequest, place).toContain('none of its calls was run');
+  }
+}, 120_000);
+
+function encode(frames: readonly object[]): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(frames.map((frame) => `data: ${JSON.stringify(frame)}\r\n\r\n`).join(''));
+}
+
+/** Runs an agent whose model answers with these bytes and then with `Done.`, and sends one more message. */
+async function play(bytes: Uint8Array<ArrayBuffer>) {
+  const requests: string[] = [];
+  const fetch = (_url: unknown, { body }: RequestInit = {}): Promise<Response> => {
+    const { contents } = JSON.parse(typeof body === 'string' ? body : '{}') as { readonly contents: unknown };
+    requests.push(JSON.stringify(contents));
+    const answer = requests.length === 1 ? bytes : encode(DONE);
+    return Promise.resolve(new Response(answer, { headers: { 'content-type': 'text/event-stream' } }));
+  };
+  const ran: Pick<FunctionCall, 'name' | 'args'>[] = [];
+  const tool = (name: string): FunctionTool =>
+    new FunctionTool({
+      name,
+      description: 'Does something.',
+      execute: (args) => void ran.push({ name, args: args as Record<string, unknown> }),
+    });
+  const model = new Gemini({
+    model: 'gemini-2.5-flash',
+    apiKey: 'a-test-key',
+    retry: { attempts: 1 },
+    httpOptions: { fetch },
+  });
+  const agent = new LlmAgent({ name: 'bot', model, tools: ['look', 'pay'].map(tool) });
+  const sessionService = new InMemorySessionService();
+  const runner = new Runner({ appName: 'app', agent, sessionService, autoCreateSession: true });
+  let events: readonly Event[] = [];
+  let failure: unknown;
+  try {
+    events = await runner.run({ ...say('Do it.'), ...streaming });
+  } catch (error) {
+    failure = error;
+  }
+  const stored = (await sessionService.getSession(KEY))?.events ?? [];
+  await runner.run({ ...say('And now?'), ...streaming });
+  const said = events.flatMap(({ content, partial }) =>
+    partial === true ? [] : (content?.parts ?? []).flatMap(({ text }) => (text ? [text] : [])),
+  );
+  return { ran: [...ran], events: stored, said, nextRequest: requests.at(-1), failure };
+}
