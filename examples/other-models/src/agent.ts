@@ -11,7 +11,7 @@ const getTime = new FunctionTool({
   execute: ({ city }) => ({ city, time: '10:45' }),
 });
 
-/** Creates an agent that speaks with the first server, and with the second one when the first is not available. */
+/** Creates an agent that speaks with the first server, and with the second one when the first fails. */
 export function createGuide(nearUrl: string, farUrl: string): LlmAgent {
   const near = createOpenAICompatible({ name: 'near', baseURL: `${nearUrl}/v1`, includeUsage: true });
   const far = createOpenAICompatible({ name: 'far', baseURL: `${farUrl}/v1`, includeUsage: true });

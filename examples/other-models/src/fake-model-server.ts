@@ -18,7 +18,7 @@ export async function openFakeModelServer(replies: readonly FakeReply[]): Promis
       const reply = left.shift() ?? 503;
       if (typeof reply === 'number') {
         response.writeHead(reply, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ error: { message: 'The server is not available.' } }));
+        response.end(JSON.stringify({ error: { message: 'The server is overloaded.' } }));
         return;
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { story } from './story.ts';
 
-test('a model behind a server of OpenAI’s protocol calls a tool and answers, and another one when the server is not available', async () => {
+test("a model behind a server of OpenAI's protocol calls a tool and answers, and another model answers when the server fails", async () => {
   const lines: string[] = [];
   await story.tell({ print: (line) => lines.push(line) });
   expect(lines).toEqual([

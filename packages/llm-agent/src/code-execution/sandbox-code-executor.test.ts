@@ -77,7 +77,7 @@ test('code gets the files of the message, and those that it changed or added are
   expect(outputFiles).toEqual([file('changed', 'y'), file('new', 'z')]);
 });
 
-test('long output and large files are cut, with a note for the model', async () => {
+test('long output is cut, and files that are too large are named', async () => {
   const { run } = setUp({ maxOutputChars: 3, maxFileChars: 8 });
   const { stdout, stderr, outputFiles } = await run('print abcdef\nwrite small abc\nwrite large abcdefghi');
   expect(stdout).toBe('abc\n(3 more characters)');
