@@ -114,7 +114,7 @@ describe('Studio', () => {
     });
     await page.getByText('10000 of 10000').waitFor();
     expect(await page.getByRole('group', { name: 'Events' }).locator('li').count()).toBeLessThan(60);
-    expect(await page.getByRole('log').locator('article').count()).toBe(200);
+    expect(await page.getByRole('log').locator('article').count()).toBe(100);
     await page.getByRole('slider').press('Home');
     await page.getByText('1 of 10000').waitFor();
   });

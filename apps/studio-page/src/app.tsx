@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import type { Event, Session } from '@eventloom/core';
 import { Button, Input, Label, Tab, TabList, TabPanel, Tabs, TextField } from 'react-aria-components';
 import { emptyConversation, reduceEvents, ServerError } from '@eventloom/client';
@@ -182,8 +182,10 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
       .then(setRoot)
       .catch((thrown: unknown) => setRootError(String(thrown)));
   }, [appName, userId]);
-  const isPast = position !== undefined && position < events.length;
-  const shownEvents = useMemo(() => (isPast ? events.slice(0, position) : events), [events, isPast, position]);
+  // The slider moves at once; what it shows follows when there is time.
+  const shownPosition = useDeferredValue(position);
+  const isPast = shownPosition !== undefined && shownPosition < events.length;
+  const shownEvents = useMemo(() => (isPast ? events.slice(0, shownPosition) : events), [events, isPast, shownPosition]);
   const conversation = useMemo(
     () => (isPast ? reduceEvents(emptyConversation, shownEvents) : now),
     [isPast, shownEvents, now],
@@ -198,6 +200,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
 
   return (
     <div className="workbench" data-view={view}>
+      <h1 className="visually-hidden">Eventloom Studio</h1>
       <nav className="views" aria-label="Views">
         {(['sessions', 'chat', 'inspect'] as const).map((name) => (
           <Button key={name} className="view-button" aria-pressed={view === name} onPress={() => setView(name)}>

@@ -23,7 +23,7 @@ interface ChatProps {
 }
 
 /** Messages that are drawn; earlier ones are drawn when the reader asks for them. */
-const SHOWN = 200;
+const SHOWN = 100;
 
 export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent }: ChatProps) {
   const { messages, requests, activeAgent } = conversation;
@@ -99,7 +99,7 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
           <MessageView
             key={message.id}
             message={message}
-            isHandOver={index > 0 && all[index - 1]?.author !== message.author}
+            isNamed={all[index - 1]?.author !== message.author}
             canEdit={!isPast && !isRunning && message.author === 'user' && textOf(message) !== ''}
             onEdit={sendInstead}
             onSelect={onSelectEvent}
@@ -121,7 +121,7 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
         )}
         <div ref={end} />
       </div>
-      {messages.length > 0 && untried.length > 0 && requests.length === 0 && !isPast && !isRunning && (
+      {messages.length > 0 && untried.length > 0 && requests.length === 0 && call.status === 'idle' && !isPast && !isRunning && (
         <ul className="suggestions" aria-label="Messages to try">
           {untried.map((text) => (
             <li key={text}>
@@ -150,6 +150,13 @@ function textOf({ parts }: Message): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
+/** The number of colors that tell agents apart. */
+const HUES = 6;
+
+function hueOf(author: string): number {
+  return Array.from(author).reduce((sum, char) => sum + (char.codePointAt(0) ?? 0), 0) % HUES;
+}
+
 /** Returns a message of the user as it was sent. */
 function contentOf({ parts }: Message): readonly Part[] {
   return parts.flatMap((part): Part[] => {
@@ -161,14 +168,15 @@ function contentOf({ parts }: Message): readonly Part[] {
 
 interface MessageViewProps {
   readonly message: Message;
-  readonly isHandOver: boolean;
+  /** True for the first of several messages of one author. */
+  readonly isNamed: boolean;
   readonly canEdit: boolean;
   readonly onEdit: (message: Message, parts: readonly Part[]) => Promise<void>;
   readonly onSelect: (id: string) => void;
 }
 
 /** A message of 10,000 is drawn again only when it changes. */
-const MessageView = memo(function MessageView({ message, isHandOver, canEdit, onEdit, onSelect }: MessageViewProps) {
+const MessageView = memo(function MessageView({ message, isNamed, canEdit, onEdit, onSelect }: MessageViewProps) {
   const { author, parts, status, branch, timestamp } = message;
   const isUser = author === 'user';
   const [isEditing, setEditing] = useState(false);
@@ -192,28 +200,30 @@ const MessageView = memo(function MessageView({ message, isHandOver, canEdit, on
     );
   return (
     <article className={isUser ? 'message user' : 'message'} data-status={status} aria-label={`${author} says`}>
-      {(isHandOver || !isUser) && (
+      {!isUser && isNamed && (
         <header>
-          <b>{author}</b>
+          <b data-hue={hueOf(author)}>{author}</b>
           {branch !== undefined && <small>{branch}</small>}
           <time dateTime={new Date(timestamp * 1000).toISOString()}>
             {new Date(timestamp * 1000).toLocaleTimeString()}
           </time>
         </header>
       )}
-      {parts.map((part, index) => (
-        <PartView key={index} part={part} isUser={isUser} />
-      ))}
+      <div className="bubble">
+        {parts.map((part, index) => (
+          <PartView key={index} part={part} isUser={isUser} />
+        ))}
+      </div>
       {status === 'interrupted' && <small className="interrupted">interrupted</small>}
       <footer>
         {canEdit && (
-          <Button className="link" onPress={() => setEditing(true)}>
+          <button type="button" className="link" onClick={() => setEditing(true)}>
             Edit
-          </Button>
+          </button>
         )}
-        <Button className="link" onPress={() => onSelect(message.id)}>
+        <button type="button" className="link" onClick={() => onSelect(message.id)}>
           Event
-        </Button>
+        </button>
       </footer>
     </article>
   );
@@ -438,9 +448,7 @@ function Composer({ isDisabled, isRunning, call, onSend, onStop }: ComposerProps
           <TextArea
             rows={Math.min(8, text.split('\n').length)}
             placeholder={
-              isDisabled && !isRunning
-                ? 'An earlier moment is shown'
-                : 'Message. Enter sends, Shift+Enter breaks the line.'
+              isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'
             }
             onKeyDown={(event) => {
               if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;

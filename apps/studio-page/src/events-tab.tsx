@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react';
+import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import type { Event } from '@eventloom/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Button, Input, TextField } from 'react-aria-components';
@@ -18,14 +18,15 @@ type Kind = (typeof KINDS)[number];
 export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabProps) {
   const [kind, setKind] = useState<Kind>('all');
   const [search, setSearch] = useState('');
-  const rows = useMemo(() => {
-    const word = search.toLowerCase();
-    return events.flatMap((event, index) => {
-      const row = { event, index, kinds: kindsOf(event), summary: summaryOf(event) };
-      const isFound = word === '' || `${event.author} ${row.summary} ${event.id}`.toLowerCase().includes(word);
-      return isFound && (kind === 'all' || row.kinds.has(kind)) ? [row] : [];
-    });
-  }, [events, kind, search]);
+  const word = useDeferredValue(search.toLowerCase());
+  const rows = useMemo(
+    () =>
+      events.flatMap((event, index) => {
+        const { kinds, text } = described(event);
+        return text.includes(word) && (kind === 'all' || kinds.has(kind)) ? [{ event, index }] : [];
+      }),
+    [events, kind, word],
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: rows.length,
@@ -54,6 +55,7 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
           <Input placeholder={'Search events'} />
         </TextField>
       </div>
+      {events.length === 0 && <p className="empty">No events yet.</p>}
       <div className="event-list" ref={scroller} tabIndex={0} role="group" aria-label="Events">
         <ol style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, start, size }) => {
@@ -64,7 +66,7 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
                 <button type="button" aria-pressed={row.event.id === selectedId} onClick={() => onSelect(row.event.id)}>
                   <span className="event-number">{row.index + 1}</span>
                   <span className="event-author">{row.event.author}</span>
-                  <span className="event-summary">{row.summary}</span>
+                  <span className="event-summary">{described(row.event).summary}</span>
                 </button>
               </li>
             );
@@ -93,6 +95,25 @@ export function EventsTab({ events, selectedId, onSelect, onShowAt }: EventsTabP
       )}
     </div>
   );
+}
+
+interface Description {
+  readonly kinds: ReadonlySet<Kind>;
+  readonly summary: string;
+  /** The text that a search looks in. */
+  readonly text: string;
+}
+
+/** Descriptions of the events: the same events are listed again and again while the slider moves and a run adds others. */
+const descriptions = new WeakMap<Event, Description>();
+
+function described(event: Event): Description {
+  const known = descriptions.get(event);
+  if (known) return known;
+  const summary = summaryOf(event);
+  const made = { kinds: kindsOf(event), summary, text: `${event.author} ${summary} ${event.id}`.toLowerCase() };
+  descriptions.set(event, made);
+  return made;
 }
 
 function kindsOf(event: Event): ReadonlySet<Kind> {

@@ -62,10 +62,10 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
   const isListed = sessions.some(({ id }) => id === sessionId);
   return (
     <aside className="sidebar" aria-label="Sessions">
-      <h1 className="brand">
+      <p className="brand">
         <img src="./icon.svg" alt="" width="24" height="24" />
         Eventloom Studio
-      </h1>
+      </p>
       <label className="field">
         App
         <select
@@ -84,7 +84,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
       />
       <div className="row">
         <TextField className="search" aria-label="Search sessions" value={search} onChange={setSearch}>
-          <Input placeholder="Search sessions" />
+          <Input placeholder="Search" />
         </TextField>
         <Button className="primary" onPress={() => goTo({ ...place, sessionId: newId() })}>
           New

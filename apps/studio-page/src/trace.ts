@@ -85,7 +85,10 @@ export function spansOf(events: readonly Event[], invocationId: string, prices: 
 
 function modelSpan(event: Event, start: number, depth: number, prices: Prices): Span[] {
   const { usageMetadata: usage, modelVersion, errorCode, timestamp, content } = event;
-  const isReply = content?.parts?.some(({ text, functionCall }) => text !== undefined || functionCall !== undefined);
+  const isReply = content?.parts?.some(
+    ({ text, functionCall }) =>
+      text !== undefined || (functionCall !== undefined && !Object.hasOwn(REQUESTS, functionCall.name ?? '')),
+  );
   if (!usage && !(isReply && content?.role === 'model')) return [];
   const timing = usage?.timingInfo;
   const cost = costOf(event, prices);
@@ -112,21 +115,44 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
   ];
 }
 
+/** The calls that ask a person, and what they wait for. (ADK) */
+const REQUESTS: Readonly<Record<string, string>> = {
+  adk_request_confirmation: 'approval',
+  adk_request_credential: 'credential',
+  adk_request_input: 'input',
+};
+
+/** True for an event that asks a person something before a call can run. */
+function asksFor({ content }: Event, callId: string | undefined): boolean {
+  return (content?.parts ?? []).some(({ functionCall }) => {
+    const { name = '', args = {} } = functionCall ?? {};
+    if (!Object.hasOwn(REQUESTS, name)) return false;
+    const original = args['originalFunctionCall'];
+    const isOf = typeof original === 'object' && original !== null && 'id' in original && original.id === callId;
+    return isOf || args['functionCallId'] === callId;
+  });
+}
+
 function toolSpans(event: Event, run: readonly Event[], depth: number): Span[] {
   return (event.content?.parts ?? []).flatMap(({ functionCall: call }): Span[] => {
     if (!call?.id) return [];
-    const answered = run.find(({ content }) => content?.parts?.some((part) => part.functionResponse?.id === call.id));
+    const answered = run.findLast(({ content }) =>
+      content?.parts?.some((part) => part.functionResponse?.id === call.id),
+    );
     const response = answered?.content?.parts?.find((part) => part.functionResponse?.id === call.id)?.functionResponse;
+    const hasError = response?.response !== undefined && 'error' in response.response;
+    // A tool that asks the person returns an error at first, and is run again after the answer.
+    const isAsking = hasError && run.some((each) => asksFor(each, call.id));
     return [
       {
         id: `tool-${call.id}`,
-        label: call.name ?? '',
+        label: REQUESTS[call.name ?? ''] ?? call.name ?? '',
         kind: 'tool',
         depth,
         start: event.timestamp,
-        end: answered?.timestamp ?? run.at(-1)?.timestamp ?? event.timestamp,
-        isOpen: !answered,
-        isFailed: response?.response !== undefined && 'error' in response.response,
+        end: (isAsking ? undefined : answered?.timestamp) ?? run.at(-1)?.timestamp ?? event.timestamp,
+        isOpen: !answered || isAsking,
+        isFailed: hasError && !isAsking,
         details: {},
       },
     ];

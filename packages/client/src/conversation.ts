@@ -7,6 +7,7 @@ import type {
   FunctionResponsePart,
   Part,
 } from '@eventloom/core';
+import { isRecord } from './http.ts';
 
 /** The content of a chat: a value that `reduceEvents` computes from events. */
 export interface Conversation {
@@ -203,7 +204,7 @@ class ConversationReducer {
     if (transferToAgent !== undefined) parts.push({ type: 'transfer', agentName: transferToAgent });
     if (event.errorCode !== undefined) parts.push(errorPart(event));
     if (parts.length > 0) this.#complete(event, parts);
-    else if (event.interrupted === true || event.turnComplete === true) this.#close(event);
+    else if (event.interrupted || event.turnComplete) this.#close(event);
     if (transferToAgent !== undefined) this.#activeAgent = transferToAgent;
     else if (event.author !== 'user' && parts.length > 0) this.#activeAgent = event.author;
   }
@@ -251,7 +252,7 @@ class ConversationReducer {
     const index = this.#openIndex(key);
     this.#open.delete(key);
     const chunks = this.#messages[index];
-    const message = messageOf(event, parts, event.interrupted === true ? 'interrupted' : 'complete');
+    const message = messageOf(event, parts, event.interrupted ? 'interrupted' : 'complete');
     // An error after chunks ends their reply; the text so far was shown, and stays.
     if (chunks && parts.every(({ type }) => type === 'error'))
       this.#messages[index] = { ...chunks, parts: [...chunks.parts, ...parts], status: 'interrupted' };
@@ -266,7 +267,7 @@ class ConversationReducer {
     this.#open.delete(key);
     const message = this.#messages[index];
     if (message)
-      this.#messages[index] = { ...message, status: event.interrupted === true ? 'interrupted' : 'complete' };
+      this.#messages[index] = { ...message, status: event.interrupted ? 'interrupted' : 'complete' };
   }
 
   #addResponses(event: Event): void {
@@ -275,7 +276,7 @@ class ConversationReducer {
       if (answered) this.#requests = this.#requests.filter((request) => request !== answered);
       if (answered?.callId !== undefined) this.#changeCall(answered.callId, (call) => ({ ...call, status: 'running' }));
       // A tool that asks the person returns before the answer, and is then run again.
-      if (!this.#requests.some(({ callId }) => callId !== undefined && callId === response.id))
+      if (!this.#requests.some(({ callId }) => callId === response.id))
         this.#changeCall(response.id, (call) => withResponse(call, response, event.timestamp));
     }
   }
@@ -346,7 +347,7 @@ function partsOf(event: Event, status?: 'streaming'): MessagePart[] {
       return [{ type: 'code-result', output, isError: outcome !== 'OUTCOME_OK' }];
     }
     if (!part.text) return [];
-    return [{ type: part.thought === true ? 'thought' : 'text', text: part.text }];
+    return [{ type: part.thought ? 'thought' : 'text', text: part.text }];
   });
 }
 
@@ -392,7 +393,7 @@ function requestOf(event: Event, call: FunctionCall, waiting: ReadonlySet<string
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

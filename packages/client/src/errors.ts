@@ -12,7 +12,7 @@ export class ServerError extends EventloomError {
     message: string,
     { status = 200, serverCode = 'HTTP' }: { readonly status?: number; readonly serverCode?: string } = {},
   ) {
-    super(message, { retryable: status === 429 || status === 502 || status === 503 || status === 504 });
+    super(message, { retryable: [429, 502, 503, 504].includes(status) });
     this.status = status;
     this.serverCode = serverCode;
   }

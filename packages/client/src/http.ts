@@ -63,8 +63,9 @@ export class HttpConnection {
   async send(path: string, init: JsonRequest = {}): Promise<Response> {
     const { json, headers, ...rest } = init;
     const own = typeof this.#headers === 'function' ? await this.#headers() : this.#headers;
-    const body = json === undefined ? {} : { body: JSON.stringify(json) };
-    const type = json === undefined ? {} : { 'content-type': 'application/json' };
+    const isJson = json !== undefined;
+    const type = isJson && { 'content-type': 'application/json' };
+    const body = isJson && { body: JSON.stringify(json) };
     return this.#fetch(this.baseUrl + path, { ...rest, ...body, headers: { ...own, ...type, ...headers } });
   }
 
@@ -134,8 +135,9 @@ export function errorIn(json: string, status = 200): ServerError | undefined {
 
 /** Returns how long the server asks to wait, in milliseconds; 0 if it does not say. */
 export function retryAfterMs(response: Response): number {
-  const seconds = Number(response.headers.get('retry-after') ?? 0);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+  // A date, which is not a number, is no answer here: the delays of the client's own do.
+  const seconds = Number(response.headers.get('retry-after'));
+  return seconds > 0 ? seconds * 1000 : 0;
 }
 
 /** Returns the object in a JSON text; undefined for other texts. */

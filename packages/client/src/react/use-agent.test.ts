@@ -1,15 +1,105 @@
-import { createElement, type ReactNode } from 'react';
+import { Gate } from '@eventloom/testing';
+import { createElement, type ReactElement, type ReactNode, StrictMode } from 'react';
 import { renderToString } from 'react-dom/server';
-import { expect, test } from 'vitest';
-import { startServer } from '../fixtures/test-server.ts';
-import { useAgent } from './index.ts';
+import { act, create, type ReactTestRenderer } from 'react-test-renderer';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startServer, type TestServer } from '../fixtures/test-server.ts';
+import { useAgent, type UseAgentResult } from './index.ts';
+
+/** Shows the texts, and gives the newest result of the hook to the test. */
+function Chat({ client, sessionId, onRender }: ChatProps): ReactNode {
+  const agent = useAgent({ client, appName: 'app', userId: 'ann', sessionId });
+  onRender(agent);
+  const texts = agent.messages.flatMap(({ parts }) => parts.map((part) => (part.type === 'text' ? part.text : '')));
+  return `${agent.status}: ${texts.join(' | ')}`;
+}
+
+interface ChatProps {
+  readonly client: TestServer['client'];
+  readonly sessionId: string;
+  readonly onRender: (agent: UseAgentResult) => void;
+}
 
 test('a chat is rendered on a server without reading the session', () => {
   const { client, requests } = startServer([]);
-  function Chat(): ReactNode {
-    const { messages, status } = useAgent({ client, appName: 'app', userId: 'ann', sessionId: 'first' });
-    return `${messages.length} messages, ${status}`;
-  }
-  expect(renderToString(createElement(Chat))).toBe('0 messages, idle');
+  const onRender = vi.fn<ChatProps['onRender']>();
+  expect(renderToString(createElement(Chat, { client, sessionId: 'first', onRender }))).toBe('idle: ');
+  expect(onRender).toHaveBeenCalledOnce();
   expect(requests).toEqual([]);
+});
+
+describe('a chat in a page', () => {
+  let renderer: ReactTestRenderer | undefined;
+  let newest: UseAgentResult;
+  const elementOf = ({ client }: TestServer, sessionId = 'first'): ReactElement =>
+    createElement(
+      StrictMode,
+      null,
+      createElement(Chat, { client, sessionId, onRender: (agent: UseAgentResult) => (newest = agent) }),
+    );
+  const open = async (server: TestServer): Promise<void> => {
+    act(() => {
+      renderer = create(elementOf(server));
+    });
+    // The session does not exist: the answer to the one question is awaited.
+    await act(() => vi.waitFor(() => expect(server.requests.length).toBeGreaterThan(0)));
+    await act(() => vi.waitFor(() => expect(newest.status).toBe('idle')));
+  };
+  const shown = (): unknown => renderer?.toJSON();
+
+  beforeEach(() => {
+    vi.stubGlobal('IS_REACT_ACT_ENVIRONMENT', true);
+  });
+  afterEach(() => {
+    act(() => renderer?.unmount());
+    vi.unstubAllGlobals();
+  });
+
+  test('shows a message at once and the reply when it came, with actions that stay the same functions', async () => {
+    const server = startServer([{ text: 'Blue.' }]);
+    await open(server);
+    const { send, stop, answer } = newest;
+    await act(() => send('What color?'));
+    expect(shown()).toBe('idle: What color? | Blue.');
+    expect([newest.send, newest.stop, newest.answer]).toEqual([send, stop, answer]);
+    expect(newest.send).toBe(send);
+  });
+
+  test('reads the other session when the session changes', async () => {
+    const server = startServer([{ text: 'Blue.' }]);
+    await open(server);
+    await act(() => newest.send('What color?'));
+    act(() => renderer?.update(elementOf(server, 'second')));
+    await act(() => vi.waitFor(() => expect(server.requests.at(-1)).toContain('/sessions/second')));
+    await act(() => vi.waitFor(() => expect(newest.status).toBe('idle')));
+    expect(shown()).toBe('idle: ');
+  });
+
+  test('stops reading when the component goes, and the run continues', async () => {
+    const gate = new Gate();
+    const server = startServer([{ chunks: ['Blue', gate, ' sky.'] }]);
+    await open(server);
+    let sending: Promise<void> | undefined;
+    await act(async () => {
+      sending = newest.send('What color?');
+      await gate.reached;
+    });
+    act(() => renderer?.unmount());
+    await sending;
+    gate.open();
+    await vi.waitFor(async () => {
+      const session = await server.session.get();
+      expect(session.events.at(-1)?.content?.parts).toEqual([{ text: 'Blue sky.' }]);
+    });
+  });
+
+  test('keeps the objects of messages that did not change', async () => {
+    const server = startServer([{ text: 'Blue.' }, { text: 'Red.' }]);
+    await open(server);
+    await act(() => newest.send('What color?'));
+    const before = newest.messages.at(-1);
+    await act(() => newest.send('And at night?'));
+    expect(newest.messages[1]).toBe(before);
+    expect(newest.messages).toHaveLength(4);
+  });
 });

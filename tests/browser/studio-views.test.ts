@@ -1,0 +1,202 @@
+import { functionCallEvent, functionResponseEvent, ScriptedLiveModel } from '@eventloom/testing';
+import { LlmAgent } from '@eventloom/llm-agent';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { graph } from './studio-graph.ts';
+import { KEY, keepPicture, send, useStudio, violations } from './studio-page.ts';
+import { ask, login, look, pay, save } from './studio-tools.ts';
+
+const { open } = useStudio();
+const tools = [look, pay, save, ask, login];
+const TABS = ['Events', 'State', 'Artifacts', 'Agents', 'Trace', 'Runs'];
+
+const REPLY = `The sky is **blue**, because air scatters short waves more.
+
+| color | wave |
+|---|---|
+| blue | 450 nm |
+| red | 700 nm |
+
+\`\`\`ts
+const sky = 'blue';
+\`\`\`
+`;
+
+/** Plays a conversation with tools, a file and an approval that is open. */
+async function talk(page: Page): Promise<void> {
+  await send(page, 'What color is it?');
+  await page.getByRole('log').getByText('450 nm').waitFor();
+  await send(page, 'Save that');
+  await page.getByRole('log').getByText('Saved.').waitFor();
+  await send(page, 'Pay for it');
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+}
+
+const usageMetadata = { promptTokenCount: 812, candidatesTokenCount: 64, timingInfo: { timeToFirstTokenMs: 180 } };
+const steps = [
+  { calls: [{ name: 'look' }] },
+  { text: REPLY, response: { usageMetadata, modelVersion: 'scripted' } },
+  { calls: [{ name: 'save' }] },
+  { text: 'Saved.' },
+  { thought: 'It costs money.', calls: [{ name: 'pay', args: { euros: 12 } }] },
+];
+
+/** Checks the rules and keeps a picture. */
+async function check(page: Page, name: string): Promise<void> {
+  await keepPicture(page, name);
+  expect([name, ...(await violations(page))]).toEqual([name]);
+}
+
+describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  test('no view breaks a rule of accessibility', async () => {
+    const { page, errors } = await open(steps, { tools, colorScheme });
+    await check(page, `${colorScheme}-welcome`);
+    await talk(page);
+    for (const name of TABS) {
+      await page.getByRole('tab', { name }).click();
+      await check(page, `${colorScheme}-${name.toLowerCase()}`);
+    }
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page.getByRole('group', { name: 'Events' }).getByRole('button').nth(2).click();
+    await page.getByRole('log').getByText('look').click();
+    await page.getByRole('slider').press('ArrowLeft');
+    await check(page, `${colorScheme}-earlier-moment`);
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByRole('log').getByText('What color is it?').hover();
+    await keepPicture(page, `${colorScheme}-hover`);
+    await page.getByRole('button', { name: 'Edit' }).first().click();
+    await check(page, `${colorScheme}-edit`);
+    expect(errors).toEqual([]);
+  }, 90_000);
+
+  test('no form, call or graph breaks a rule of accessibility', async () => {
+    const forms = await open([{ calls: [{ name: 'ask' }, { name: 'login' }] }], { tools, colorScheme });
+    await send(forms.page, 'Ask me');
+    await forms.page.getByLabel('count').waitFor();
+    await forms.page.getByLabel('API key').waitFor();
+    await check(forms.page, `${colorScheme}-forms`);
+
+    const model = new ScriptedLiveModel([[{ heard: 'blob' }, { inputTranscription: { text: 'What color?' } }]]);
+    const agent = new LlmAgent({ name: 'speaker', model });
+    const voice = await open([], { agent, colorScheme, permissions: ['microphone'] });
+    await voice.page.getByRole('button', { name: 'Speak', exact: true }).click();
+    await voice.page.getByRole('log').getByText('What color?').waitFor();
+    await check(voice.page, `${colorScheme}-voice`);
+
+    const ways = graph();
+    const drawn = await open([], { agent: ways.agent, colorScheme });
+    await drawn.page.getByRole('tab', { name: 'Agents' }).click();
+    await send(drawn.page, 'left');
+    await drawn.page.locator('[data-node=left][data-state=active]').waitFor();
+    await check(drawn.page, `${colorScheme}-graph`);
+    ways.gate.open();
+    await drawn.page.locator('[data-node=left][data-state=done]').waitFor();
+
+    const failed = await open([{ error: new Error('the model is away') }], { colorScheme });
+    await send(failed.page, 'Hello');
+    await failed.page.getByRole('button', { name: 'Try again' }).waitFor();
+    await check(failed.page, `${colorScheme}-failed`);
+  }, 90_000);
+});
+
+test('every view fits on a screen of 360 pixels', async () => {
+  const { page, errors } = await open(steps, { tools, viewport: { width: 360, height: 740 } });
+  await talk(page);
+  const overflow = (): Promise<number> => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  expect(await overflow()).toBe(0);
+  await check(page, 'narrow-chat');
+  await page.getByRole('button', { name: 'sessions' }).click();
+  expect(await overflow()).toBe(0);
+  await check(page, 'narrow-sessions');
+  await page.getByRole('button', { name: 'inspect' }).click();
+  for (const name of TABS) {
+    await page.getByRole('tab', { name }).click();
+    expect(await overflow(), name).toBe(0);
+    await check(page, `narrow-${name.toLowerCase()}`);
+  }
+  expect(errors).toEqual([]);
+});
+
+test('everything is reached and done with the keyboard alone', async () => {
+  const { page } = await open(steps, { tools });
+  /** Presses Tab until the element with this name has the focus. */
+  const tabTo = async (name: string): Promise<void> => {
+    for (let presses = 0; presses < 80; presses++) {
+      await page.keyboard.press('Tab');
+      const focused = await page.evaluate<string>(
+        `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()`,
+      );
+      if (focused === name) return;
+    }
+    throw new Error(`the keyboard does not reach ${name}`);
+  };
+  await tabTo('What color is it?');
+  await page.keyboard.press('Enter');
+  await page.getByRole('log').getByText('450 nm').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await tabTo('Message');
+  await page.keyboard.type('Save that');
+  await page.keyboard.press('Enter');
+  await page.getByRole('log').getByText('Saved.').waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await tabTo('Message');
+  await page.keyboard.type('Pay for it');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await tabTo('Reject');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Reject', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Send', exact: true }).waitFor();
+  await tabTo('Events');
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tab', { name: 'State', selected: true }).waitFor();
+  await page.getByRole('slider').focus();
+  await page.keyboard.press('Home');
+  await tabTo('Fork here');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.searchParams.get('session') !== 'first');
+});
+
+test('10,000 events stay smooth: frames while they are scrolled, searched and played back', async () => {
+  const { page } = await open([], {
+    fill: async (service) => {
+      const session = await service.createSession(KEY);
+      for (let index = 0; index < 5000; index++) {
+        const event = { invocationId: `e-${index >> 4}` };
+        const call = { id: `c${index}`, name: 'look', args: { index } };
+        await service.appendEvent({ session, event: functionCallEvent('helper', [call], event) });
+        const response = { id: `c${index}`, name: 'look', response: { index } };
+        await service.appendEvent({ session, event: functionResponseEvent('helper', [response], event) });
+      }
+    },
+  });
+  await page.getByText('10000 of 10000').waitFor();
+  // Collects the time of each frame while the page works.
+  await page.evaluate(`
+    globalThis.frames = [];
+    let last = performance.now();
+    requestAnimationFrame(function next(now) { frames.push(now - last); last = now; requestAnimationFrame(next); })`);
+  await page.evaluate(`(async () => {
+    for (const box of [document.querySelector('.event-list'), document.querySelector('.messages')])
+      for (let step = 0; step < 120; step++) {
+        box.scrollTop = (box.scrollHeight / 120) * step;
+        await new Promise(requestAnimationFrame);
+      }
+  })()`);
+  const scrolled = await page.evaluate<number[]>('frames.splice(0)');
+  await page.getByLabel('Search events').fill('4999');
+  await page.getByRole('group', { name: 'Events' }).getByText('"index":4999').first().waitFor();
+  await page.getByRole('slider').press('ArrowLeft');
+  await page.getByText('9999 of 10000').waitFor();
+  const worked = await page.evaluate<number[]>('frames.splice(0)');
+  const at = (frames: number[], share: number) => frames.toSorted((a, b) => a - b)[Math.floor(frames.length * share)];
+  console.log(
+    `10,000 events: median frame ${at(scrolled, 0.5)?.toFixed(1)} ms, 95th percentile ${at(scrolled, 0.95)?.toFixed(1)} ms while scrolling; longest frame ${at(worked, 0.9999)?.toFixed(0)} ms while searching and going back`,
+  );
+  // What is drawn is bounded, whatever the time of this machine: the time of frames follows from it.
+  expect(await page.getByRole('group', { name: 'Events' }).locator('li').count()).toBeLessThan(60);
+  expect(await page.evaluate<number>(`document.querySelectorAll('*').length`)).toBeLessThan(6000);
+  await keepPicture(page, 'many-events');
+});
