@@ -21,7 +21,11 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Starts a process that serves Studio with its sessions in a file. */
-async function start(file: string, port: number, answers: 'never' | 'at once'): Promise<{ child: ChildProcess; port: number }> {
+async function start(
+  file: string,
+  port: number,
+  answers: 'never' | 'at once',
+): Promise<{ child: ChildProcess; port: number }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'studio-server.ts'), file, String(port), answers], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

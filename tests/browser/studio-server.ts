@@ -27,5 +27,9 @@ const runner = new Runner({
   // The lease of a process that is killed ends soon.
   leaseTtlMs: 2000,
 });
-const server = createServer({ runners: [runner], protocols: [studio({ files: studioFiles() })], onUnfinishedRuns: 'resume' });
+const server = createServer({
+  runners: [runner],
+  protocols: [studio({ files: studioFiles() })],
+  onUnfinishedRuns: 'resume',
+});
 console.log((await serve(server, { port: Number(port) })).port);

@@ -93,7 +93,7 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     ways.gate.open();
     await drawn.page.locator('[data-node=left][data-state=done]').waitFor();
 
-    const failed = await open([{ error: new Error('the model is away') }], { colorScheme });
+    const failed = await open([{ error: new Error('the model is broken') }], { colorScheme });
     await send(failed.page, 'Hello');
     await failed.page.getByRole('button', { name: 'Try again' }).waitFor();
     await check(failed.page, `${colorScheme}-failed`);

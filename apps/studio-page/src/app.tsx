@@ -185,7 +185,10 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   // The slider moves at once; what it shows follows when there is time.
   const shownPosition = useDeferredValue(position);
   const isPast = shownPosition !== undefined && shownPosition < events.length;
-  const shownEvents = useMemo(() => (isPast ? events.slice(0, shownPosition) : events), [events, isPast, shownPosition]);
+  const shownEvents = useMemo(
+    () => (isPast ? events.slice(0, shownPosition) : events),
+    [events, isPast, shownPosition],
+  );
   const conversation = useMemo(
     () => (isPast ? reduceEvents(emptyConversation, shownEvents) : now),
     [isPast, shownEvents, now],

@@ -121,17 +121,22 @@ export function Chat({ agent, conversation, isPast, prompts, call, onSelectEvent
         )}
         <div ref={end} />
       </div>
-      {messages.length > 0 && untried.length > 0 && requests.length === 0 && call.status === 'idle' && !isPast && !isRunning && (
-        <ul className="suggestions" aria-label="Messages to try">
-          {untried.map((text) => (
-            <li key={text}>
-              <Button className="suggestion" onPress={() => void send(text)}>
-                {text}
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
+      {messages.length > 0 &&
+        untried.length > 0 &&
+        requests.length === 0 &&
+        call.status === 'idle' &&
+        !isPast &&
+        !isRunning && (
+          <ul className="suggestions" aria-label="Messages to try">
+            {untried.map((text) => (
+              <li key={text}>
+                <Button className="suggestion" onPress={() => void send(text)}>
+                  {text}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
       <Composer
         isDisabled={isPast || isRunning}
         isRunning={isRunning}
@@ -447,9 +452,7 @@ function Composer({ isDisabled, isRunning, call, onSend, onStop }: ComposerProps
         >
           <TextArea
             rows={Math.min(8, text.split('\n').length)}
-            placeholder={
-              isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'
-            }
+            placeholder={isDisabled && !isRunning ? 'An earlier moment is shown' : 'Message'}
             onKeyDown={(event) => {
               if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
               event.preventDefault();

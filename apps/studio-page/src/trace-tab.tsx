@@ -5,7 +5,7 @@ import { costOf, formatCost, formatDuration, spansOf } from './trace.ts';
 
 interface TraceTabProps {
   readonly events: readonly Event[];
-  /** Prices of each model, under its name. */
+  /** Prices by the name of a model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
 }
 
@@ -35,8 +35,8 @@ export function TraceTab({ events, prices }: TraceTabProps) {
         </select>
       </label>
       <p className="usage">
-        {formatDuration(run.end - run.start)}, {usage.calls} model calls, {usage.input.toLocaleString()} tokens in,{' '}
-        {usage.output.toLocaleString()} out
+        {formatDuration(run.end - run.start)}, {usage.calls} {usage.calls === 1 ? 'model call' : 'model calls'},{' '}
+        {usage.input.toLocaleString()} tokens in, {usage.output.toLocaleString()} out
         {usage.cost === undefined ? '' : `, ${formatCost(usage.cost)}`}
       </p>
       <ol className="waterfall">

@@ -266,8 +266,7 @@ class ConversationReducer {
     const index = this.#openIndex(key);
     this.#open.delete(key);
     const message = this.#messages[index];
-    if (message)
-      this.#messages[index] = { ...message, status: event.interrupted ? 'interrupted' : 'complete' };
+    if (message) this.#messages[index] = { ...message, status: event.interrupted ? 'interrupted' : 'complete' };
   }
 
   #addResponses(event: Event): void {

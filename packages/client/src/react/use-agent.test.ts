@@ -85,8 +85,8 @@ describe('a chat in a page', () => {
       await gate.reached;
     });
     act(() => renderer?.unmount());
-    await sending;
     gate.open();
+    await sending;
     await vi.waitFor(async () => {
       const session = await server.session.get();
       expect(session.events.at(-1)?.content?.parts).toEqual([{ text: 'Blue sky.' }]);
