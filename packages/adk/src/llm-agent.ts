@@ -56,7 +56,7 @@ export class AdkLlmAgent extends LlmAgent {
       ...options,
       ...(before.length > 0 ? { beforeModelCallback: [...before, ...toList(options.beforeModelCallback)] } : {}),
       ...(after.length > 0 ? { afterModelCallback: [...after, ...toList(options.afterModelCallback)] } : {}),
-      // What is no list is refused by the agent.
+      // The agent refuses a value that is not a list.
       ...(tools === undefined ? {} : { tools: Array.isArray(tools) ? tools.map(toTool) : (tools as []) }),
       ...(instruction === undefined
         ? {}

@@ -213,7 +213,7 @@ class AdaptedTool {
     const body: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(args)) {
       const argument = this.#arguments.get(name);
-      // The tool refuses what it does not know, by name.
+      // The tool refuses unknown names, and its error lists them.
       setOwn(argument?.isOfBody ? body : given, argument?.original ?? name, value);
     }
     if (Object.keys(body).length > 0) given['body'] = body;

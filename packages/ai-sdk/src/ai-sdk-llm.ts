@@ -178,7 +178,7 @@ function checkModel(model: unknown): void {
   const example = "write new AiSdkLlm(openai('gpt-5'))";
   if (typeof model === 'string')
     throw new ConfigurationError(`AiSdkLlm: expected a language model of the AI SDK, got a string; ${example}`);
-  // Some providers are functions with the fields of a model's maker; a model is an object.
+  // Some providers are functions with fields like those of a model; a model is an object.
   if (!isRecord(model) || typeof model['doStream'] !== 'function' || typeof model['modelId'] !== 'string') {
     const kind = typeof model === 'function' ? 'a function' : describeKind(model);
     throw new ConfigurationError(`AiSdkLlm: expected a language model of the AI SDK, got ${kind}; ${example}`);
@@ -223,7 +223,7 @@ class AiSdkCall {
     this.#options = options;
     this.#platform = platform;
     this.#callers = callers.filter((signal) => signal !== undefined);
-    // Once the service responds, nobody waits for this any more.
+    // Once the service responds, nothing awaits this promise.
     this.#started.promise.catch(() => undefined);
     for (const signal of this.#callers) {
       if (signal.aborted) this.#onAbort();
@@ -327,7 +327,7 @@ class AiSdkCall {
 
   #stop(): void {
     this.#controller.abort();
-    // Also for a provider that ignores its signal. What it says of the abort is of no interest.
+    // Stops also for a provider that ignores its signal. Its error about the abort is not needed.
     this.#reader?.cancel().catch(() => undefined);
   }
 }

@@ -76,7 +76,7 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 function statusOf({ statusCode: status }: Readonly<Record<string, unknown>>, { code }: Reported): number | undefined {
-  // A provider reports a body that it cannot read with the status of the answer, which says that all is well.
+  // A provider reports an unreadable body with the status of the answer, which is a success.
   if (typeof status === 'number') return status >= 400 ? status : undefined;
   return code === undefined ? undefined : STATUS_BY_CODE[code];
 }
@@ -98,7 +98,7 @@ function serviceError(
   return new ModelError(redact(message).slice(0, MAX_MESSAGE), {
     errorCode: status === 529 ? 'UNAVAILABLE' : statusCode(status),
     status,
-    // A used-up quota does not come back in seconds.
+    // An exhausted quota does not recover within seconds.
     retryable: isRetryableStatus(status) && code !== 'insufficient_quota',
     ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     ...causeWithoutSecrets(error, fields, redact),

@@ -53,7 +53,7 @@ function toV3Message(message: LanguageModelV4Message): LanguageModelV3Message {
         content: message.content.flatMap((part) => {
           if (part.type === 'file') return { ...part, data: toV3Data(part.data) };
           if (part.type === 'tool-result') return { ...part, output: toV3Output(part.output) };
-          // A model of version 3 makes no such parts, so none is its own.
+          // A model of version 3 does not create such parts, so no part is its own.
           return part.type === 'custom' || part.type === 'reasoning-file' ? [] : part;
         }),
       };

@@ -82,7 +82,7 @@ export class AgentChat {
       this.#set({ events, conversation: reduceEvents({ ...emptyConversation, state: session?.state ?? {} }, events) });
       const newest = session?.events.at(-1)?.invocationId;
       if (newest === undefined) return;
-      // The newest event may be of no run: a client that imported the session wrote it.
+      // The newest event may not belong to a run, if a client imported the session.
       const run = await this.session.follow(newest).state().catch(unless('RUN_NOT_FOUND'));
       if (run?.state === 'running' || run?.state === 'queued')
         await this.#read(signal, (options) => this.session.follow(newest, options));

@@ -50,7 +50,7 @@ export class HttpConnection {
     const { baseUrl, headers = {}, fetch, retry } = options;
     this.baseUrl = serverAddress('EventloomClient', baseUrl);
     this.#headers = headers;
-    // Called without `this`, which the fetch of browsers demands.
+    // The fetch of browsers must be called without a `this`.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#retry = { attempts: 12, firstDelayMs: 250, maxDelayMs: 10_000, ...retry };
   }

@@ -228,7 +228,7 @@ export class StorageError extends EventloomError {
    */
   static of(storage: string, cause: unknown, retryable = true): StorageError {
     const publicMessage = `${storage} is not available${retryable ? '; try again' : ''}`;
-    // Not by its name: bundlers rename a class that names itself, and `name` is what its instances are called.
+    // Not by the name of the class, because bundlers rename classes that refer to themselves.
     return new this(`${storage} is not available: ${reasonOf(cause)}`, { cause, retryable, publicMessage });
   }
 }

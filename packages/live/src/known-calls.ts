@@ -23,7 +23,7 @@ export class KnownCalls {
 
   constructor(context: InvocationContext) {
     this.#context = context;
-    // A handle that the run was given stands for all that was.
+    // The handle that the run got covers everything before it.
     this.#stretches = [{ from: 0, to: Infinity }];
   }
 

@@ -171,7 +171,7 @@ function checkLiveAgent(agent: BaseAgent, root: BaseAgent, checked: Set<BaseAgen
     throw new ConfigurationError(
       `runLive: agent "${agent.name}" has an outputSchema, which live runs do not support; remove it`,
     );
-  // Agents of other kinds run those below them as they see fit.
+  // Other kinds of agents decide themselves which sub-agents they run.
   const next = agent.transferRules
     ? transferTargets(agent, root)
     : agent.subAgents.filter(({ canRunLive }) => canRunLive);

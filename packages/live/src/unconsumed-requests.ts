@@ -147,7 +147,7 @@ function withSigns(requests: LiveRequest[], isActiveInSession: boolean, isActive
   const isActiveBefore = wasActiveBefore(requests, isActive);
   if (isActiveBefore === isActiveInSession) return requests;
   if (!isActiveBefore) return [{ activityEnd: true }, ...requests];
-  // Drops an end whose speech is gone.
+  // Drops the end of speech whose beginning was dropped.
   const first = requests.find(isSpoken);
   if (first && 'activityEnd' in first) return requests.filter((request) => request !== first);
   return [{ activityStart: true }, ...requests];

@@ -74,7 +74,7 @@ export class HttpTransport implements OpenTransport {
   resume(): void {
     if (!this.#isSuspended) return;
     this.#isSuspended = false;
-    // A failure to open the stream is no failure of the connection: lists are then read again in every turn.
+    // The connection works without the stream: lists are then read again in every turn.
     if (this.#offersStream) this.transport.resumeStream('').catch(() => undefined);
   }
 
@@ -91,7 +91,7 @@ export class HttpTransport implements OpenTransport {
   }
 
   async terminate(): Promise<void> {
-    // A server need not support it; the session ends there some time by itself.
+    // Servers need not support the deletion; the session then expires on the server.
     if (this.#options.terminateOnClose) await this.transport.terminateSession().catch(() => undefined);
   }
 

@@ -347,7 +347,7 @@ export class MCPConnection {
       );
     if (allowsSampling)
       client.setRequestHandler('sampling/createMessage', ({ params: request }) => this.#sample(request));
-    // In place of the client's own handler, which drops a message that arrives together with the answer.
+    // Replaces the client's own handler, which drops a message that arrives together with the answer.
     client.setNotificationHandler('notifications/progress', ({ params: { progressToken, progress, total, message } }) =>
       this.#progress.get(progressToken)?.({ progress, total, message }),
     );

@@ -69,7 +69,7 @@ export function acceptTools(owner: string, prefix: string | undefined, listed: r
       }
     }
   }
-  // Names that are right keep their tools, whatever other names look like them.
+  // Valid names keep their tools, even if other names look the same after their repair.
   for (const tool of changed) {
     const plain = toToolName(prefixed(prefix, tool.name));
     const name =

@@ -86,7 +86,7 @@ const ALIKE_LETTERS = new RegExp(`[${[...ALIKE.keys()].join('')}]`, 'gv');
  */
 function fold(text: string): string {
   const small = text.normalize('NFKD').replace(LEFT_OUT, '').toUpperCase().toLowerCase();
-  // Together again what is one letter of several parts, such as a syllable of Hangul.
+  // Joins the parts of a composed letter, such as a syllable of Hangul.
   return small.replace(ALIKE_LETTERS, (letter) => ALIKE.get(letter) ?? letter).normalize('NFC');
 }
 
@@ -128,6 +128,6 @@ export const MEMORY_WORDS_VERSION = 2;
 
 /** The words that a memory is found by: each once, well-formed Unicode, none when nothing in it can be found. */
 export function memoryWords(content: Content): Set<string> {
-  // Parts are apart: the end of one and the begin of the next make no word.
+  // Parts are separate: the end of one and the beginning of the next are not one word.
   return indexWords((content.parts ?? []).map(({ text }) => text).join('\n'));
 }

@@ -43,7 +43,7 @@ export function draftRequest(
   const values = new Map(
     given('path').map(({ parameter, argument, value }) => [parameter.name, { parameter, argument, value }]),
   );
-  // Some documents tell operations apart by a query in the path, or by a fragment, which is not sent.
+  // Some documents distinguish operations by a query in the path, or by a fragment, which is not sent.
   const [whole = ''] = path.split('#', 1);
   const [template = '', fixedQuery] = whole.split('?', 2);
   const segments = template.split('/').map((segment) => {

@@ -174,7 +174,7 @@ export class OAuth2Client {
       const given: unknown = JSON.parse(new TextDecoder().decode(bytes));
       if (isRecord(given)) return { status, given };
     } catch {
-      // The error is the same as for other JSON.
+      // The caller gets the same error as for any other JSON.
     }
     throw new ApiCallError(`${new URL(url).host} answered with HTTP status ${status} and no JSON object`);
   }

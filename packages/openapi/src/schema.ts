@@ -221,7 +221,7 @@ export class SchemaWriter {
     const left: DeclaredSchema[] = [];
     for (const member of members) if (!mergeInto(schema, this.resolve(member))) left.push(member);
     if (left.length > 0) schema['allOf'] = [...listOf(schema['allOf']), ...left];
-    // A closed schema would refuse the properties of the others.
+    // A schema without additional properties would refuse the properties of the others.
     if (isExtended && schema['additionalProperties'] === false) delete schema['additionalProperties'];
   }
 

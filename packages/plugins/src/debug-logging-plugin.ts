@@ -163,7 +163,7 @@ export class DebugLoggingPlugin extends BasePlugin {
         artifact_delta: plain(actions.artifactDelta),
         transfer_to_agent: actions.transferToAgent,
         escalate: actions.escalate,
-        // Only their number, because they have credentials.
+        // Logs only the number of requests, because they contain credentials.
         requested_auth_configs: Object.keys(actions.requestedAuthConfigs ?? {}).length || undefined,
       },
       long_running_tool_ids: event.longRunningToolIds?.slice(),

@@ -41,7 +41,7 @@ export class Sandbox {
       this.#watch.start();
       return this.#finish(this.#evaluate(code));
     } catch (error) {
-      // The engine itself gave up: its stack, which is the host's, its memory or its time is used up. It is not used again.
+      // The engine failed: it used up the host's stack, its memory or its time. It is not used again.
       return this.#finish({ failure: this.#watch.stopped ?? `The code was stopped: ${toError(error).message}` });
     }
   }
@@ -77,7 +77,7 @@ export class Sandbox {
     const script = context.getPromiseState(started.value);
     if (script.type === 'rejected') return this.#failed(script.error);
     if (script.type === 'pending') return { failure: this.#watch.stopped ?? WAITS_FOREVER };
-    // A script that ends with `main()` is as good as one that awaits it.
+    // A script that ends with `main()` works like one that awaits it.
     const last = context.getPromiseState(context.getProp(script.value, 'value'));
     if (last.type === 'rejected') return this.#failed(last.error);
     if (last.type === 'pending') return { failure: this.#watch.stopped ?? WAITS_FOREVER };
@@ -92,7 +92,7 @@ export class Sandbox {
       const shown = context.sameValue(error, context.null)
         ? NULL_ERROR
         : (this.#shown(error) ?? 'error that cannot be shown');
-      // Showing it is the code's doing as well.
+      // Converting the error to text runs code of the script too.
       return { failure: this.#watch.stopped ?? `Uncaught ${shown}` };
     }
     const stack = context.typeof(error) === 'object' ? context.getProp(error, 'stack') : context.undefined;

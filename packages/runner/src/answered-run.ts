@@ -24,7 +24,7 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
   const ids = new Set<string | undefined>();
   for (const call of calls.answerable(callIds)) {
     const invocationId = call?.event.invocationId;
-    // An answer to no call is refused when the message is matched to its calls.
+    // An answer without a call is refused when the message is matched to its calls.
     if (invocationId !== undefined) ids.add(calls.isRunOpen(invocationId) ? invocationId : undefined);
   }
   const [id] = ids;

@@ -75,7 +75,7 @@ export async function matchAnswers(
     checkCall(call, response, invocationId);
     matched.push(call);
     const functionResponse = await answers.read({ ...response, name: call.call.name ?? '' }, call);
-    // Beside an answer to a request nothing is kept: it may hold the secret that was taken out of the answer.
+    // Other parts of an answer are dropped, because they may contain the secret that was removed from it.
     parts.push(isPersonRequest(call.call) ? { functionResponse } : { ...part, functionResponse });
   }
   return { message: { ...message, parts }, calls: matched, answers };

@@ -204,7 +204,7 @@ export class EventCommitter {
     enclosure: string,
     before: MaybePromise<Event> | undefined,
   ): Promise<Event> {
-    // Its failure is its caller's.
+    // The caller handles its failure.
     await Promise.allSettled([before]);
     const stored = await this.#held.write(this.#appendEvent, { ...request, ...changes.repeatIn(request.event) });
     changes.note(enclosure, stored.actions);

@@ -179,7 +179,7 @@ async function readUnsummarizedEvents(
   if (!known.every(isWithin)) return undefined;
   const earlier = await read({ sinceCompaction: true, beforeSeq: first });
   if (!earlier.events.every(isWithin)) return undefined;
-  // The read above does not do: it leaves out events that a rewound compaction covers.
+  // The read above is not enough: it leaves out events that a rewound compaction covers.
   const { events } = await read({ afterTimestamp: endTimestamp, beforeSeq: first });
   const all = [...events, ...known];
   const lastRewind = all.findLastIndex(({ actions }) => actions.rewindBeforeInvocationId !== undefined);

@@ -62,7 +62,7 @@ async function lockForKnownRun(runner: Runner, request: RunRequest, control: Run
     if (!record?.open || record.open.heldUntilMs > runner.platform.now()) throw error;
     if (!isResumable(record.open, bounds)) throw error;
     const start = { kind: 'resume', message: undefined, invocationId } as const;
-    // The request is recorded: the begin need not name it again.
+    // The request is recorded, so `beginRun` gets no request id.
     const again = { ...request, start, callIds: [], config: { ...config, requestId: undefined } };
     try {
       const locked = await lockForContinuedRun(runner, again, control, control.signal);
@@ -115,7 +115,7 @@ async function lockForContinuedRun(
   abortSignal: AbortSignal | undefined,
 ): Promise<LockedRun> {
   const { start, callIds, key, config } = request;
-  // The store knows the request as that of the run that it continues: only the events of the run say whether the message is stored.
+  // The store has the request with the run that it continues; only the events of the run show whether the message is stored.
   const continued = config.requestId;
   if (continued !== undefined) await checkNotKnown(runner, request, continued);
   const ownId = control.invocationId;

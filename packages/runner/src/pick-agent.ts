@@ -67,7 +67,7 @@ export function agentOfCalls(root: BaseAgent, calls: readonly Pick<RecordedCall,
  */
 export function lastSpeaker(root: BaseAgent, events: readonly Event[], derived: Map<unknown, unknown>): BaseAgent {
   if (root.subAgents.length === 0 || !root.transferRules) return root;
-  // The key is this file's own.
+  // Only this file uses the key.
   const remembered = derived.get(LAST_SPEAKER) as Remembered | undefined;
   const agent = findSpeaker(root, events, remembered) ?? root;
   rememberSpeaker(derived, events.length, agent);
@@ -99,7 +99,7 @@ async function pickLastAgent(
 /** The last agent that spoke and that control can come back from. */
 function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Remembered): BaseAgent | undefined {
   for (const [position, event] of newestEntries(events)) {
-    // A rewind that leads to before this position passes over it: what was found there may be undone.
+    // A rewind to before this position may undo what was found there.
     if (remembered && position === remembered.count - 1) return remembered.agent;
     const speaker = speakerOf(root, event);
     if (speaker) return speaker;
@@ -110,7 +110,7 @@ function findSpeaker(root: BaseAgent, events: readonly Event[], remembered?: Rem
 /** The agent that the next message goes to because of this event; undefined if the event decides nothing. */
 function speakerOf(root: BaseAgent, event: Event): BaseAgent | undefined {
   const { author, branch, content, actions, output, nodeInfo } = event;
-  // The nodes of another ADK's workflows, and agents in a scope of their own, are spoken to by what runs them.
+  // Nodes of ADK workflows, and agents in their own scope, get their input from the workflow or agent that runs them.
   if (event.isolationScope !== undefined || nodeInfo?.path !== undefined) return undefined;
   if (author === 'user' || enclosureOf(branch) !== '') return undefined;
   if (!content && (actions.agentState || actions.endOfAgent)) return undefined;

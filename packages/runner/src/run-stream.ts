@@ -85,7 +85,7 @@ export class RunControl implements RunStream {
     this.#input = input;
     this.invocationId = invocationId;
     const signal = input.params?.abortSignal;
-    // The parameters are checked when the run begins: what is no signal is refused then.
+    // The parameters are checked when the run begins; a value that is not a signal is refused then.
     this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
     this.#events = run(runner, input, this);
   }
@@ -98,7 +98,7 @@ export class RunControl implements RunStream {
   /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
   noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
     if (partial === true) return;
-    // Events of agents that were called as tools may have been stored behind it. One of these that is yielded has the place of its record.
+    // Events of agents called as tools may be stored after it. Such an event is yielded at the position of its record.
     for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.seq; seq--, index--) {
       const event = events[index];
       if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
@@ -138,7 +138,7 @@ export class RunControl implements RunStream {
     if (!this.live) this.#interrupt = reject;
     const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
     if (this.live) return this.live.until(step, driver.context);
-    // Handed on from promise to promise, because that is what engines follow when they show the asynchronous part of a stack.
+    // Chained promise to promise, because engines follow such a chain to show asynchronous stack frames.
     step.then(resolve, reject);
     return promise;
   }

@@ -115,7 +115,7 @@ export class SessionLoader {
     invocationId?: string,
   ): Promise<LoadedSession> {
     const read = this.#reader(locked, newest);
-    // Of a session that was known, few events were read.
+    // The session was in the cache, so only few events were read.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
     const found = isPartial ? await readBack(session, read, callIds, invocationId) : { session, places: undefined };
@@ -188,7 +188,7 @@ function loadWarm(
     events.push(event);
     isRewound ||= event.actions.rewindBeforeInvocationId !== undefined;
   }
-  // After a rewind, events count that are older than what is kept.
+  // After a rewind, older events than the cached ones are in effect again.
   const isPartial = events.length < session.lastSeq;
   if (isPartial && (isRewound || needsEarlierEvents(events, callIds, invocationId))) return undefined;
   return { session: { ...session, events }, derived, places, isKept: true };

@@ -174,7 +174,7 @@ export class SessionLocks {
     const repeat = async (): Promise<BegunRun> => {
       // The failure says that the storage may have the message; the abort would not.
       if (request.abortSignal?.aborted) throw thrown;
-      // An answer that was lost may have given the session to this run. Nobody else begins a new run, so it takes the session from itself.
+      // The lost answer may have given the session to this run. No other process begins a new run, so this run takes the session from itself.
       const known = run.continues ? undefined : await sessionService.findRun({ ...key, id: run.invocationId });
       const isOwn = known?.open !== undefined && known.open.attempts <= tries++;
       return sessionService.beginRun(isOwn ? { ...beginning, onBusy: 'interrupt' } : beginning);

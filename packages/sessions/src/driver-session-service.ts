@@ -372,7 +372,7 @@ export class DriverSessionService extends BaseSessionService {
           return event;
         });
       case 'duplicate': {
-        // An append that is repeated because its answer was lost.
+        // The append is a repetition after a lost answer.
         const isUnknown = session.lastSeq < outcome.lastSeq;
         return whenReady(this.#catchUp(session, outcome.lastSeq), () => {
           if (isUnknown) showTemp(session, append);

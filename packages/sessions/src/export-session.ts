@@ -32,7 +32,7 @@ export async function* exportSession(
     const beforeSeq = Math.min(lastSeq, seq + size.events) + 1;
     const page = await driver.readEvents(key, { ...ALL_EVENTS, beforeSeq, afterSeq: seq });
     if (page?.incarnation !== incarnation) throw notFoundError(key);
-    // A page may be cut to one event; of none, the next one would be the same.
+    // A page holds at least one event: after an empty page the next one would be the same.
     if (page.events.length === 0) throw new ConfigurationError(`the driver returned no event after number ${seq}`);
     size.adapt(page.events);
     for (const event of page.events) {

@@ -92,7 +92,7 @@ class ImportReader {
     };
     return {
       ...key,
-      // Written by a clock that is fast: leases and listings need times in the past.
+      // The event was dated by a fast clock; leases and listings need times in the past.
       updatedAtMs: Math.min(toMilliseconds(header.lastUpdateTime), nowMs),
       initialState: this.#initialState,
       state: this.#state.filter(({ scope }) => scope === 'session'),

@@ -182,7 +182,7 @@ export class InMemorySessionDriver implements SessionDriver {
 
   beginRun(begin: RunBegin): BeginOutcome {
     let record = this.#find(begin);
-    // First, because it may throw.
+    // Checked first, because this may throw.
     const message = begin.message?.(record?.events.coveredUntil ?? -Infinity);
     if (!record && begin.create) record = this.#add(begin, begin.nowMs);
     if (!record) return { status: 'missing' };

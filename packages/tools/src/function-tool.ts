@@ -246,7 +246,7 @@ export async function refuseUnlessConfirmed<A>(
   const { toolConfirmation: given, requests, actions } = toolContext;
   if (rule === false || given?.confirmed === true) return undefined;
   const hint = `Please approve or reject the call of ${toolName}.`;
-  // A rule that changed its mind since it asked does not overrule the person.
+  // The person's answer counts, even if the rule would now decide differently.
   const isAsked = requests.some((request) => request.kind === 'confirmation' && request.hint === hint);
   if (given && isAsked) return REJECTED;
   if (typeof rule === 'function' && !(await rule(args, toolContext))) return undefined;

@@ -275,7 +275,7 @@ export class AgentNode extends BaseNode {
     });
     for await (const event of events) {
       note(event);
-      // Events that only keep books are stored, and are nothing that the node says.
+      // Bookkeeping events are stored, but are not output of the node.
       if (event.content ?? event.errorCode ?? event.nodeEvent) yield event;
     }
     if (open.size > 0 && !invocationContext.isResumable)
@@ -392,7 +392,7 @@ export class ParallelWorker extends BaseNode {
       }
     };
     await Promise.all(Array.from({ length: Math.min(this.maxParallelWorkers ?? 8, items.length) }, work));
-    // An error counts more than a run that waits.
+    // If one run failed and another one waits, the error wins.
     if (failures.length > 0) throw failures.find((error) => !NodeInterruptedError.isInstance(error)) ?? failures[0];
     yield outputs;
   }

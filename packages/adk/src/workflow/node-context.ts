@@ -174,7 +174,7 @@ export class AdkNodeContext implements NodeResult {
   emit(event: Event): void {
     const { place } = this;
     const author = event.author || place.nodePath.slice(place.nodePath.lastIndexOf('.') + 1);
-    // A reader that left ends the node anyway.
+    // The node ends anyway when its reader has left.
     void place.runs.post({ ...event, author });
   }
 

@@ -158,7 +158,7 @@ function eventsOfRun({ invocation, invocationId }: InvocationContext): Event[] {
     before.push([event]);
   }
   const last = before.at(-1);
-  // The oldest group asked nothing: it is no part of the run.
+  // The oldest group asked nothing, so it does not belong to the run.
   if (last && !hasOpenQuestion(last)) before.pop();
   return [...before.flat().toReversed(), ...recorded, ...newest.toReversed()];
 }

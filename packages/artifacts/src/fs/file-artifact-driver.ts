@@ -40,7 +40,7 @@ export class FileArtifactDriver implements ArtifactDriver {
   async read(place: ArtifactPlace, { version, withData }: ArtifactRead) {
     const folder = artifactPath(this.#rootDir, place);
     if (version !== undefined) return readVersion(folder, version, withData);
-    // Versions are deleted from the first to the last, so one that is gone by now has no earlier one behind it.
+    // Versions are deleted from the first to the last, so if this one is missing, all earlier ones are too.
     for (const latest of numbersOf(await entriesOf(folder), '.json').toReversed()) {
       const found = await readVersion(folder, latest, withData);
       if (found) return found;
@@ -88,7 +88,7 @@ async function readVersion(folder: string, version: number, withData: boolean) {
   const { record, size } = JSON.parse(json) as VersionFile;
   if (size === undefined || !withData) return { version, record, data: undefined };
   const bytes = await readFile(join(folder, `${version}.data`));
-  // Emptied since: the version was deleted while it was read.
+  // The file is empty: the version was deleted while it was read.
   return bytes.length === size ? { version, record, data: bytes.toString('base64') } : undefined;
 }
 

@@ -72,7 +72,7 @@ export class R2ArtifactDriver implements ArtifactDriver {
     const keys = await this.#keysOf(place);
     const { objects } = await this.#listAll({ prefix: keys.versions, include: ['customMetadata'] });
     const found: ArtifactVersionRecord[] = [];
-    // One by one: a record that is not in the metadata may be a text of several megabytes.
+    // Read one at a time: a record that is not in the metadata may have several megabytes of text.
     for (const { key, customMetadata } of objects) {
       const record = recordIn(customMetadata) ?? (await this.#readWhole(key))?.record;
       if (!record) continue;

@@ -168,7 +168,7 @@ describe('a configuration error is', () => {
     ['one far below the other', () => agentOf('a', agentOf('b', agentOf('c', agentOf('a'))))],
     ['one in another part of the tree', () => agentOf('top', agentOf('b', agentOf('a')), agentOf('c', agentOf('a')))],
   ])('%s', (_, create) => {
-    expect(create).toThrow(/two agents of its tree have the name "a"/);
+    expect(create).toThrow(/two agents of its tree have the name "a"; give one of them another name$/);
   });
 
   test('a sub-agent that is not an agent', () => {

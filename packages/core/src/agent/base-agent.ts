@@ -290,7 +290,7 @@ export function indexSubAgents(name: string, subAgents: readonly BaseAgent[]): R
   const add = (agent: BaseAgent): void => {
     if (agent.name === name || byName.has(agent.name)) {
       throw new ConfigurationError(
-        `${owner}: two agents of its tree have the name "${agent.name}"; write one of them another`,
+        `${owner}: two agents of its tree have the name "${agent.name}"; give one of them another name`,
       );
     }
     byName.set(agent.name, agent);

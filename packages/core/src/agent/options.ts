@@ -103,7 +103,7 @@ export function checkOptions(
     if (rule === undefined) throw unknownOptionError(owner, name, Object.keys(rules), hints);
     const value = given[name];
     if (value === undefined || rule === 'any') continue;
-    // Most values are right: what is allocated is allocated for the others.
+    // Most values are valid, so nothing is allocated before a check fails.
     const type = typeof value;
     const kind =
       type === 'string'
@@ -156,7 +156,7 @@ function isWithin({ oneOf, isInteger = false, min = -Infinity, max = Infinity }:
 }
 
 function wrongValueError(owner: string, name: string, rule: OptionRule, value: unknown): ConfigurationError {
-  // A string may be a key; only where a few words are valid is it none.
+  // A string may be an API key, so only options with a few valid words quote it.
   const got = typeof value === 'string' && rule.oneOf ? JSON.stringify(value.slice(0, 40)) : describeKind(value);
   const [meant] = typeof value === 'string' ? nearestNames(value, rule.oneOf ?? []) : [];
   const written = meant === undefined ? undefined : `'${meant}'`;

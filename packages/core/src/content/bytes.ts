@@ -7,7 +7,7 @@ const CHUNK_BYTES = 0x2000;
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = '';
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-    // To spread the bytes would take seven times as long.
+    // Spreading the bytes takes seven times as long.
     binary += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + CHUNK_BYTES));
   }
   return btoa(binary);
@@ -20,7 +20,7 @@ export function encodeBase64(bytes: Uint8Array): string {
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const digits = countDigits(text);
   const binary = toBinary(text.slice(0, digits));
-  // `atob` overlooks space, which then lacks. No text has a negative length.
+  // `atob` ignores white space, so the length differs. A length is never negative.
   if (binary?.length !== Math.floor(digits * 0.75)) throw new InvalidRequestError('not base64 text');
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
@@ -30,7 +30,7 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
 /** True for text that `decodeBase64` accepts. */
 export function isBase64(text: string): boolean {
   const digits = countDigits(text);
-  // A search for what does not belong: a pattern of what does would keep a place to return to for each of a file's characters.
+  // Searches for an invalid character: a pattern of valid characters would keep a backtracking position for each character of a file.
   return digits >= 0 && text.search(/[^A-Za-z0-9+/_-]/) === (digits === text.length ? -1 : digits);
 }
 

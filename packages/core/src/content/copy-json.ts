@@ -85,7 +85,7 @@ export class JsonWalk {
   }
 }
 
-// A walk holds nothing but its last fault, which is read right behind the copy: all copies of a kind share one.
+// A walk keeps only its last fault, which is read right after the copy, so all copies of a kind share one walk.
 const COPY = new JsonWalk({ freezes: false, toJson: false, checkBytes: false });
 const COPY_TO_JSON = new JsonWalk({ freezes: false, toJson: true, checkBytes: false });
 const SEAL = new JsonWalk({ freezes: true, toJson: false, checkBytes: false });
@@ -100,7 +100,7 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
     case 'boolean':
       return value;
     case 'number':
-      // JSON has no -0: a sum with 0 makes it 0.
+      // JSON has no -0; adding 0 makes it 0.
       return Number.isFinite(value) ? value + 0 : walk.fail(`is ${value}, which JSON cannot represent`);
     case 'object':
       if (value === null) return null;
@@ -116,7 +116,7 @@ export function copyValue(value: unknown, walk: JsonWalk, depth: number, field?:
 }
 
 function copyList(list: readonly unknown[], walk: JsonWalk, depth: number, item: Field | undefined): unknown {
-  // Not `slice`, which a subclass of Array may answer with its own kind.
+  // Not `slice`, because a subclass of Array may return its own class from it.
   const copy = [...list];
   for (let index = 0; index < copy.length; index++) {
     const copied = copyValue(copy[index], walk, depth, item);

@@ -438,6 +438,7 @@ export class InvocationContext {
     const author = params.author ?? (this.#hasAgent ? this.agent.name : this.appName);
     const timestamp = params.timestamp ?? nowMs / 1000;
     const effects = actions ?? createEventActions(params.partial === true ? undefined : params.actions);
+    // Fields that every event has come first, so that nearly all events share a few hidden classes of the engine.
     const event: { -readonly [K in keyof Event]: Event[K] } = content
       ? { id, invocationId, author, timestamp, executionId, content, actions: effects }
       : { id, invocationId, author, timestamp, executionId, actions: effects };

@@ -139,7 +139,7 @@ export function fillKind(event: { -readonly [K in keyof Event]: Event[K] }): voi
     event.error ??= { type: errorCode, message: event.errorMessage ?? '' };
     return;
   }
-  // A response in a reply of the model is of a tool that the model's service ran.
+  // A response inside a model's reply comes from a tool that the model's service ran.
   if (event.object !== undefined || !content?.parts || content.role === 'model') return;
   for (const part of content.parts) {
     if (!part.functionResponse) continue;

@@ -25,7 +25,7 @@ export function secretRedactor(
       SECRET_HEADER.test(name) && value !== undefined ? [value] : [],
     ),
   );
-  // A header value is trimmed, and may have a scheme in front: each word is a secret by itself.
+  // A header value is trimmed and may start with a scheme, so each word counts as a secret.
   const secrets = [apiKey ?? '', ...values]
     .flatMap((value) => value.split(/\s+/))
     .filter((word) => word.length >= SHORTEST);

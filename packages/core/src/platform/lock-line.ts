@@ -76,7 +76,7 @@ export class LockLine {
     for (const attempt of this.#line) {
       busy ??= attempt.tryAgain();
       if (busy !== undefined) {
-        // Those behind have no earlier deadline.
+        // Later waiters have no earlier deadline.
         if (attempt.deadlineMs > this.#platform.now()) break;
         attempt.fail(busy);
       }

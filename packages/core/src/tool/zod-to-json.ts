@@ -104,7 +104,7 @@ class Conversion {
         return this.#convert(called(def['getter']));
       case 'pipe':
       case 'pipeline':
-        // A pipe that begins with a function takes what its second schema takes.
+        // A pipe that begins with a function accepts the input of its second schema.
         return this.#convert(isTransform(def['in']) ? def['out'] : def['in']);
       case 'effects':
         return this.#convert(def['schema']);

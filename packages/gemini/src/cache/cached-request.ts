@@ -65,7 +65,7 @@ export class CachedRequest {
       if (begins && isLive && invocationsUsed <= cacheIntervals) return known;
       if (isLive) this.#caches.remove(target, cacheName);
     }
-    // A cache is made of what was sent before and will be sent again: the first request of a session makes none.
+    // A cache holds content that was sent before and will be sent again, so the first request of a session creates no cache.
     const contentsCount = beginOfLastTurn(contents);
     if (begins && contentsCount > 0 && tokens !== undefined && tokens >= minTokens) {
       const createdAt = this.#caches.now;

@@ -17,7 +17,7 @@ export function lazyClient(options: GeminiClientOptions): () => Promise<GenAiCli
   return () =>
     (made ??= make().catch((cause: unknown) => {
       made = undefined;
-      // `make` may be such a function itself, as in `geminiModels`: the reason is given once.
+      // `make` may be a lazy client itself, as in `geminiModels`; the message then has the reason already.
       if (ConfigurationError.isInstance(cause) && cause.message.startsWith(CANNOT_BE_MADE)) throw cause;
       const reason = cause instanceof Error ? cause.message : 'unknown';
       throw new ConfigurationError(`${CANNOT_BE_MADE}: ${reason}`, { cause });

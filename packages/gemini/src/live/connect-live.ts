@@ -55,7 +55,7 @@ export async function connectLive(request: LlmRequest, target: LiveTarget): Prom
   const fail = (error: EventloomError): EventloomError => {
     abortSignal?.removeEventListener('abort', abort);
     failure ??= error;
-    // A connection that ends as soon as it is set up is one: what the service said is still to be read.
+    // A connection that ends right after its setup still counts as one, because messages of the service may wait to be read.
     if (!isSetUp || abortSignal?.aborted) failed.reject(failure);
     inbox.end({ error: failure });
     return failure;

@@ -55,7 +55,7 @@ export class FetchSocket implements ClientSocket {
     });
     const socket: unknown = Reflect.get(response, 'webSocket');
     if (!isWorkersSocket(socket)) {
-      // In the words of the client's library on node.
+      // The same text as that of the client library on Node.
       this.#callbacks.onerror({ message: `Unexpected server response: ${response.status}` });
       await response.body?.cancel();
       return;
@@ -66,7 +66,7 @@ export class FetchSocket implements ClientSocket {
     socket.addEventListener('message', onmessage);
     socket.addEventListener('error', onerror);
     socket.addEventListener('close', (event: { readonly code?: number; readonly reason?: string }) => {
-      // The other side waits for an answer to its close.
+      // The service waits for the answer to its close frame.
       if (!this.#isClosed) this.close();
       onclose(event);
     });

@@ -16,7 +16,7 @@ export function toLiveConfig(request: LlmRequest, vertexai: boolean): LiveConnec
     abortSignal: _signal,
     ...config
   } = request.config;
-  // Core types what it does not look into loosely; the service checks it.
+  // Core has loose types for fields that it does not read; the service checks them.
   return {
     ...config,
     ...(tools?.length && { tools: toWireTools(tools) }),

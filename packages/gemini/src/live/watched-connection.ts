@@ -124,7 +124,7 @@ export class WatchedConnection {
     const runtimeSocket: unknown = Reflect.get(socket, 'ws');
     if (typeof runtimeSocket !== 'object' || runtimeSocket === null) return;
     this.#runtimeSocket = runtimeSocket;
-    // Bytes that are there at once, and not as a promise: later frames would overtake them.
+    // Bytes that are available synchronously: with a promise, later frames would overtake them.
     if (this.#runtimeSocket.binaryType === 'blob') this.#runtimeSocket.binaryType = 'arraybuffer';
   }
 

@@ -22,7 +22,7 @@ export interface ReplyEnd {
 export function withCutShort(reply: LlmResponse, end: ReplyEnd): LlmResponse {
   if (reply.errorCode === INCOMPLETE_CALL) return reply;
   const calls = end.stream && reply.finishReason === undefined ? callsToRun(reply.content?.parts) : [];
-  // Nothing says that no more calls were to come.
+  // More calls may have been missing.
   if (calls.length > 0 && end.promptFeedback?.blockReason === undefined)
     return withoutCalls(
       reply,

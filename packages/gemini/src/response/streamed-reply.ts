@@ -39,7 +39,7 @@ export class StreamedReply {
     this.#finishMessage = candidates?.[0]?.finishMessage ?? this.#finishMessage;
     const chunk = toLlmResponse(frame);
     chunk.partial = true;
-    // One id for all of it, whatever later frames say: it is what joins the chunks.
+    // One id for the whole reply, because clients join its chunks by the id; ids of later frames are ignored.
     chunk.responseId = this.#responseId ??= chunk.responseId ?? this.#platform.newUuid();
     return this.#aggregator.add(chunk);
   }

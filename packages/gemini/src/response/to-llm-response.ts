@@ -10,7 +10,7 @@ export function toLlmResponse(response: GenerateContentResponse): LlmResponse {
     if (index === 0) addCandidate(converted, candidate);
     else (converted.alternatives ??= []).push(toAlternative(candidate, index));
   }
-  // Copied, because the client hides a getter of its own in it, and events are plain data.
+  // Copied, because the client adds a hidden getter, and events are plain data.
   if (usageMetadata) converted.usageMetadata = Object.assign<UsageMetadata, object>({}, usageMetadata);
   if (modelVersion !== undefined) converted.modelVersion = modelVersion;
   if (responseId !== undefined) converted.responseId = responseId;

@@ -83,7 +83,7 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
     closed = await storeClosing(runner, session, loaded, invocationId, reason);
     return closed.error;
   } finally {
-    // Of a run whose process ended before it stored anything, nothing is left to be known.
+    // A run whose process ended before it stored anything left no trace.
     const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
     if (closed) await session.unlock('ended', isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
     else await session.unlock('interrupted');

@@ -61,7 +61,7 @@ async function finish(
   params: Pick<RunAsyncParams, 'runConfig' | 'bounds'>,
   abortSignal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  // The run is not the caller's, who may stop waiting for it but not abort it.
+  // The run belongs to another caller: this one may stop waiting for it, but not abort it.
   const controller = new AbortController();
   const leave = (): void => controller.abort(new ShuttingDownError('the request that continued the run was abandoned'));
   abortSignal?.addEventListener('abort', leave, { once: true });

@@ -19,7 +19,7 @@ export function errorResponse(
   if (EventloomError.isInstance(error) && error.retryable) {
     headers['retry-after'] = String(RateLimitedError.isInstance(error) ? RATE_LIMITED_RETRY_AFTER_S : RETRY_AFTER_S);
   }
-  // The code of a model's service says nothing of the answer's status; the error's class does.
+  // The status follows from the class of the error: `body.code` may be a code of the model's service.
   const status = errorStatus(EventloomError.isInstance(error) ? error.code : body.code);
   return new Response(JSON.stringify(body), { status, headers });
 }

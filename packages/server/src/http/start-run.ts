@@ -91,7 +91,7 @@ export async function startRun(
   const beganMs = server.platform.now();
   const isQueued = (runConfig.onBusy ?? runner.runConfig.onBusy ?? 'queue') === 'queue';
   if (isQueued && requestId !== undefined) {
-    // The same request need not stand in line twice: the session knows it when its message is stored.
+    // A repeated request does not wait in line again: the session knows the request once its message is stored.
     const stored = server.runs.inFlightRequest({ appName, userId, sessionId }, requestId)?.whenStored();
     if (stored) await (waitMs === undefined ? stored : within(server.platform, stored, waitMs));
   }

@@ -28,7 +28,7 @@ export class LiveUpgrades {
       noServer: true,
       WebSocket: ExplainedWebSocket,
       clientTracking: false,
-      // Speech does not get smaller, and a context for each connection costs more than it.
+      // Compression does not make speech smaller, and needs memory for each connection.
       perMessageDeflate: false,
       maxPayload,
       autoPong: false,

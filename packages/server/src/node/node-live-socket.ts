@@ -33,7 +33,7 @@ export function openNodeSocket(webSocket: WebSocket, admission: LiveAdmission): 
   });
   webSocket.on('pong', () => call.pong());
   webSocket.on('close', () => call.closed());
-  // A close follows; what is wrong is the client's.
+  // A close follows; the fault is the client's.
   webSocket.on('error', () => undefined);
 }
 

@@ -133,6 +133,15 @@ test('createServer says what to write when it gets nothing', () => {
   );
 });
 
+test.each([undefined, 5, {}, { runAsync: () => undefined }])(
+  'serve throws ConfigurationError for %o as the server',
+  async (server) => {
+    await expect(serve(server as never)).rejects.toThrow(
+      /^serve: expected the result of createServer, got .*; write serve\(createServer\(\{ runners: \[runner\] \}\)\)$/,
+    );
+  },
+);
+
 test('serve throws ConfigurationError for a port that is a string', async () => {
   await expect(serve(createApp([]), { port: '80' as never })).rejects.toThrow(
     /^serve: port: expected an integer from 0 to 65535, got a string; write port: Number\(process\.env\.PORT\)$/,

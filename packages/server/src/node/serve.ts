@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ConfigurationError, InvalidRequestError } from '@eventloom/core';
-import { type OptionRules, checkOptions } from '@eventloom/core/internal';
+import { type OptionRules, checkOptions, describeKind } from '@eventloom/core/internal';
 import { getRequestListener } from '@hono/node-server';
 import type { EventloomServer, LiveGate } from '../create-server.ts';
 import { errorBody, errorResponse } from '../http/error-response.ts';
@@ -49,10 +49,15 @@ const FLUSH_MS = 1000;
 const DEFAULT_DRAIN_MS = 10_000;
 
 /**
- * Listens for a server. Settles when it does.
- * @throws ConfigurationError for a host that other machines reach when the server lets everybody in, for a port that is taken, and for an option this version does not have
+ * Starts an HTTP server for the result of `createServer`. Resolves when it listens.
+ * @throws ConfigurationError for a host that other machines reach if the server has no `authenticate`, for a port in use, for an unknown
+ *   option, and for a `server` that `createServer` did not return
  */
 export async function serve(server: EventloomServer, options: ServeOptions = {}): Promise<NodeServer> {
+  if (typeof server?.fetch !== 'function' || typeof server.drain !== 'function')
+    throw new ConfigurationError(
+      `serve: expected the result of createServer, got ${describeKind(server)}; write serve(createServer({ runners: [runner] }))`,
+    );
   checkOptions('serve', OPTIONS, options);
   const { port = 8000, host = '127.0.0.1', drainMs = DEFAULT_DRAIN_MS, unreadyMs = 0 } = options;
   if (!isLoopbackHost(host) && !server.isGuarded) {

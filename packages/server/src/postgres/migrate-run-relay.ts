@@ -35,7 +35,7 @@ async function migrate(client: PostgresClient, tables: RelayTables): Promise<voi
   if (schema !== undefined && !(await exists(client, 'to_regnamespace', schema))) {
     await client.query({ text: `CREATE SCHEMA IF NOT EXISTS ${schema}` });
   }
-  // Before the version is read again: looking for a table by its name does not see one that was made while the lock was waited for.
+  // Runs before the version is read: a lookup of the table by its name misses one that was created while this connection waited for the lock.
   await client.query({
     text: `CREATE TABLE IF NOT EXISTS ${meta} (key text PRIMARY KEY, value bigint NOT NULL)`,
   });

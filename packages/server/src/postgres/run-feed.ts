@@ -108,7 +108,7 @@ export class RunFeed {
       this.#isWoken = true;
       return;
     }
-    // All that the row counts was read, or is not kept any more.
+    // Everything that the row counts was read, or was deleted.
     if (this.#position < run.last_position) this.#append([], run.last_position);
     const end = endOf(run, this.#run[3]);
     if (end) this.#end(end);

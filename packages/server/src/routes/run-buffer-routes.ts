@@ -25,7 +25,7 @@ async function follow(request: ServerRequest): Promise<Response> {
     lastEventId(request),
   );
   if (body !== undefined) return sseResponse(invocationId, body);
-  // An EventSource connects again after every end, until it is answered that there is no more.
+  // An EventSource reconnects after every end, until a 204 says that there is no more.
   return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
 }
 

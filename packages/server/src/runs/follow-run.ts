@@ -144,7 +144,7 @@ export class RunFollower {
       throw runNotFound(key, id);
     }
     const { invocationId, firstSeq, open } = stored;
-    // On record, and its message is not stored: its process may have been killed before that.
+    // The request is recorded, but its message is not stored: its process may have been killed in between.
     if (session.lastSeq < firstSeq) throw open ? notStoredYet(id) : runNotFound(key, id);
     const end = open ? undefined : await readEnd(sessionService, key, stored);
     const lastPosition = end?.eventPosition ?? eventPosition(session.lastSeq - firstSeq);
@@ -283,7 +283,7 @@ export class RunFollower {
   async cancel(runner: Pick<Runner, 'closeRun' | 'sessionService'>, key: SessionKey, id: string): Promise<void> {
     const own = this.#hub.inFlightRun(key, id);
     if (own && !own.isResuming) return this.#cancelOwn(own);
-    // What waits to resume the run ends, and the run is as it was.
+    // The waiting attempt to resume the run ends, and the run is unchanged.
     await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(log)));
     const log = this.#hub.find(key, id);
     const remote = await this.#relay?.find(key, id);

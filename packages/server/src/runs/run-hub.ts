@@ -268,7 +268,7 @@ export class RunHub {
   find(key: SessionKey, invocationId: string): RunLog | undefined {
     const name = runName(key, invocationId);
     const log = this.#active.get(name);
-    // One that may be resumed, and waits for its session, has nothing to be read.
+    // A log of a run that waits for its session before it is resumed has nothing to read.
     return log && !log.isResuming ? log : this.#memory.find(name);
   }
 

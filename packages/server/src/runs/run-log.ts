@@ -148,7 +148,7 @@ export class RunLog implements RelayedLog, LogMirror {
       }
       if (this.#stopReason && event.partial !== true) this.abort(this.#stopReason);
       if (this.#charsLeft > 0) continue;
-      // An agent that never waits for anything would keep every reader, and every other run, from their turn.
+      // An agent that never waits would starve all readers and all other runs.
       this.#charsLeft = CHARS_PER_TURN;
       await new Promise<void>((resolve) => void timers.schedule(0, resolve));
     }
@@ -228,7 +228,7 @@ export class RunLog implements RelayedLog, LogMirror {
   dropOldest(): void {
     const frame = this.#frames[this.#dropped];
     if (!frame) return;
-    // Lets the text go.
+    // Releases the text.
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;

@@ -225,7 +225,7 @@ export class UnfinishedRuns {
         .finally(() => ending && this.#endings.delete(ending));
       this.#endings.add(ending);
     }
-    // Its agent is not there any more, say: what it left is put in order. For a run that is over that is nothing.
+    // The run cannot be resumed, for example because its agent was removed, so it is closed. For a completed run this does nothing.
     if (InvalidRequestError.isInstance(failure)) {
       ending = this.#close(runner, run, `the run cannot be resumed: ${failure.publicMessage}`, 'reject')
         .catch(this.#params.report)

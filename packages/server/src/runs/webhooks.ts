@@ -196,7 +196,7 @@ export class Webhooks {
           dueMs = Math.min(dueMs, webhook.dueMs);
           break;
         }
-        // Each attempt is followed by another look.
+        // Looks for due webhooks again after each attempt.
         if (this.#mayAttempt(webhook)) dueMs = Math.min(dueMs, await this.#begin(runner, webhook));
       }
     }

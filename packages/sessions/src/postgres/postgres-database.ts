@@ -122,7 +122,7 @@ export class PostgresDatabase {
     return this.#withClient(async (client) => {
       const reader = { query: (query: PostgresQuery) => this.#within(client.query(query)) };
       if (await isMigrated(reader, this.tables, this.#schema)) return;
-      // Without a deadline: an index over all events takes its time, and so does waiting for another program that makes it.
+      // No deadline: creating an index over all events takes long, and so does waiting for another program that creates it.
       await migrateSessions(client, this.tables, this.#schema);
     });
   }
@@ -134,7 +134,7 @@ export class PostgresDatabase {
     try {
       return await work(client);
     } catch (error) {
-      // Nothing else is a StorageError here: the connection did not answer in time.
+      // The only StorageError here is a connection that did not answer in time.
       isLost = StorageError.isInstance(error);
       if (!isLost) await this.#within(client.query({ text: 'ROLLBACK' })).catch(() => void (isLost = true));
       throw error;

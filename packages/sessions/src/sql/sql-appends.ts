@@ -66,7 +66,7 @@ export class SqlAppends {
       }
     }
     const { outcome, writer: found } = this.#connection.write(() => this.#appendAnywhere(append, text, end));
-    // Only after the commit, which may fail.
+    // Remembered only after the commit, which may fail.
     if (lease && found) leases.remember(lease, found);
     return outcome;
   }

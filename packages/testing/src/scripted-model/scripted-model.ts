@@ -145,7 +145,7 @@ async function* answer(
   throwIfAborted(abortSignal);
   if (reply.error) throw reply.error;
   const { partial: _, ...whole } = aggregator.finish();
-  // A reply that failed says why by itself.
+  // A failed reply has its own reason.
   const finish: LlmResponse = reply.response?.errorCode === undefined ? { finishReason: 'STOP' } : {};
   yield { ...finish, ...whole, ...reply.response };
 }

@@ -98,7 +98,7 @@ async function findArtifact(toolContext: ToolContext, name: string): Promise<Par
     const own = await toolContext.loadArtifact(name);
     return own ?? (name.startsWith('user:') ? undefined : await toolContext.loadArtifact(`user:${name}`));
   } catch (error) {
-    // The name is the model's, and may be none that can be stored.
+    // The model chose the name, which may be invalid.
     if (InvalidArtifactNameError.isInstance(error)) return undefined;
     throw error;
   }

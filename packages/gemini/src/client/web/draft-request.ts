@@ -23,7 +23,7 @@ export async function draftRequest(
   const { promise, resolve } = Promise.withResolvers<ApiRequest>();
   const client = {
     isVertexAI: () => api.isVertexAI(),
-    // Asked for where tools are those of an MCP server.
+    // The client library asks for this if tools come from an MCP server.
     getDefaultHeaders: () => ({}),
     request: async (request: ApiRequest) => {
       resolve(request);

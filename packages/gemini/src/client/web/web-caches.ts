@@ -18,7 +18,7 @@ export class WebCaches {
       contents,
       config: {
         ...(systemInstruction !== undefined && { systemInstruction }),
-        // A copy: the declarations are rewritten where they are.
+        // A copy, because the client rewrites the declarations in place.
         ...(tools && { tools: structuredClone(tools) }),
         ...(toolConfig && { toolConfig }),
       },

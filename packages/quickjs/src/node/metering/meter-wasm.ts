@@ -50,7 +50,7 @@ export function meterWasm(bytes: Uint8Array, { module, name, argument, turns, ma
   const { globals, ticker } = readImports(sections.get(SECTION.import), module, name);
   const defined = new WasmReader(sections.get(SECTION.global) ?? new Uint8Array([0]));
   const count = defined.number();
-  // Behind the others, so that no index changes.
+  // Added after the others, so that no index changes.
   const meter = unsigned(globals + count);
   const added = [I32, 1, OP.const, ...signed(turns), OP.end];
   sections.set(

@@ -141,7 +141,7 @@ export class FakeLiveConnection {
 
   #receive(data: Printable): void {
     const message = parseMessage(data);
-    // As of the real service, which also takes no second setup.
+    // The real service refuses a second setup too.
     if (!message || (this.#received.length > 0 && 'setup' in message)) {
       this.#socket.close(1007, 'Request contains an invalid argument.');
       return;
