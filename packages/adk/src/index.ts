@@ -248,6 +248,8 @@ export type {
 export { CodeExecutionLanguage, FileContentEncoding } from './code-languages.ts';
 export { BaseCodeExecutor } from '@eventloom/core';
 export { BuiltInCodeExecutor } from '@eventloom/llm-agent';
+export type { AdkLocalExecutorOptions as UnsafeLocalCodeExecutorOptions } from './services.ts';
+export { AdkUnsafeLocalCodeExecutor as UnsafeLocalCodeExecutor } from './services.ts';
 
 // Events and state
 export type { Event, EventActions, EventParams as CreateEventParams } from '@eventloom/core';
@@ -411,7 +413,6 @@ export {
   SessionStateCredentialService,
   SkillToolset,
   ToolAuthHandler,
-  UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
   bearerTokenUserBuilder,

@@ -64,11 +64,6 @@ export const LocalEnvironment = /* @__PURE__ */ notOffered(
   'LocalEnvironment',
   'write a FunctionTool that runs the command',
 );
-/** Not offered: write UnsafeLocalCodeExecutor of @eventloom/llm-agent/node, or QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which protects this machine. */
-export const UnsafeLocalCodeExecutor = /* @__PURE__ */ notOffered(
-  'UnsafeLocalCodeExecutor',
-  'write UnsafeLocalCodeExecutor of @eventloom/llm-agent/node, or QuickJsThreadCodeExecutor of @eventloom/quickjs/node, which protects this machine',
-);
 
 // Services of Google Cloud
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */

@@ -1,7 +1,12 @@
 import { InMemoryArtifactService } from '@eventloom/artifacts';
-import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import {
+  type BaseArtifactService,
+  type BaseCodeExecutor,
+  type BaseSessionService,
+  ConfigurationError,
+} from '@eventloom/core';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { openDatabaseSessions, openFileArtifacts } from '#services';
+import { openDatabaseSessions, openFileArtifacts, openLocalExecutor } from '#services';
 
 /** Sessions in a database, as `DatabaseSessionService` opens them. */
 export type DatabaseSessionService = BaseSessionService;
@@ -27,10 +32,35 @@ export type AdkFileArtifactService = BaseArtifactService;
  */
 export const AdkFileArtifactService: new (rootDirOrUri: string) => BaseArtifactService = opener(openFileArtifacts);
 
+/** Options of the `UnsafeLocalCodeExecutor` of programs that were written for @google/adk. */
+export interface AdkLocalExecutorOptions {
+  /** Time for one execution, in seconds. Default 30. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Program that runs JavaScript. Default: the Node of this process. */
+  readonly commandPath?: string | undefined;
+  /** Program that runs Python. Default `python3`. */
+  readonly pythonCommandPath?: string | undefined;
+  /** Program that runs shell scripts. Default `bash`. */
+  readonly shellCommandPath?: string | undefined;
+}
+
+/** Code in processes of this machine, as the `UnsafeLocalCodeExecutor` for programs that were written for @google/adk runs it. */
+export type AdkUnsafeLocalCodeExecutor = BaseCodeExecutor;
+
+/**
+ * Creates the executor of `@eventloom/llm-agent/node`, on Node, for programs that were written for @google/adk. It runs a model's Python, JavaScript and shell
+ * scripts in processes of this machine, **without any protection**.
+ *
+ * @example
+ * const agent = new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new UnsafeLocalCodeExecutor({ timeoutSeconds: 10 }) });
+ */
+export const AdkUnsafeLocalCodeExecutor: new (options?: AdkLocalExecutorOptions) => BaseCodeExecutor =
+  opener(openLocalExecutor);
+
 /** Makes a class whose construction gives what `open` returns. */
-function opener<T extends object>(open: (url: string) => T): new (url: string) => T {
-  const Opener: new (url: string) => object = class {};
-  return new Proxy(Opener, { construct: (_target, [url]) => open(url) }) as new (url: string) => T;
+function opener<P extends unknown[], T extends object>(open: (...params: P) => T): new (...params: P) => T {
+  const Opener: new (...params: P) => object = class {};
+  return new Proxy(Opener, { construct: (_target, params: P) => open(...params) }) as new (...params: P) => T;
 }
 
 /**

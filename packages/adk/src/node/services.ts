@@ -3,7 +3,13 @@ import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
-import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import {
+  type BaseArtifactService,
+  type BaseCodeExecutor,
+  type BaseSessionService,
+  ConfigurationError,
+} from '@eventloom/core';
+import { UnsafeLocalCodeExecutor } from '@eventloom/llm-agent/node';
 import { type PostgresPool, PostgresSessionService } from '@eventloom/sessions/postgres';
 import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 
@@ -48,4 +54,29 @@ function toFolder(rootDirOrUri: string): string {
   if (!rootDirOrUri.startsWith('file://')) return rootDirOrUri;
   const path = rootDirOrUri.slice('file://'.length);
   return isAbsolute(path) ? fileURLToPath(rootDirOrUri) : path;
+}
+
+/** Paths and limits of an executor of code in processes of this machine. */
+interface LocalExecutorOptions {
+  readonly timeoutSeconds?: number | undefined;
+  readonly commandPath?: string | undefined;
+  readonly pythonCommandPath?: string | undefined;
+  readonly shellCommandPath?: string | undefined;
+}
+
+/** Creates an executor that runs Python, JavaScript and shell scripts in processes of this machine. @throws ConfigurationError for a value that cannot work */
+export function openLocalExecutor({
+  timeoutSeconds = 30,
+  commandPath = process.execPath,
+  pythonCommandPath = 'python3',
+  shellCommandPath = 'bash',
+}: LocalExecutorOptions = {}): BaseCodeExecutor {
+  return new UnsafeLocalCodeExecutor({
+    timeoutMs: timeoutSeconds * 1000,
+    commands: {
+      javascript: [commandPath, '-'],
+      python: [pythonCommandPath, '-'],
+      shell: [shellCommandPath, '-s'],
+    },
+  });
 }

@@ -1,4 +1,9 @@
-import { type BaseArtifactService, type BaseSessionService, ConfigurationError } from '@eventloom/core';
+import {
+  type BaseArtifactService,
+  type BaseCodeExecutor,
+  type BaseSessionService,
+  ConfigurationError,
+} from '@eventloom/core';
 
 /** Throws: outside Node there are no database drivers. @throws ConfigurationError */
 export function openDatabaseSessions(_url: string): BaseSessionService {
@@ -11,5 +16,12 @@ export function openDatabaseSessions(_url: string): BaseSessionService {
 export function openFileArtifacts(_rootDirOrUri: string): BaseArtifactService {
   throw new ConfigurationError(
     'FileArtifactService: needs Node; on Workers write new R2ArtifactService({ bucket }) of @eventloom/artifacts/r2',
+  );
+}
+
+/** Throws: outside Node there are no processes. @throws ConfigurationError */
+export function openLocalExecutor(_options?: object): BaseCodeExecutor {
+  throw new ConfigurationError(
+    'UnsafeLocalCodeExecutor: needs Node; on Workers write new QuickJsCodeExecutor() of @eventloom/quickjs',
   );
 }

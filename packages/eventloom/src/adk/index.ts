@@ -228,6 +228,8 @@ export type { CodeExecutionInput, CodeExecutionResult, ExecuteCodeParams, File }
 export { CodeExecutionLanguage, FileContentEncoding } from '@eventloom/adk';
 export { BaseCodeExecutor } from '@eventloom/adk';
 export { BuiltInCodeExecutor } from '@eventloom/adk';
+export type { UnsafeLocalCodeExecutorOptions } from '@eventloom/adk';
+export { UnsafeLocalCodeExecutor } from '@eventloom/adk';
 
 // Events and state
 export type { CreateEventParams, Event, EventActions } from '@eventloom/adk';
@@ -390,7 +392,6 @@ export {
   SessionStateCredentialService,
   SkillToolset,
   ToolAuthHandler,
-  UnsafeLocalCodeExecutor,
   VertexAiMemoryBankService,
   VertexAiSessionService,
   bearerTokenUserBuilder,

@@ -1,0 +1,23 @@
+// Starts processes.
+import { ConfigurationError } from '@eventloom/core';
+import { fixedPlatform, testContext } from '@eventloom/testing';
+import { expect, test } from 'vitest';
+import { AdkUnsafeLocalCodeExecutor, type AdkLocalExecutorOptions } from './services.ts';
+
+async function run(code: string, language: string, options: AdkLocalExecutorOptions = {}) {
+  return new AdkUnsafeLocalCodeExecutor(options).executeCode({
+    invocationContext: testContext({ platform: fixedPlatform() }),
+    codeExecutionInput: { code, language, inputFiles: [] },
+    abortSignal: new AbortController().signal,
+  });
+}
+
+test('an UnsafeLocalCodeExecutor runs JavaScript and shell scripts with the programs of its options', async () => {
+  expect((await run('console.log(6 * 7)', 'javascript')).stdout).toBe('42\n');
+  expect((await run('echo $((6 * 7))', 'shell')).stdout).toBe('42\n');
+  expect((await run('6 * 7', 'shell', { shellCommandPath: 'cat' })).stdout).toBe('6 * 7');
+});
+
+test('an UnsafeLocalCodeExecutor refuses a time that cannot work', () => {
+  expect(() => new AdkUnsafeLocalCodeExecutor({ timeoutSeconds: 'ten' as never })).toThrow(ConfigurationError);
+});
