@@ -96,11 +96,8 @@ interface KeptSandbox {
  * abort. With `stateful` a session keeps its sandbox and the files in it until `idleMs` after its last use; `close` closes all of them.
  *
  * @example
- * const agent = new LlmAgent({
- *   name: 'analyst',
- *   model: 'gemini-flash-latest',
- *   codeExecutor: new SandboxCodeExecutor({ open: () => openSandbox() }),
- * });
+ * export const createAnalyst = (open: () => Promise<CodeSandbox>) =>
+ *   new LlmAgent({ name: 'analyst', model: 'gemini-flash-latest', codeExecutor: new SandboxCodeExecutor({ open }) });
  */
 export class SandboxCodeExecutor extends BaseCodeExecutor {
   readonly #open: (abortSignal: AbortSignal) => Promise<CodeSandbox>;

@@ -55,7 +55,10 @@ const IN: CodeFile = {
  * case opens its own sandbox; `another` opens a second one.
  *
  * ```ts
- * for (const { id, title, run } of codeSandboxConformance('python', open)) test(`${id}: ${title}`, run);
+ * import { openLocalSandbox } from '@eventloom/llm-agent/node';
+ *
+ * const makeSandbox = async () => ({ service: await openLocalSandbox(), another: () => openLocalSandbox() });
+ * for (const { id, title, run } of codeSandboxConformance('python', makeSandbox)) test(`${id}: ${title}`, run);
  * ```
  * @param language a language that the sandbox runs
  * @throws ConfigurationError for a deviation from a case that does not exist
