@@ -1,7 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { AiSdkLlm } from '@eventloom/ai-sdk';
-import { FallbackModel } from '@eventloom/core';
-import { FunctionTool, LlmAgent } from 'eventloom';
+import { FallbackModel, FunctionTool, LlmAgent } from 'eventloom';
 import { z } from 'zod';
 
 const getTime = new FunctionTool({

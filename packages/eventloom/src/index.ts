@@ -63,7 +63,7 @@ export {
 
 // Models
 export type { LlmRequest, LlmResponse, ModelResolver } from '@eventloom/core';
-export { BaseLlm } from '@eventloom/core';
+export { BaseLlm, FallbackModel } from '@eventloom/core';
 export { Gemini, geminiModels } from '@eventloom/gemini';
 
 // Runs

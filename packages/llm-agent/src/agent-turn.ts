@@ -52,7 +52,7 @@ function findModel(name: string, agent: LlmAgent, { invocation: { models } }: In
   if (model) return model;
   throw new ConfigurationError(
     models
-      ? `agent "${agent.name}": the runner's models do not resolve the model "${name}"; geminiModels resolves names that begin with gemini-; for another service, give the agent a model object that extends BaseLlm`
+      ? `agent "${agent.name}": the runner's models do not resolve the model "${name}"; geminiModels resolves names that begin with gemini-, and aiSdkModels of @eventloom/ai-sdk names such as openai:gpt-5, whose beginning is one of its providers`
       : `agent "${agent.name}": the model "${name}" is a name, and the runner has no models to resolve it; write models: geminiModels({ apiKey }) in the runner's options, or model: new Gemini({ model: "${name}", apiKey }) in the agent's`,
   );
 }

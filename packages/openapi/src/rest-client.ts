@@ -56,7 +56,11 @@ export class RestClient {
       return await this.#follow(request, AbortSignal.any([abortSignal, timeout]));
     } catch (error) {
       if (abortSignal.aborted || ApiCallError.isInstance(error)) throw error;
-      if (AddressRefusedError.isInstance(error)) throw new ApiCallError(error.message, { cause: error });
+      if (AddressRefusedError.isInstance(error))
+        throw new ApiCallError(
+          `${error.message}; for an API on this machine or an internal network the toolset needs allowPrivateNetworkAccess: true`,
+          { cause: error },
+        );
       const reason = timeout.aborted ? `did not answer in ${timeoutMs} ms` : `cannot be reached: ${reasonOf(error)}`;
       throw new ApiCallError(`${new URL(request.url).host} ${reason}`, { cause: error });
     }
