@@ -21,6 +21,7 @@ const workerdFolders = [
   'otel/src', // asynchronous contexts
   'openapi/src', // fetch, redirects, streams of bytes, FormData
   'quickjs/src', // WebAssembly
+  'skills/src', // scripts in QuickJS, bytes
   'sessions/src', // SQLite of Durable Objects, the order of text, timers of leases
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];

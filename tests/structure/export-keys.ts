@@ -11,6 +11,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/credentials': ['.', './sqlite', './conformance'],
   '@eventloom/tools': ['.', './built-in', './internal'],
   '@eventloom/openapi': ['.'],
+  '@eventloom/skills': ['.', './node'],
   '@eventloom/multi-agent': ['.'],
   '@eventloom/graph': ['.', './internal'],
   '@eventloom/llm-agent': ['.', './internal', './built-in', './node', './conformance'],

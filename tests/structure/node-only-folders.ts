@@ -13,4 +13,5 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/plugins/src/node',
   'packages/mcp/src/node',
   'packages/llm-agent/src/node',
+  'packages/skills/src/node',
 ];

@@ -20,6 +20,7 @@ import { LoadMemoryTool, PreloadMemoryTool } from '@eventloom/tools';
 import { ComputerUseToolset, loadWebPage, PlaywrightComputer, VertexAiSearchTool } from '@eventloom/tools/built-in';
 import { SqliteMemoryService } from '@eventloom/memory/sqlite';
 import { OpenAPIToolset } from '@eventloom/openapi';
+import { SkillToolset } from '@eventloom/skills';
 import {
   ContextFilterPlugin,
   DebugLoggingPlugin,
@@ -162,6 +163,7 @@ const CASES: Readonly<Record<string, Case>> = {
     'secretKey',
     (options: object) => new ToolCallIntegrityPlugin({ secretKey: 'x'.repeat(32), ...options }),
   ],
+  SkillToolset: ['skill', 'skills', (options) => new SkillToolset({ skills: [], ...options })],
   MCPToolset: [
     'toolNamePrefx',
     'toolNamePrefix',

@@ -23,6 +23,7 @@ export const allowedEdges: AllowedEdges = {
   // Talks to a server by its protocol, and shares types with it.
   client: [],
   openapi: ['tools'],
+  skills: [],
   'multi-agent': ['tools'],
   graph: ['tools'],
   'llm-agent': ['tools', 'multi-agent'],

@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadAllSkillsInDir, loadSkillFromDir } from './skills-in-dir.ts';
+
+const text = (name: string) => `---\nname: ${name}\ndescription: Does ${name}.\n---\nDo it.\n`;
+
+async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'skills-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+  return folder;
+}
+
+test('folders with a SKILL.md are skills, in the order of their names', async () => {
+  const folder = await folderWith({
+    'b/SKILL.md': text('b'),
+    'a/SKILL.md': text('a'),
+    'a/references/deep/x.md': 'X',
+    'other/README.md': '',
+  });
+  const skills = await loadAllSkillsInDir(folder);
+  expect(skills.map(({ frontmatter }) => frontmatter.name)).toEqual(['a', 'b']);
+  expect(Object.keys(skills[0]?.resources?.references ?? {})).toEqual(['deep/x.md']);
+});
+
+test('files are read when they are needed, and not if they have become too large or a link', async () => {
+  const folder = await folderWith({ 'a/SKILL.md': text('a'), 'a/assets/x.txt': 'X', 'secret.txt': 'secret' });
+  const skill = await loadSkillFromDir(join(folder, 'a'));
+  const file = skill.resources?.assets?.['x.txt'];
+  if (typeof file !== 'function') return expect.unreachable();
+  expect(new TextDecoder().decode((await file()) as Uint8Array)).toBe('X');
+  await writeFile(join(folder, 'a/assets/x.txt'), 'x'.repeat(5_242_881));
+  await expect(file()).rejects.toThrow('at most 5242880');
+  await rm(join(folder, 'a/assets/x.txt'));
+  await symlink(join(folder, 'secret.txt'), join(folder, 'a/assets/x.txt'));
+  await expect(file()).rejects.toThrow('no symbolic link');
+});
+
+test('a symbolic link, a SKILL.md that is a link, and a folder that is not there are refused', async () => {
+  const folder = await folderWith({ 'a/SKILL.md': text('a'), 'a/scripts/x.js': '', 'b/x': '', 'secret.txt': 'secret' });
+  await symlink(join(folder, 'secret.txt'), join(folder, 'a/scripts/y.js'));
+  await symlink(join(folder, 'a/SKILL.md'), join(folder, 'b/SKILL.md'));
+  for (const name of ['a', 'b', 'c'])
+    await expect(loadSkillFromDir(join(folder, name))).rejects.toMatchObject({ code: 'SKILL_INVALID' });
+  await expect(loadAllSkillsInDir(join(folder, 'nowhere'))).rejects.toThrow('cannot be read as a folder');
+});

@@ -1,0 +1,79 @@
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { SkillError } from '../errors.ts';
+import {
+  KINDS,
+  loadSkillFromFiles,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  MAX_SKILL_BYTES,
+  type Skill,
+  type SkillFile,
+} from '../skill.ts';
+
+/**
+ * Loads the skill in a folder: its SKILL.md now, and the files in `references`, `assets` and `scripts` when they are needed. Symbolic links are
+ * not followed.
+ * @throws SkillError for a SKILL.md that is missing or wrong, for a symbolic link, and for files that are too large or too many
+ *
+ * @example
+ * import { loadSkillFromDir } from '@eventloom/skills/node';
+ *
+ * const skill = await loadSkillFromDir('skills/weather');
+ */
+export async function loadSkillFromDir(dir: string): Promise<Skill> {
+  const folder = resolve(dir);
+  const text = await readRegular(join(folder, 'SKILL.md'), MAX_SKILL_BYTES);
+  const files: Record<string, SkillFile> = { 'SKILL.md': new TextDecoder().decode(text) };
+  for (const kind of KINDS) await addFiles(files, folder, kind);
+  return loadSkillFromFiles(files, basename(folder));
+}
+
+/** Loads the skill of each folder in a folder that has a SKILL.md, in the order of their names. @throws SkillError for the first that is wrong */
+export async function loadAllSkillsInDir(dir: string): Promise<Skill[]> {
+  const folder = resolve(dir);
+  const skills: Skill[] = [];
+  for (const entry of await entriesOf(folder))
+    if (entry.isDirectory() && (await hasSkill(join(folder, entry.name))))
+      skills.push(await loadSkillFromDir(join(folder, entry.name)));
+  return skills;
+}
+
+async function hasSkill(folder: string): Promise<boolean> {
+  const entries = await entriesOf(folder);
+  return entries.some(({ name }) => name === 'SKILL.md');
+}
+
+async function entriesOf(folder: string) {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  } catch (cause) {
+    throw new SkillError(`${folder}: cannot be read as a folder`, { cause });
+  }
+}
+
+async function addFiles(files: Record<string, SkillFile>, folder: string, path: string): Promise<void> {
+  const isThere = path.includes('/') || (await entriesOf(folder)).some(({ name }) => name === path);
+  if (!isThere) return;
+  for (const entry of await entriesOf(join(folder, path))) {
+    const inner = `${path}/${entry.name}`;
+    if (Object.keys(files).length > MAX_FILES) throw new SkillError(`${folder}: has more than ${MAX_FILES} files`);
+    if (entry.isDirectory()) await addFiles(files, folder, inner);
+    else if (entry.isFile()) files[inner] = () => readRegular(join(folder, inner), MAX_FILE_BYTES);
+    else throw new SkillError(`${join(folder, inner)}: must be a file, and no symbolic link`);
+  }
+}
+
+async function readRegular(path: string, maxBytes: number): Promise<Uint8Array> {
+  let size: number;
+  try {
+    const stats = await lstat(path);
+    if (!stats.isFile()) throw new SkillError(`${path}: must be a file, and no symbolic link`);
+    size = stats.size;
+  } catch (cause) {
+    throw SkillError.isInstance(cause) ? cause : new SkillError(`${path}: cannot be read`, { cause });
+  }
+  if (size > maxBytes) throw new SkillError(`${path}: has ${size} bytes; at most ${maxBytes}`);
+  return readFile(path);
+}
