@@ -46,7 +46,7 @@ const MAX_TEXT = 262_144;
 /** Maximum size of an image or a PDF file for the model, in bytes: 10 MiB of base64. */
 const MAX_MEDIA_BYTES = MAX_FILE_BYTES;
 
-/** What the tools of a toolset share. */
+/** The skills of a toolset, which its tools share. */
 interface Shelf {
   readonly skills: ReadonlyMap<string, Skill>;
   readonly codeExecutor: BaseCodeExecutor | undefined;

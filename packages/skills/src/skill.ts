@@ -17,7 +17,7 @@ const MAX_FOLDERS = 8;
 
 /** The front matter of a skill: what an agent knows of it before it is loaded. */
 export interface Frontmatter {
-  /** At most 64 small letters, digits and single hyphens; the name of the skill's folder. */
+  /** The name of the skill's folder: at most 64 small letters, digits and single hyphens. */
   readonly name: string;
   /** Says what the skill does and when to use it. At most 1,024 characters. */
   readonly description: string;
