@@ -163,7 +163,7 @@ const CASES: Readonly<Record<string, Case>> = {
     'secretKey',
     (options: object) => new ToolCallIntegrityPlugin({ secretKey: 'x'.repeat(32), ...options }),
   ],
-  SkillToolset: ['skill', 'skills', (options) => new SkillToolset({ skills: [], ...options })],
+  SkillToolset: ['skils', 'skills', (options: object) => new SkillToolset({ skills: [], ...options })],
   MCPToolset: [
     'toolNamePrefx',
     'toolNamePrefix',
