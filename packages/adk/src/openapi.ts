@@ -135,7 +135,7 @@ export class AdkRestApiTool extends BaseTool {
   /** Reads the operation as a document that has only this one. */
   async #read(): Promise<AdaptedTool> {
     const { baseUrl, path, method } = this.#endpoint;
-    const operation = { ...this.#operation, operationId: 'operation' };
+    const operation = { ...this.#operation, operationId: this.name };
     const toolset = new OpenAPIToolset({
       specDict: {
         openapi: '3.0.3',
