@@ -27,6 +27,7 @@ export const pinnedKeys: PinnedKeys = {
   '@eventloom/cloudflare': ['.'],
   '@eventloom/client': ['.', './live', './react'],
   '@eventloom/studio': ['.', './node'],
+  '@eventloom/dev': ['.', './node'],
   '@eventloom/testing': ['.', './fake-gemini'],
   '@eventloom/adk': ['.'],
   eventloom: ['.', './adk', './plugins', './tools'],

@@ -6,6 +6,7 @@ export const nodeOnlyFolders: readonly string[] = [
   'packages/credentials/src/sqlite',
   'packages/server/src/node',
   'packages/studio/src/node',
+  'packages/dev/src/node',
   'packages/testing/src/fake-gemini',
   'packages/quickjs/src/node',
   'packages/adk/src/node',

@@ -2,6 +2,7 @@ import { openai } from '@ai-sdk/openai';
 import { App, RoutedAgent, RoutedLlm, Workflow } from '@eventloom/adk';
 import { AiSdkLlm, aiSdkModels } from '@eventloom/ai-sdk';
 import { openTelemetry } from '@eventloom/otel';
+import { dev, SpanStore } from '@eventloom/dev';
 import { DriverArtifactService, InMemoryArtifactService } from '@eventloom/artifacts';
 import { DurableObjectArtifactService } from '@eventloom/artifacts/durable-object';
 import { FileArtifactService } from '@eventloom/artifacts/fs';
@@ -83,6 +84,8 @@ type Case = readonly [misspelt: string, meant: string, make: (options: never) =>
 
 const CASES: Readonly<Record<string, Case>> = {
   AgentChat: ['onEvnt', 'onEvent', (options) => new AgentChat(undefined as never, options)],
+  dev: ['uis', 'ui', (options) => dev(options)],
+  SpanStore: ['maxByte', 'maxBytes', (options) => new SpanStore(options)],
   openTelemetry: ['captureContents', 'captureContent', (options) => openTelemetry(options)],
   AiSdkLlm: ['retrys', 'retry', (options) => new AiSdkLlm(openai('gpt-5'), options)],
   aiSdkModels: ['seperator', 'separator', (options) => aiSdkModels({}, options)],

@@ -37,6 +37,7 @@ export const allowedEdges: AllowedEdges = {
   live: ['multi-agent', 'llm-agent', 'runner', 'server'],
   server: ['runner'],
   studio: ['server'],
+  dev: ['server'],
   cloudflare: ['server', 'runner', 'sessions', 'artifacts'],
   // Names of another library over all that Eventloom has.
   adk: 'all',

@@ -1,5 +1,5 @@
 import { isAbsolute, relative, sep } from 'node:path';
-import { closeAll } from '@eventloom/core';
+import { closeAll, type Instrumentation } from '@eventloom/core';
 import type { Runner } from '@eventloom/runner';
 import type { RunRelay } from '@eventloom/server';
 import { createRunners } from './create-runners.ts';
@@ -23,8 +23,15 @@ interface Application {
   close(): Promise<void>;
 }
 
-/** @param warn called with one line for each agent that is skipped and each failure outside runs */
-export async function openApplication(settings: Settings, warn: (line: string) => void): Promise<Application> {
+/**
+ * @param warn called with one line for each agent that is skipped and each failure outside runs
+ * @param instrumentation observes the runs. Default: nothing does
+ */
+export async function openApplication(
+  settings: Settings,
+  warn: (line: string) => void,
+  instrumentation?: Instrumentation,
+): Promise<Application> {
   const { dataFolder, sessions, artifacts, memory, credentials } = settings;
   if ([sessions, artifacts, memory, credentials].some((place) => isKeptIn(dataFolder, place)))
     makeDataFolder(dataFolder);
@@ -42,6 +49,7 @@ export async function openApplication(settings: Settings, warn: (line: string) =
       artifactService,
       memoryService: remembered.service,
       credentialService: trusted.service,
+      instrumentation,
     };
     const runners = await createRunners(settings, services, (failure) => warn(failure.message));
     return {

@@ -5,6 +5,7 @@ import {
   type BaseMemoryService,
   type BaseSessionService,
   ConfigurationError,
+  type Instrumentation,
   type ModelResolver,
 } from '@eventloom/core';
 import { geminiModels } from '@eventloom/gemini';
@@ -22,6 +23,8 @@ interface Services {
   readonly artifactService: BaseArtifactService;
   readonly memoryService: BaseMemoryService;
   readonly credentialService: BaseCredentialService;
+  /** Observes the runs. */
+  readonly instrumentation: Instrumentation | undefined;
 }
 
 /**

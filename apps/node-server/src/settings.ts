@@ -58,6 +58,8 @@ export interface Settings {
   readonly unfinishedRuns: OnUnfinishedRuns;
   /** Time in which a tool's question to a person can be answered, in milliseconds; no limit if absent. */
   readonly requestTtlMs: number | undefined;
+  /** The folder with a copy of adk-web; undefined to serve none. */
+  readonly uiFolder: string | undefined;
   /** Absent without a key. */
   readonly gemini: GeminiSettings | undefined;
   /** The Gemini model of the demo agent. */
@@ -101,6 +103,7 @@ export function readSettings(line: CommandLine, environment: Environment, workin
     resumable: line.resumable,
     unfinishedRuns: readUnfinishedRuns(line.unfinishedRuns),
     requestTtlMs: readDuration('request-ttl', line.requestTtl),
+    uiFolder: line.ui === undefined ? undefined : resolve(workingFolder, line.ui),
     gemini,
     demoModel: readDemoModel(line, gemini),
   };

@@ -1,5 +1,7 @@
 import { constants } from 'node:os';
 import { ConfigurationError, toError } from '@eventloom/core';
+import { dev, SpanStore } from '@eventloom/dev';
+import { uiFiles } from '@eventloom/dev/node';
 import { liveEndpoint } from '@eventloom/live/server';
 import type { Runner } from '@eventloom/runner';
 import { createServer, type EventloomServer, type OnUnfinishedRuns } from '@eventloom/server';
@@ -36,7 +38,11 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
   const endEarly = (signal: NodeJS.Signals): never => process.exit(128 + constants.signals[signal]);
   for (const signal of END_SIGNALS) process.on(signal, endEarly);
   const authenticate = tokens && jwtAuthenticate(tokens);
-  const application = await openApplication(settings, terminal.warn);
+  const { uiFolder } = settings;
+  const ui = uiFolder === undefined ? undefined : await uiFiles(uiFolder);
+  // Traces hold content, and are kept for developers: on this machine, or where adk-web is asked for.
+  const spans = ui || isLoopbackHost(host) ? new SpanStore() : undefined;
+  const application = await openApplication(settings, terminal.warn, spans);
   let server: EventloomServer;
   let listening: NodeServer;
   let left: readonly string[];
@@ -44,7 +50,10 @@ export async function start(line: CommandLine, settings: Settings, terminal: Ter
     left = await leftRuns(application.runners, settings.unfinishedRuns);
     server = createServer({
       live: liveEndpoint(),
-      protocols: [studio({ files: studioFiles(), prompts: { demo: DEMO_PROMPTS } })],
+      protocols: [
+        studio({ files: studioFiles(), prompts: { demo: DEMO_PROMPTS } }),
+        ...(spans ? [dev({ spans, ui })] : []),
+      ],
       runners: application.runners,
       relay: application.relay,
       onUnfinishedRuns: settings.unfinishedRuns,

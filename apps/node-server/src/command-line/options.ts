@@ -94,6 +94,12 @@ const OPTIONS = {
     help: 'treatment of runs that an earlier server did not finish: resume (the default), close or leave',
     only: 'start',
   },
+  ui: {
+    type: 'string',
+    value: 'folder',
+    help: "serve this copy of the ADK's page adk-web at /dev-ui: the folder with its index.html",
+    only: 'start',
+  },
   'request-ttl': {
     type: 'string',
     value: 'time',

@@ -27,6 +27,7 @@ export interface CommandLine {
   readonly resumable: boolean;
   readonly unfinishedRuns?: string | undefined;
   readonly requestTtl?: string | undefined;
+  readonly ui?: string | undefined;
   readonly app?: string | undefined;
   readonly user?: string | undefined;
   readonly session?: string | undefined;
@@ -77,6 +78,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     resumable: values['resumable'] === true,
     unfinishedRuns: text('unfinished-runs'),
     requestTtl: text('request-ttl'),
+    ui: text('ui'),
     app: text('app'),
     user: text('user'),
     session: text('session'),

@@ -1,0 +1,210 @@
+import { StateGraph, START, END } from '@eventloom/graph';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { AgentTool } from '@eventloom/multi-agent';
+import { Runner } from '@eventloom/runner';
+import { createServer } from '@eventloom/server';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { FunctionTool } from '@eventloom/tools';
+import { describe, expect, test } from 'vitest';
+import { dev, SpanStore, type SpanStoreOptions, type StoredSpan } from './index.ts';
+
+const look = (): FunctionTool =>
+  new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 1 }) });
+
+async function setUp(options: { readonly store?: SpanStoreOptions; readonly isPrivate?: boolean } = {}) {
+  const platform = fixedPlatform();
+  const spans = new SpanStore(options.store);
+  const inner = new LlmAgent({ name: 'inner', model: new ScriptedModel(['inner answer'], { model: 'scripted' }) });
+  const calls = [{ name: 'look' }, { name: 'inner', args: { request: 'x' } }];
+  const agent = new LlmAgent({
+    name: 'helper',
+    model: new ScriptedModel([{ calls }, ...Array<string>(20).fill('done')], { model: 'scripted' }),
+    tools: [look(), new AgentTool({ agent: inner })],
+  });
+  const sessionService = new InMemorySessionService({ platform });
+  const runner = new Runner({
+    appName: 'app',
+    agent,
+    sessionService,
+    platform,
+    autoCreateSession: true,
+    instrumentation: spans,
+  });
+  const server = createServer({
+    runners: [runner],
+    protocols: [
+      dev({ spans, ui: async (path) => (path === 'index.html' ? new TextEncoder().encode('page') : undefined) }),
+    ],
+    ...(options.isPrivate
+      ? { authenticate: (request: Request) => ({ userId: request.headers.get('x-user') ?? '' }) }
+      : {}),
+  });
+  const get = async (path: string, headers: Record<string, string> = {}): Promise<Response> =>
+    server.fetch(new Request(`http://localhost${path}`, { headers }));
+  const run = async (userId = 'user', sessionId = 's', text = 'hi') => {
+    platform.advance(10);
+    return runner.run({ userId, sessionId, newMessage: { parts: [{ text }] } });
+  };
+  return { platform, spans, get, run };
+}
+
+const KEY = { appName: 'app', userId: 'user', sessionId: 's' };
+
+test('the spans of a run have their parents and are read by their session', async () => {
+  const { get, run } = await setUp();
+  await run();
+  const spans = (await (await get('/dev/apps/app/users/user/sessions/s/spans')).json()) as StoredSpan[];
+  const nameOf = new Map(spans.map(({ spanId, name }) => [spanId, name]));
+  expect(spans.map(({ name, parentSpanId = '' }) => `${name} < ${nameOf.get(parentSpanId)}`)).toEqual([
+    'invoke_workflow app < undefined',
+    'invoke_agent helper < invoke_workflow app',
+    'chat scripted < invoke_agent helper',
+    'execute_tool look < invoke_agent helper',
+    'execute_tool inner < invoke_agent helper',
+    'invoke_agent inner < execute_tool inner',
+    'chat scripted < invoke_agent inner',
+    'chat scripted < invoke_agent helper',
+  ]);
+  expect(spans.every(({ status, endMs }) => status === 'ok' && endMs !== undefined)).toBe(true);
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+});
+
+test('a trace of the ADK names the event of each call, with the request and the response', async () => {
+  const { get, run } = await setUp();
+  const events = await run();
+  const trace = (await (await get('/dev/apps/app/debug/trace/session/s')).json()) as {
+    readonly name: string;
+    readonly start_time: number;
+    readonly attributes: Readonly<Record<string, string>>;
+  }[];
+  const first = trace.find(({ name }) => name === 'call_llm');
+  expect(first?.attributes['gcp.vertex.agent.event_id']).toBe(events[0]?.id);
+  expect(JSON.parse(first?.attributes['gcp.vertex.agent.llm_request'] ?? '')).toMatchObject({ model: 'scripted' });
+  expect(trace.find(({ name }) => name === 'execute_tool look')?.attributes['gcp.vertex.agent.event_id']).toBe(
+    events[1]?.id,
+  );
+  expect(trace[1]?.attributes['gen_ai.conversation.id']).toBe('s');
+  const last = await get(`/dev/apps/app/debug/trace/${events.at(-1)?.id}`);
+  expect(await last.json()).toMatchObject({ 'gcp.vertex.agent.event_id': events.at(-1)?.id });
+  expect((await get('/dev/apps/app/debug/trace/nothing')).status).toBe(404);
+});
+
+test('a user gets no spans of another user', async () => {
+  const { get, run } = await setUp({ isPrivate: true });
+  await run('ann');
+  const path = '/dev/apps/app/debug/trace/session/s';
+  expect(await (await get(path, { 'x-user': 'ann' })).json()).not.toEqual([]);
+  expect(await (await get(path, { 'x-user': 'bob' })).json()).toEqual([]);
+  const referer = 'http://localhost/dev-ui/?userId=ann';
+  expect(await (await get(path, { 'x-user': 'bob', referer })).json()).toEqual([]);
+  expect((await get(`${path}?user_id=ann`, { 'x-user': 'bob' })).status).toBe(200);
+  expect(await (await get(`${path}?user_id=ann`, { 'x-user': 'bob' })).json()).toEqual([]);
+  expect((await get('/dev/apps/app/users/ann/sessions/s/spans', { 'x-user': 'bob' })).status).toBe(403);
+});
+
+test('without authentication the user is the one that the page shows', async () => {
+  const { get, run } = await setUp();
+  await run('ann');
+  const path = '/dev/apps/app/debug/trace/session/s';
+  expect(await (await get(path)).json()).toEqual([]);
+  expect(await (await get(path, { referer: 'http://localhost/dev-ui/?userId=ann' })).json()).toHaveLength(8);
+  expect(await (await get(`${path}?user_id=ann`)).json()).toHaveLength(8);
+});
+
+describe('the store', () => {
+  test('keeps the latest spans of a session', async () => {
+    const { spans, run } = await setUp({ store: { maxSpansPerSession: 4 } });
+    await run();
+    expect(spans.list(KEY)).toHaveLength(4);
+    expect(spans.list(KEY).at(-1)?.name).toBe('chat scripted');
+  });
+
+  test('keeps no more bytes than its limit, and drops the idle sessions first', async () => {
+    const { spans, run } = await setUp({ store: { maxBytes: 30_000 } });
+    for (let session = 0; session < 8; session++) {
+      await run('user', `s${session}`, 'x'.repeat(1000));
+      expect(spans.bytes).toBeLessThanOrEqual(30_000);
+    }
+    expect(spans.list({ ...KEY, sessionId: 's0' })).toEqual([]);
+    expect(spans.list({ ...KEY, sessionId: 's7' })).not.toEqual([]);
+    for (let session = 0; session < 8; session++) spans.forget({ ...KEY, sessionId: `s${session}` });
+    expect(spans.bytes).toBe(0);
+  });
+
+  test('drops spans that are too old', async () => {
+    const { spans, run, platform } = await setUp({ store: { maxAgeMs: 1000 } });
+    await run();
+    platform.advance(1000);
+    expect(spans.list(KEY)).toHaveLength(8);
+    platform.advance(1);
+    expect(spans.list(KEY)).toEqual([]);
+    expect(spans.bytes).toBe(0);
+  });
+
+  test('keeps no content if its length is 0', async () => {
+    const { spans, run } = await setUp({ store: { maxContentLength: 0 } });
+    await run('user', 's', 'the secret of ann');
+    expect(JSON.stringify(spans.list(KEY))).not.toContain('secret');
+  });
+});
+
+describe('adk-web', () => {
+  test('gets the agents of an app, with tools and sub-agents, and their drawing', async () => {
+    const { get, run } = await setUp();
+    const [event] = await run();
+    expect(await (await get('/dev/apps/app/build_graph')).json()).toMatchObject({
+      name: 'app',
+      root_agent: { name: 'helper', type: 'agent', model: 'scripted', tools: [{ name: 'look' }, { name: 'inner' }] },
+    });
+    const { dotSrc } = (await (await get('/dev/apps/app/build_graph_image?dark_mode=true')).json()) as {
+      dotSrc: string;
+    };
+    expect(dotSrc).toContain('"helper" -> "look"');
+    const colored = await (await get(`/dev/apps/app/users/user/sessions/s/events/${event?.id}/graph`)).json();
+    expect(colored).toMatchObject({ dotSrc: expect.stringContaining('"helper" -> "look" [penwidth=3]') });
+    expect((await get('/dev/apps/app/build_graph_image?node=nothing')).status).toBe(404);
+  });
+
+  test('gets the graph of a graph agent', async () => {
+    const agent = new StateGraph({ name: 'flow' })
+      .addNode('see', look())
+      .addNode('writer', new LlmAgent({ name: 'writer', model: new ScriptedModel([], { model: 'scripted' }) }))
+      .addEdge(START, 'see')
+      .addEdge('see', 'writer')
+      .addEdge('writer', END)
+      .compile();
+    const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+    const { fetch } = createServer({ runners: [runner], protocols: [dev()] });
+    const described = await (await fetch(new Request('http://localhost/dev/apps/app/build_graph'))).json();
+    expect(described).toMatchObject({
+      root_agent: {
+        type: 'workflow',
+        graph: {
+          edges: expect.arrayContaining([
+            { from_node: { name: '__START__', type: 'start' }, to_node: { name: 'see', type: expect.any(String) } },
+          ]),
+        },
+      },
+    });
+  });
+
+  test.each([
+    ['eval_sets', []],
+    ['eval-sets', { evalSetIds: [] }],
+    ['eval_results', []],
+    ['metrics-info', { metricsInfo: [] }],
+    ['tests', []],
+  ])('has no %s', async (path, expected) => {
+    const { get } = await setUp();
+    expect(await (await get(`/dev/apps/app/${path}`)).json()).toEqual(expected);
+  });
+
+  test('is served from its folder, with this server as its own', async () => {
+    const { get } = await setUp();
+    expect(await (await get('/dev-ui/index.html')).text()).toBe('page');
+    expect((await get('/dev-ui?app=app')).headers.get('location')).toBe('/dev-ui/index.html?app=app');
+    expect(await (await get('/dev-ui/assets/config/runtime-config.json')).json()).toEqual({ backendUrl: '' });
+    expect((await get('/dev-ui/other.js')).status).toBe(404);
+  });
+});

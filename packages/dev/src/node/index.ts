@@ -1,0 +1,1 @@
+export { uiFiles } from './ui-files.ts';
