@@ -148,8 +148,8 @@ async function read(
 }
 
 function errorIn(json: string): AnswerEnd {
-  // `wrangler dev` itself says so when the connection to its runtime is lost.
-  if (json.startsWith('Error: ')) return { kind: 'cut' };
+  // `wrangler dev` itself says so when the connection to its runtime is lost, and when it starts the runtime again.
+  if (json.startsWith('Error: ') || json.startsWith('Your worker restarted')) return { kind: 'cut' };
   const { error, code } = JSON.parse(json) as { readonly error: string; readonly code: string };
   return { kind: 'error', code, message: error };
 }

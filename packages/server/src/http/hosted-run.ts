@@ -3,7 +3,7 @@ import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/run-log.ts';
 import { type FrameEncoder, sseResponse } from '../runs/run-reader.ts';
 import type { FollowedRun } from '../runs/follow-run.ts';
-import { INVOCATION_ID_HEADER } from './responses.ts';
+import { invocationHeader } from './responses.ts';
 
 /** Names a run of a user. */
 export interface FollowRunRequest extends SessionKey {
@@ -56,7 +56,7 @@ export class HostedRun {
     };
     const { invocationId, body } = await this.#open(frames);
     if (body !== undefined) return sseResponse(invocationId, body);
-    return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
+    return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
   }
 
   /** Yields the items of the run as they come, until it has ended. Throws as `sse` does. */

@@ -65,6 +65,14 @@ function* begunParts(begun: string[], rest: Iterable<string>): Generator<string,
 /** The response header with the invocation id of the run. */
 export const INVOCATION_ID_HEADER = 'Eventloom-Invocation-Id';
 
+/** Characters that every HTTP server and client takes in a header. */
+export const IN_HEADER: RegExp = /^[\x21-\x7e]{1,256}$/;
+
+/** The header that names a run. No header for an id that none can have: imported sessions may have runs with such ids. */
+export function invocationHeader(invocationId: string): Record<string, string> {
+  return IN_HEADER.test(invocationId) ? { [INVOCATION_ID_HEADER]: invocationId } : {};
+}
+
 /** Set to `1` by a client that wants the number of each event as the `id` of its frame. */
 export const EVENT_IDS_HEADER = 'Eventloom-Event-Ids';
 

@@ -39,6 +39,7 @@ export function parseRunBody<Server extends FrontContext>(request: ServerRequest
     throw new InvalidRequestError('ifKnown: needs a requestId, which identifies a repeated request');
   checkId('userId', body.userId);
   checkId('sessionId', body.sessionId);
+  if (body.invocationId !== undefined) checkId('invocationId', body.invocationId);
   // A segment of the address at which the run is followed.
   if (body.requestId !== undefined) checkId('requestId', body.requestId);
   if (request.user) requireSameUser(request.user, body.userId);

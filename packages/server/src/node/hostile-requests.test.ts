@@ -42,6 +42,20 @@ function sendRaw(...pieces: readonly string[]): Promise<string> {
   return promise;
 }
 
+test.each([
+  ['a\x01b', 400, 'INVALID_REQUEST'],
+  ['x'.repeat(40_000), 400, 'INVALID_REQUEST'],
+  ['日本', 404, 'RUN_NOT_FOUND'],
+  ['ä b', 404, 'RUN_NOT_FOUND'],
+])('an invocation id that no header can have (%.20s) is answered with a code', async (invocationId, status, code) => {
+  await sessionService.getOrCreateSession({ appName: 'app', userId: 'ann', sessionId: 'ids' });
+  const session = '/apps/app/users/ann/sessions/ids';
+  const body = { appName: 'app', userId: 'ann', sessionId: 'ids', invocationId };
+  for (const path of ['/run', '/run_sse'])
+    expect(await post(JSON.stringify(body), path)).toMatchObject({ status, json: { code } });
+  expect(await post(JSON.stringify({ invocationId }), `${session}/runs`)).toMatchObject({ status, json: { code } });
+});
+
 describe('a body', () => {
   test.each([
     ['nothing', '', 'body: is missing'],

@@ -73,6 +73,9 @@ const fields: readonly (readonly [field: string, value: unknown, status: number]
   ['invocationId', '', 400],
   ['invocationId', LONG, 400],
   ['invocationId', 5, 400],
+  ['invocationId', 'a\x01b', 400],
+  ['invocationId', 'a\r\nset-cookie: b', 400],
+  ['invocationId', '..', 400],
 ];
 
 const bodies = fields.flatMap(([field, value, status]) => [

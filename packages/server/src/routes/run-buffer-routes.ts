@@ -1,5 +1,5 @@
 import type { ServerRequest } from '../http/server-request.ts';
-import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER } from '../http/responses.ts';
+import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER, invocationHeader } from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import { sseResponse } from '../runs/run-reader.ts';
@@ -13,7 +13,7 @@ async function follow(request: ServerRequest): Promise<Response> {
   if (acceptsJson(request.raw)) {
     const state = await runs.follower.state(request.runner(), key, request.param('invocationId'));
     return jsonResponse(state, {
-      [INVOCATION_ID_HEADER]: state.invocationId,
+      ...invocationHeader(state.invocationId),
       'cache-control': 'no-store',
       vary: 'Accept',
     });
@@ -26,7 +26,7 @@ async function follow(request: ServerRequest): Promise<Response> {
   );
   if (body !== undefined) return sseResponse(invocationId, body);
   // An EventSource reconnects after every end, until a 204 says that there is no more.
-  return new Response(null, { status: 204, headers: { [INVOCATION_ID_HEADER]: invocationId } });
+  return new Response(null, { status: 204, headers: invocationHeader(invocationId) });
 }
 
 async function cancel(request: ServerRequest): Promise<Response> {

@@ -14,7 +14,7 @@ import { readRunRequest } from '@eventloom/core/wire';
 import { RunEventsGoneError } from '../errors.ts';
 import type { ServerRequest } from '../http/server-request.ts';
 import { errorResponse, errorStatus } from '../http/error-response.ts';
-import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER } from '../http/responses.ts';
+import { jsonTextResponse, EVENT_IDS_HEADER, INVOCATION_ID_HEADER, invocationHeader } from '../http/responses.ts';
 import type { BodySpec, Route } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
@@ -61,12 +61,12 @@ async function run(request: ServerRequest): Promise<Response> {
   const failure = log.failure ?? (log.gonePosition > log.beginPosition ? tooLong(log) : undefined);
   if (failure) return failedResponse(request, log, failure);
   const events = log.framesAfter(log.beginPosition, Infinity).map(({ json }) => json);
-  return jsonTextResponse(`[${events.join(',')}]`, { [INVOCATION_ID_HEADER]: log.invocationId });
+  return jsonTextResponse(`[${events.join(',')}]`, invocationHeader(log.invocationId));
 }
 
 /** Answers the events of a known request's run after its message, once the run has ended. */
 async function knownEvents(request: ServerRequest, requested: RequestedRun, invocationId: string): Promise<Response> {
-  const headers = { [INVOCATION_ID_HEADER]: invocationId };
+  const headers = invocationHeader(invocationId);
   const run = new HostedRun(invocationId, (frames) => openRun(request, requested, frames));
   const events: string[] = [];
   let chars = 0;
@@ -135,7 +135,7 @@ async function begin(request: ServerRequest): Promise<Response> {
       : { invocationId: log.invocationId, state: 'running' };
   }
   const { invocationId } = state;
-  const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, [INVOCATION_ID_HEADER]: invocationId };
+  const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, ...invocationHeader(invocationId) };
   // The run has the webhook of the request that began it. If the run of a known request has ended, this answer has the end, and no webhook is sent.
   if (known && webhook && webhooks && state.state === 'running') {
     try {
@@ -176,7 +176,7 @@ async function readWebhook(
  * body has the address of the run that holds it, as far as this process knows.
  */
 function failedResponse({ server: { runs } }: ServerRequest, { invocationId, key }: RunLog, failure: Error): Response {
-  const headers = { [INVOCATION_ID_HEADER]: invocationId };
+  const headers = invocationHeader(invocationId);
   if (SessionNotFoundError.isInstance(failure)) return errorResponse(noSessionError(key, failure), headers);
   const holder = SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
   return errorResponse(

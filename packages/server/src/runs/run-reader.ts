@@ -2,7 +2,7 @@ import type { Platform } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
 import { SlowReaderError, TooManyReadersError, UserLimitError } from '../errors.ts';
 import { errorBody } from '../http/error-response.ts';
-import { INVOCATION_ID_HEADER } from '../http/responses.ts';
+import { IN_HEADER, INVOCATION_ID_HEADER } from '../http/responses.ts';
 import type { ServerLimits } from '../server-limits.ts';
 import { formatPosition, type RunLog } from './run-log.ts';
 import type { RunFrame } from './run-relay.ts';
@@ -34,11 +34,12 @@ export interface FrameEncoder {
  * Frames as server-sent events for clients of the ADK. They take a frame only if it begins with `data: `, and end the run at a frame with `error`: events
  * are written without it, because `errorCode` and `errorMessage` say the same.
  */
-export const SSE_FRAMES: FrameEncoder = { encode: (json) => `data: ${withoutErrorDetails(json)}\n\n` };
+export const SSE_FRAMES: FrameEncoder = {
+  encode: (json) => `data: ${json.includes('"error":{') ? withoutErrorDetails(json) : json}\n\n`,
+};
 
+/** The text of a message may have the characters of an error as well: what is parsed decides. */
 function withoutErrorDetails(json: string): string {
-  // The text of a message may have these characters as well: what is parsed decides.
-  if (!json.includes('"error":{')) return json;
   const event: unknown = JSON.parse(json);
   if (!isRecord(event) || !isRecord(event['error'])) return json;
   const { error: _details, ...plain } = event;
@@ -272,7 +273,7 @@ export function sseResponse(invocationId: string, body: ReadableStream<Uint8Arra
       'cache-control': 'no-cache, no-transform',
       // Keeps reverse proxies from holding the stream back.
       'x-accel-buffering': 'no',
-      [INVOCATION_ID_HEADER]: invocationId,
+      ...(IN_HEADER.test(invocationId) && { [INVOCATION_ID_HEADER]: invocationId }),
     },
   });
 }
