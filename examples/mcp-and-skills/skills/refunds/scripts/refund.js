@@ -1,0 +1,1 @@
+args.days <= 14 ? args.euros : args.days <= 60 ? args.euros / 2 : 0;
