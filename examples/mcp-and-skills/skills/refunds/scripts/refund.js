@@ -1,1 +1,1 @@
-args.days <= 14 ? args.euros : args.days <= 60 ? args.euros / 2 : 0;
+console.log(args.days <= 14 ? args.euros : args.days <= 60 ? args.euros / 2 : 0);
