@@ -202,7 +202,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
   }, [goTo, place, appName, userId, shownEvents]);
 
   return (
-    <div className="workbench" data-view={view}>
+    <main className="workbench" data-view={view}>
       <h1 className="visually-hidden">Eventloom Studio</h1>
       <nav className="views" aria-label="Views">
         {(['sessions', 'chat', 'inspect'] as const).map((name) => (
@@ -219,7 +219,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
         isRunning={status !== 'idle'}
         newId={newSessionId}
       />
-      <main className="middle">
+      <section className="middle" aria-label="Chat">
         <Chat
           agent={agent}
           conversation={conversation}
@@ -232,8 +232,8 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
           }}
         />
         <TimeSlider count={events.length} position={position} onChange={setPosition} events={events} onFork={fork} />
-      </main>
-      <aside className="inspector" aria-label="Inspector">
+      </section>
+      <section className="inspector" aria-label="Inspector">
         <Tabs defaultSelectedKey="events" className="tabs">
           <TabList aria-label="Inspector" className="tab-list">
             <Tab id="events">Events</Tab>
@@ -270,7 +270,7 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
             <RunsTab place={place} goTo={goTo} status={status} />
           </TabPanel>
         </Tabs>
-      </aside>
-    </div>
+      </section>
+    </main>
   );
 }

@@ -61,7 +61,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
   const found = sessions.filter(({ id }) => id.toLowerCase().includes(search.toLowerCase()));
   const isListed = sessions.some(({ id }) => id === sessionId);
   return (
-    <aside className="sidebar" aria-label="Sessions">
+    <section className="sidebar" aria-label="Sessions">
       <p className="brand">
         <img src="./icon.svg" alt="" width="24" height="24" />
         Eventloom Studio
@@ -138,7 +138,7 @@ export function SessionList({ apps, place, goTo, events, isRunning, newId }: Ses
           }}
         />
       </div>
-    </aside>
+    </section>
   );
 }
 
