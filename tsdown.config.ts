@@ -68,7 +68,11 @@ export default defineConfig([
     dts: false,
     sourcemap: true,
     outExtensions: () => ({ js: '.js' }),
-    outputOptions: { codeSplitting: { groups: [{ name: sharedWithRoot, minShareCount: 2 }] } },
+    outputOptions: {
+      codeSplitting: { groups: [{ name: sharedWithRoot, minShareCount: 2 }] },
+      // Editors read the docstrings in the declarations.
+      comments: { jsdoc: false },
+    },
     // What is published as it is, with its licence.
     copy: globSync('src/*.{wasm,txt,d.ts}'),
   },
