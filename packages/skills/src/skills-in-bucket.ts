@@ -26,7 +26,9 @@ const MAX_OBJECTS = 20 * MAX_FILES;
  * @throws SkillError for a skill that is wrong or too large
  *
  * @example
- * const skills = await loadAllSkillsInBucket(env.SKILLS, 'skills/');
+ * import { loadAllSkillsInBucket, type SkillBucket, SkillToolset } from '@eventloom/skills';
+ *
+ * const createToolset = async (env: { SKILLS: SkillBucket }) => new SkillToolset({ skills: await loadAllSkillsInBucket(env.SKILLS, 'skills/') });
  */
 export async function loadAllSkillsInBucket(bucket: SkillBucket, prefix = ''): Promise<Skill[]> {
   const files: Record<string, SkillFile> = {};

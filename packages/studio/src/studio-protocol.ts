@@ -190,11 +190,10 @@ async function answerFile(path: string, files: StudioFiles): Promise<Response> {
  * this package, and `html_handling` is `none`.
  *
  * @example
- * const server = createCloudflareServer<Env>({
- *   appNames: ['demo'],
- *   runners: (_env, services) => [new Runner({ appName: 'demo', agent, ...services })],
- *   protocols: (env) => [studio({ files: assetFiles(env.ASSETS) })],
- * });
+ * import { assetFiles, type AssetBinding, studio } from '@eventloom/studio';
+ *
+ * // The `protocols` of createCloudflareServer.
+ * const protocols = (env: { ASSETS: AssetBinding }) => [studio({ files: assetFiles(env.ASSETS) })];
  */
 export function assetFiles(binding: AssetBinding): StudioFiles {
   return async (path) => {
