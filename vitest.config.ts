@@ -19,6 +19,7 @@ const workerdFolders = [
   'gemini/src', // the web client of @google/genai: fetch, streams, WebSockets
   'live/src', // AbortSignal.any, queues that wait, live sockets that close, time-outs, reconnects
   'otel/src', // asynchronous contexts
+  'mcp/src', // fetch, event streams, aborts, the client library's build for workerd
   'openapi/src', // fetch, redirects, streams of bytes, FormData
   'quickjs/src', // WebAssembly
   'skills/src', // scripts in QuickJS, bytes

@@ -35,6 +35,8 @@ const bundles = [
   { name: 'models of the AI SDK', entry: 'packages/ai-sdk/src/index.ts', budget: 14_000 },
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },
+  // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers.
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 175_000 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more.
   { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 218_000 },
 ];

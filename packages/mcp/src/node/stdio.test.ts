@@ -1,8 +1,22 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { StreamableHTTPConnectionParams } from '../connection-params.ts';
 import { calling, play, responsesOf } from '../fixtures/play.ts';
 import { MCPToolset } from '../mcp-toolset.ts';
 import { StdioConnectionParams } from './index.ts';
+
+/** Returns a port that was free a moment ago: the server takes no port 0. */
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const address = listener.address();
+  listener.close();
+  await once(listener, 'close');
+  return typeof address === 'object' && address ? address.port : expect.unreachable();
+}
 
 const EVERYTHING = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
 
@@ -36,6 +50,41 @@ test('server-everything over stdio: its tools are offered and called', async () 
   const progress = events.flatMap(({ partial, content }) => (partial && content?.parts?.[0]?.functionResponse) || []);
   // The client library drops a report that arrives together with the result: the last one, on a fast machine.
   expect(progress[0]).toMatchObject({ id: 'e', response: { output: { progress: 1, total: 2 } } });
+  await runner.close();
+});
+
+test('server-everything over HTTP: five calls of a turn go over one session', async () => {
+  const port = await freePort();
+  const server = spawn(process.execPath, [EVERYTHING, 'streamableHttp'], {
+    env: { PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  onTestFinished(() => void server.kill());
+  let said = '';
+  await new Promise<void>((resolve) =>
+    server.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('listening')) resolve();
+    }),
+  );
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const sessions = new Set<string | null>();
+  const toolset = new MCPToolset({
+    connectionParams: new StreamableHTTPConnectionParams({
+      url,
+      fetch: (to, init) => {
+        const isCall = typeof init?.body === 'string' && init.body.includes('"tools/call"');
+        if (isCall) sessions.add(new Headers(init.headers).get('mcp-session-id'));
+        return fetch(to, init);
+      },
+    }),
+  });
+  const sums = [1, 2, 3, 4, 5].map((a) => ({ id: `s${a}`, name: 'get-sum', args: { a, b: 1 } }));
+  const { say, runner } = await play(toolset, [calling(...sums), 'done']);
+  expect(responsesOf(await say('go'))).toEqual(
+    sums.map(({ args: { a } }) => ({ result: `The sum of ${a} and 1 is ${a + 1}.` })),
+  );
+  expect([...sessions]).toEqual([expect.stringMatching(/./)]);
   await runner.close();
 });
 
