@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +36,7 @@ async function serveHanging() {
     if (calls.length === 2) both.resolve();
     return { content: [{ type: 'text', text: 'looked' }] };
   };
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     if (request.method !== 'POST') return response.writeHead(405).end();
     let body = '';
     for await (const piece of request.setEncoding('utf8')) body += String(piece);
@@ -45,10 +45,11 @@ async function serveHanging() {
     if (id === undefined) return response.writeHead(202).end();
     const result = resultOf(method, params);
     if (method === 'tools/call' && !isReleased) return undefined;
-    const answer = result ? { result } : { error: { code: -32_601, message: 'unknown' } };
+    const outcome = result ? { result } : { error: { code: -32_601, message: 'unknown' } };
     response.writeHead(200, { 'content-type': 'application/json' });
-    return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
-  }).listen(0, '127.0.0.1');
+    return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
+  };
+  const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();
