@@ -78,6 +78,9 @@ export type MCPRequest<T> = (
 export interface MCPSession {
   readonly client: Client;
   readonly transport: OpenTransport;
+  /** Number of requests that wait for their answers. */
+  pending: number;
+  isDropped: boolean;
 }
 
 interface ToolList {
@@ -225,6 +228,7 @@ export class MCPConnection {
     signal?.throwIfAborted();
     const { platform } = this.#owner;
     const { transport } = session;
+    session.pending++;
     const exchange = String(this.#exchanges++);
     const controller = new AbortController();
     const abort = (): void => controller.abort(signal?.reason);
@@ -256,6 +260,8 @@ export class MCPConnection {
     } catch (error) {
       throw MCPLimitError.isInstance(controller.signal.reason) ? controller.signal.reason : error;
     } finally {
+      session.pending--;
+      if (session.isDropped) this.#closeUnused(session);
       cancelTimer();
       this.#progress.delete(exchange);
       signal?.removeEventListener('abort', abort);
@@ -304,7 +310,7 @@ export class MCPConnection {
         ...(this.#isLegacy && { prior: { kind: 'legacy' } }),
       });
       await Promise.race([connecting, late]);
-      const session = { client, transport };
+      const session: MCPSession = { client, transport, pending: 0, isDropped: false };
       client.onclose = () => this.#drop(session);
       return session;
     } catch (error) {
@@ -372,7 +378,13 @@ export class MCPConnection {
     if (this.#session !== session) return;
     this.#session = undefined;
     this.#opening = undefined;
-    session.client.close().catch((error: unknown) => reportTo(this.#owner.platform, error));
+    session.isDropped = true;
+    this.#closeUnused(session);
+  }
+
+  /** Closes a session that was removed, once none of its requests waits: closing would end them, and their answers say whether they were processed. */
+  #closeUnused(session: MCPSession): void {
+    if (session.pending === 0) session.client.close().catch((error: unknown) => reportTo(this.#owner.platform, error));
   }
 
   /** Lets the process end while no run is active. */

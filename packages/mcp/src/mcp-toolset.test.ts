@@ -59,6 +59,30 @@ test('a session that the server forgot is opened again, and the refused calls ar
   await runner.close();
 });
 
+test('a call whose refusal arrives after the session was opened again is sent again too', async () => {
+  const reopened = Promise.withResolvers<void>();
+  let isForgotten = false;
+  const served = serveSessions({
+    build: echoing,
+    before: (_, { method, params }) => {
+      if (!isForgotten) return undefined;
+      if (method === 'initialize') reopened.resolve();
+      const isSecond = method === 'tools/call' && JSON.stringify(params).includes('"text":"b"');
+      const refused = Response.json({ error: { code: -32001, message: 'Session not found' } }, { status: 404 });
+      const isOld = initializations(served) === 1;
+      return isSecond && isOld ? reopened.promise.then(() => refused) : undefined;
+    },
+  });
+  const forget = () => {
+    isForgotten = true;
+    served.forget();
+    return { calls: [echo('a'), echo('b')] };
+  };
+  const { say, runner } = await play(toolsetOf(served), [forget, 'done']);
+  expect(responsesOf(await say('go'))).toEqual([{ result: 'a' }, { result: 'b' }]);
+  await runner.close();
+});
+
 test('tools that the server adds in the middle of a turn are offered in the next step', async () => {
   const served = serveSessions({
     build: (server) => {
