@@ -1,5 +1,6 @@
 import { functionCallEvent, functionResponseEvent, Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
+import { pageBytes } from './page-bytes.ts';
 import { KEY, send, useStudio, violations } from './studio-page.ts';
 import { look, pay, save } from './studio-tools.ts';
 
@@ -7,6 +8,11 @@ const { open } = useStudio();
 const tools = [look, pay, save];
 
 describe('Studio', () => {
+  test('has files of at most 300 kB, compressed', () => {
+    expect(pageBytes()).toBeGreaterThan(100_000);
+    expect(pageBytes()).toBeLessThanOrEqual(300_000);
+  });
+
   test('streams a reply, folds tool calls, and follows the run after a reload in mid-answer', async () => {
     const gate = new Gate();
     const { page, errors } = await open([{ calls: [{ name: 'look' }] }, { chunks: ['The sky ', gate, 'is blue.'] }], {
