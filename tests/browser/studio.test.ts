@@ -74,8 +74,9 @@ describe('Studio', () => {
     const { page, sessionService } = await open([{ text: 'One.' }, { text: 'Two.' }]);
     await send(page, 'first try');
     await page.getByRole('log').getByText('One.').waitFor();
-    page.once('dialog', (dialog) => void dialog.accept('second try'));
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Edited message' }).fill('second try');
+    await page.getByRole('button', { name: 'Send instead' }).click();
     await page.getByRole('log').getByText('Two.').waitFor();
     expect(await page.getByRole('log').getByText('One.').count()).toBe(0);
     expect((await sessionService.getSession(KEY))?.events.some(({ actions }) => actions.rewindBeforeInvocationId)).toBe(
