@@ -5,6 +5,11 @@ import { isTestFile, type Workspace } from './repository.ts';
 const SAME_MEANING = new Set([
   // The runner of eventloom extends that of the runner package.
   'Runner',
+  // The names of the ADK, in its shape and in that of Eventloom.
+  'MCPConnectionParams',
+  'MCPSession',
+  'StdioConnectionParams',
+  'StreamableHTTPConnectionParams',
   // Sessions and server cannot import each other, and describe the same parts of a PostgreSQL client.
   'PostgresClient',
   'PostgresPool',

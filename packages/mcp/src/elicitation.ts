@@ -64,7 +64,7 @@ interface QuestionPayload {
 }
 
 /** A question as it is asked. */
-interface Question {
+interface OpenQuestion {
   readonly message: string;
   readonly payload: QuestionPayload;
   readonly responseSchema: Record<string, unknown>;
@@ -95,7 +95,7 @@ export class Questions {
   readonly #asked: number;
   readonly #round: number;
   /** Questions without an answer. */
-  readonly #open: Question[] = [];
+  readonly #open: OpenQuestion[] = [];
 
   constructor(server: string, context: ToolContext, onElicitation: AnswerQuestion | undefined) {
     this.#server = server;
@@ -190,7 +190,7 @@ export class Questions {
     );
   }
 
-  #toQuestion(params: ElicitRequestParams, at: { readonly name?: string; readonly requestState?: string }): Question {
+  #toQuestion(params: ElicitRequestParams, at: { readonly name?: string; readonly requestState?: string }): OpenQuestion {
     const message = plainText(params.message, MAX_MESSAGE);
     const payload = { server: this.#server, round: this.#round, ...at };
     if (params.mode === 'url') {
@@ -203,7 +203,7 @@ export class Questions {
   }
 }
 
-function toPublic({ message, payload: { server, mode, url }, responseSchema }: Question): MCPQuestion {
+function toPublic({ message, payload: { server, mode, url }, responseSchema }: OpenQuestion): MCPQuestion {
   const schema = at(at(responseSchema, 'properties'))['content'];
   return { server, message, mode, url, ...(isRecord(schema) && { requestedSchema: schema }) };
 }
@@ -212,7 +212,7 @@ function isQuestion(payload: unknown): payload is QuestionPayload {
   return isRecord(payload) && typeof payload['server'] === 'string' && typeof payload['round'] === 'number';
 }
 
-function isSameQuestion(stored: StoredQuestion, { message, payload, responseSchema }: Question): boolean {
+function isSameQuestion(stored: StoredQuestion, { message, payload, responseSchema }: OpenQuestion): boolean {
   if (!isQuestion(stored.payload) || stored.payload.server !== payload.server) return false;
   return (
     stored.message === message &&

@@ -60,9 +60,9 @@ export async function sample(
   };
 }
 
-type Message = CreateMessageRequestParams['messages'][number];
+type SampledMessage = CreateMessageRequestParams['messages'][number];
 
-function toContent(role: Message['role'], content: Message['content']): Content {
+function toContent(role: SampledMessage['role'], content: SampledMessage['content']): Content {
   const blocks = Array.isArray(content) ? content : [content];
   const parts = blocks.map((block): Part => {
     if (block.type === 'text') return { text: block.text };

@@ -43,7 +43,7 @@ export interface UserAuthorizationParams {
 }
 
 /** A page on which a user consents, until the answer. */
-interface Consent {
+interface UserConsent {
   readonly authUri: string;
   readonly state: string;
   readonly codeVerifier: string;
@@ -196,7 +196,7 @@ export class UserAuthorization {
 class StoredProvider implements OAuthClientProvider {
   readonly #params: UserAuthorizationParams;
   /** The consent whose code is being exchanged. */
-  redeemed: Consent | undefined;
+  redeemed: UserConsent | undefined;
   #state = '';
   #codeVerifier = '';
   #discovery: OAuthDiscoveryState | undefined;
@@ -292,7 +292,7 @@ class StoredProvider implements OAuthClientProvider {
       throw new MCPAuthorizationError(
         `MCP server "${server}": the page for the user's consent is no HTTP address of at most ${MAX_URL} characters`,
       );
-    const consent: Consent = {
+    const consent: UserConsent = {
       authUri,
       state: this.#state,
       codeVerifier: this.#codeVerifier,
@@ -308,7 +308,7 @@ class StoredProvider implements OAuthClientProvider {
     if (scope === 'tokens' || scope === 'all') await this.#delete('');
   }
 
-  async consent(): Promise<Consent | undefined> {
+  async consent(): Promise<UserConsent | undefined> {
     const stored = recordOf(await this.#load('consent'));
     return isConsent(stored) ? stored : undefined;
   }
@@ -350,6 +350,6 @@ function recordOf(credential: AuthCredential | undefined): Readonly<Record<strin
   return isRecord(mcp) ? mcp : undefined;
 }
 
-function isConsent(value: unknown): value is Consent {
+function isConsent(value: unknown): value is UserConsent {
   return isRecord(value) && typeof value['authUri'] === 'string' && typeof value['state'] === 'string';
 }
