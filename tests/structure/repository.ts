@@ -44,6 +44,7 @@ export function readWorkspaces(root = repositoryRoot): Workspace[] {
       'tests',
       'tests/adk',
       'tests/browser',
+      'tests/clients',
       'tests/runtimes/*',
       'bench',
     ],

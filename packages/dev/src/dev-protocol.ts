@@ -2,7 +2,7 @@ import { type Event, getFunctionCalls, getFunctionResponses, type SessionKey } f
 import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import type { CommonRequest, Protocol, ProtocolRequest, ProtocolRoute, RunOwner } from '@eventloom/server';
 import { type AdkSpan, toAdkSpans } from './adk-spans.ts';
-import { describeNode, drawNode, nodeAt } from './describe-app.ts';
+import { type AppNode, describeNode, drawNode, nodeAt } from './describe-app.ts';
 import type { SpanStore } from './span-store.ts';
 
 /** Returns a file of a page, such as `index.html`; undefined if the page has no file of that name. */
@@ -16,7 +16,7 @@ export interface DevOptions {
   readonly ui?: UiFiles | undefined;
 }
 
-const OPTIONS: OptionRules<DevOptions> = { spans: 'any', ui: 'function' };
+const OPTIONS: OptionRules<DevOptions> = { spans: 'object or function', ui: 'function' };
 
 const APP = '/dev/apps/{appName}';
 const SESSION = `${APP}/users/{userId}/sessions/{sessionId}`;
@@ -117,8 +117,6 @@ function graphRoutes(): ProtocolRoute[] {
     ),
   ];
 }
-
-type AppNode = ReturnType<typeof describeNode>;
 
 /** The graphs below a node, each with its path. */
 function graphsBelow(node: AppNode, path: string): (readonly [string, AppNode])[] {

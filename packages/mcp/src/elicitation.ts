@@ -64,7 +64,7 @@ interface QuestionPayload {
 }
 
 /** A question as it is asked. */
-interface OpenQuestion {
+interface ElicitedQuestion {
   readonly message: string;
   readonly payload: QuestionPayload;
   readonly responseSchema: Record<string, unknown>;
@@ -95,7 +95,7 @@ export class Questions {
   readonly #asked: number;
   readonly #round: number;
   /** Questions without an answer. */
-  readonly #open: OpenQuestion[] = [];
+  readonly #open: ElicitedQuestion[] = [];
 
   constructor(server: string, context: ToolContext, onElicitation: AnswerQuestion | undefined) {
     this.#server = server;
@@ -190,7 +190,10 @@ export class Questions {
     );
   }
 
-  #toQuestion(params: ElicitRequestParams, at: { readonly name?: string; readonly requestState?: string }): OpenQuestion {
+  #toQuestion(
+    params: ElicitRequestParams,
+    at: { readonly name?: string; readonly requestState?: string },
+  ): ElicitedQuestion {
     const message = plainText(params.message, MAX_MESSAGE);
     const payload = { server: this.#server, round: this.#round, ...at };
     if (params.mode === 'url') {
@@ -203,7 +206,7 @@ export class Questions {
   }
 }
 
-function toPublic({ message, payload: { server, mode, url }, responseSchema }: OpenQuestion): MCPQuestion {
+function toPublic({ message, payload: { server, mode, url }, responseSchema }: ElicitedQuestion): MCPQuestion {
   const schema = at(at(responseSchema, 'properties'))['content'];
   return { server, message, mode, url, ...(isRecord(schema) && { requestedSchema: schema }) };
 }
@@ -212,7 +215,7 @@ function isQuestion(payload: unknown): payload is QuestionPayload {
   return isRecord(payload) && typeof payload['server'] === 'string' && typeof payload['round'] === 'number';
 }
 
-function isSameQuestion(stored: StoredQuestion, { message, payload, responseSchema }: OpenQuestion): boolean {
+function isSameQuestion(stored: StoredQuestion, { message, payload, responseSchema }: ElicitedQuestion): boolean {
   if (!isQuestion(stored.payload) || stored.payload.server !== payload.server) return false;
   return (
     stored.message === message &&
