@@ -22,12 +22,14 @@ const bundles = [
   // records of the events of called agents that a run yields, appends of several events at once, and checks of the ADK's habits (1.5 kB);
   // agents in mode task and single_turn, events of a scope, replies that end inside a call, and locks of new runs without a promise (2.3 kB);
   // capabilities of models, which are checked before a request, and errors that name what was given (0.4 kB);
-  // the kind and an example of every option, and one check of them (1 kB).
-  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 91_200 },
+  // the kind and an example of every option, and one check of them (1 kB);
+  // parents of observed operations, artifacts by file name alone, tools of servers that are skipped for their names, contents that follow a
+  // change of the model, and request processors (1.4 kB).
+  { name: 'runtime', entry: 'tests/size/in-memory-agent.ts', budget: 92_700 },
   // Without live runs, which a server takes as an option.
   // The aim is 80 kB. Above it, beside the runtime's own: bounds of each user and the run policy, protocols, runs that are started
   // without a connection and report their end by webhooks, runs that are read out of their sessions, webhooks that outlive their process (2 kB).
-  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 131_600 },
+  { name: 'runtime, server and hono', entry: 'tests/size/server.ts', budget: 133_300 },
   // The aim is 185 kB, for the same reasons. The object's store of runs is gone.
   // Everything of the root: what a page loads that has a chat. The aim is 8 kB, of 1,024 bytes each.
   { name: 'client', entry: 'packages/client/src/index.ts', budget: 8192 },
@@ -36,9 +38,13 @@ const bundles = [
   // With the check of arguments by JSON Schema, and the reader of YAML (30 kB), which is loaded for a document in YAML.
   { name: 'tools from OpenAPI documents', entry: 'packages/openapi/src/index.ts', budget: 67_000 },
   // With the client library of the protocol (88 kB), and LlmAgent, whose model answers requests of servers.
-  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 175_000 },
+  { name: 'tools of MCP servers', entry: 'packages/mcp/src/index.ts', budget: 118_000 },
+  // With the reader of YAML, for the front matter of skills.
+  { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 40_000 },
+  // Without @opentelemetry/api, which applications install.
+  { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
   // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 218_000 },
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 220_300 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');
