@@ -188,6 +188,9 @@ export type {
   ParsedOperation,
   RestApiToolOptions,
 } from './openapi.ts';
+export type { AdkSkill as Skill, AdkSkillToolsetOptions as SkillToolsetOptions, Script } from './skills.ts';
+export { AdkSkillToolset as SkillToolset, loadAllSkillsInDir, loadSkillFromDir } from './skills.ts';
+export type { Frontmatter, SkillResources as Resources } from '@eventloom/skills';
 export { AdkOpenAPIToolset as OpenAPIToolset, AdkRestApiTool as RestApiTool, createRestApiTool } from './openapi.ts';
 
 // Questions to people
@@ -411,7 +414,6 @@ export {
   RunSkillScriptTool,
   SearchSkillsTool,
   SessionStateCredentialService,
-  SkillToolset,
   ToolAuthHandler,
   VertexAiMemoryBankService,
   VertexAiSessionService,
@@ -422,8 +424,6 @@ export {
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
-  loadAllSkillsInDir,
-  loadSkillFromDir,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
   toA2a,

@@ -118,25 +118,25 @@ export const cleanName = /* @__PURE__ */ notOffered(
   'cleanName',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
-/** Not offered: write Instrumentation in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
 export const getGcpExporters = /* @__PURE__ */ notOffered(
   'getGcpExporters',
-  'write Instrumentation in the options of the Runner',
+  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
-/** Not offered: write Instrumentation in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
 export const getGcpResource = /* @__PURE__ */ notOffered(
   'getGcpResource',
-  'write Instrumentation in the options of the Runner',
+  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export const isGoogleApi = /* @__PURE__ */ notOffered(
   'isGoogleApi',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
-/** Not offered: write Instrumentation in the options of the Runner. */
+/** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
 export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
   'maybeSetOtelProviders',
-  'write Instrumentation in the options of the Runner',
+  'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
 
 // Protocols
@@ -182,68 +182,53 @@ export const toA2a = /* @__PURE__ */ notOffered(
 );
 
 // Skills
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills. */
 export const GCPSkillRegistry = /* @__PURE__ */ notOffered(
   'GCPSkillRegistry',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const ListSkillsTool = /* @__PURE__ */ notOffered(
   'ListSkillsTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const LoadSkillResourceTool = /* @__PURE__ */ notOffered(
   'LoadSkillResourceTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const LoadSkillTool = /* @__PURE__ */ notOffered(
   'LoadSkillTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
 export const RunSkillInlineScriptErrorCode = /* @__PURE__ */ notOffered(
   'RunSkillInlineScriptErrorCode',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write codeExecutor in the agent, which runs the code that its model writes',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
 export const RunSkillInlineScriptTool = /* @__PURE__ */ notOffered(
   'RunSkillInlineScriptTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write codeExecutor in the agent, which runs the code that its model writes',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const RunSkillScriptTool = /* @__PURE__ */ notOffered(
   'RunSkillScriptTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: load the skills before, and give them to SkillToolset. */
 export const SearchSkillsTool = /* @__PURE__ */ notOffered(
   'SearchSkillsTool',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'load the skills before, and give them to SkillToolset',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
-export const SkillToolset = /* @__PURE__ */ notOffered(
-  'SkillToolset',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
-);
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
-export const loadAllSkillsInDir = /* @__PURE__ */ notOffered(
-  'loadAllSkillsInDir',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
-);
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
-export const loadSkillFromDir = /* @__PURE__ */ notOffered(
-  'loadSkillFromDir',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
-);
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: unpack the archive, and write loadSkillFromFiles of @eventloom/skills. */
 export const loadSkillFromZipBuffer = /* @__PURE__ */ notOffered(
   'loadSkillFromZipBuffer',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'unpack the archive, and write loadSkillFromFiles of @eventloom/skills',
 );
-/** Not offered: put the text of the skill into the instruction of the agent, or give it out with a FunctionTool. */
+/** Not offered: write loadSkillFromDir, which throws a SkillError with what is wrong. */
 export const validateSkillDir = /* @__PURE__ */ notOffered(
   'validateSkillDir',
-  'put the text of the skill into the instruction of the agent, or give it out with a FunctionTool',
+  'write loadSkillFromDir, which throws a SkillError with what is wrong',
 );

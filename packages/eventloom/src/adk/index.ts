@@ -173,6 +173,9 @@ export type {
 } from '@eventloom/adk';
 export { LoadMcpResourceTool, MCPSessionManager, MCPTool, MCPToolset } from '@eventloom/adk';
 export type { OpenAPIToolsetOptions, OperationEndpoint, ParsedOperation, RestApiToolOptions } from '@eventloom/adk';
+export type { Script, Skill, SkillToolsetOptions } from '@eventloom/adk';
+export { SkillToolset, loadAllSkillsInDir, loadSkillFromDir } from '@eventloom/adk';
+export type { Frontmatter, Resources } from '@eventloom/adk';
 export { OpenAPIToolset, RestApiTool, createRestApiTool } from '@eventloom/adk';
 
 // Questions to people
@@ -390,7 +393,6 @@ export {
   RunSkillScriptTool,
   SearchSkillsTool,
   SessionStateCredentialService,
-  SkillToolset,
   ToolAuthHandler,
   VertexAiMemoryBankService,
   VertexAiSessionService,
@@ -401,8 +403,6 @@ export {
   getGcpExporters,
   getGcpResource,
   isGoogleApi,
-  loadAllSkillsInDir,
-  loadSkillFromDir,
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
   toA2a,

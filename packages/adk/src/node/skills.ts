@@ -1,0 +1,1 @@
+export { loadAllSkillsInDir, loadSkillFromDir } from '@eventloom/skills/node';

@@ -1,0 +1,57 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InMemorySessionService } from '@eventloom/sessions';
+import { ScriptedModel } from '@eventloom/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { getFunctionResponses, LlmAgent, loadAllSkillsInDir, loadSkillFromDir, Runner, SkillToolset } from './index.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'eventloom-skills-'));
+  for (const name of ['greeting', 'sums']) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'SKILL.md'), `---\nname: ${name}\ndescription: Knows ${name}.\n---\nUse ${name}.`);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('an agent loads a skill of a folder', async () => {
+  const skills = await loadAllSkillsInDir(folder);
+  expect(Object.keys(skills)).toEqual(['greeting', 'sums']);
+  const model = new ScriptedModel([
+    { parts: [{ functionCall: { name: 'load_skill', args: { name: 'sums' } } }] },
+    'Done.',
+  ]);
+  const agent = new LlmAgent({ name: 'helper', model, tools: [new SkillToolset(skills)] });
+  const runner = new Runner({ appName: 'app', agent, sessionService: new InMemorySessionService() });
+  const newMessage = { role: 'user', parts: [{ text: 'Add.' }] };
+  const responses: unknown[] = [];
+  for await (const event of runner.runEphemeral({ userId: 'ann', newMessage }))
+    responses.push(...getFunctionResponses(event).map(({ response }) => response));
+  expect(responses).toEqual([expect.objectContaining({ instructions: 'Use sums.' })]);
+});
+
+test('a toolset takes a list of skills with scripts in the shape of the ADK', () => {
+  const frontmatter = { name: 'draw', description: 'Draws.' };
+  const skill = { frontmatter, instructions: 'Draw.', resources: { scripts: { 'draw.js': { src: '1 + 1' } } } };
+  const toolset = new SkillToolset([skill]);
+  expect(toolset.getSkill('draw')).toBe(skill);
+  expect(toolset.getSkill('constructor')).toBeUndefined();
+});
+
+test('a folder gives one skill', async () => {
+  expect((await loadSkillFromDir(join(folder, 'greeting'))).frontmatter.description).toBe('Knows greeting.');
+});
+
+test.each(['additionalTools', 'registry', 'allowInlineScripts', 'scriptOutputDir'])(
+  'the option %s is refused with what to write',
+  (name) => {
+    expect(() => new SkillToolset([], { [name]: true })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIGURATION',
+        message: expect.stringMatching(`the option ${name} of @google/adk is not offered; `),
+      }),
+    );
+  },
+);

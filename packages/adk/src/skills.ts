@@ -1,0 +1,88 @@
+import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
+import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
+import { isRecord } from '@eventloom/core/internal';
+import { type Skill, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
+
+/** A script of a skill in the shape of @google/adk. */
+export interface Script {
+  /** The program. */
+  readonly src: string;
+}
+
+/** A skill in the shape of @google/adk, whose scripts are objects, or in that of `@eventloom/skills`. */
+export interface AdkSkill extends Omit<Skill, 'resources'> {
+  readonly resources?:
+    | (Omit<SkillResources, 'scripts'> & {
+        readonly scripts?: Readonly<Record<string, Script | SkillFile>> | undefined;
+      })
+    | undefined;
+}
+
+/** Options of the `SkillToolset` for programs that were written for @google/adk. */
+export interface AdkSkillToolsetOptions {
+  /** Runs the JavaScript of skills, and adds the tool `run_skill_script`. Default: no script is run. */
+  readonly codeExecutor?: BaseCodeExecutor | undefined;
+}
+
+/** Options of @google/adk that are not offered, with what to write. */
+const NOT_OFFERED: Readonly<Record<string, string>> = {
+  additionalTools: 'write the tools in the tools of the agent',
+  registry: 'load the skills before, and give them to the toolset',
+  allowInlineScripts: 'write codeExecutor in the agent, which runs the code that its model writes',
+  scriptOutputDir: 'leave it out: files that a script makes are in its result',
+};
+
+/**
+ * Offers skills to an agent, for programs that were written for @google/adk. It is the `SkillToolset` of `@eventloom/skills` with the
+ * constructor of the ADK.
+ *
+ * @example
+ * const skills = await loadAllSkillsInDir('skills');
+ * const agent = new LlmAgent({ name: 'helper', model: 'gemini-flash-latest', tools: [new SkillToolset(skills)] });
+ */
+export class AdkSkillToolset extends SkillToolset {
+  /** The skills by their names. */
+  readonly skills: Readonly<Record<string, AdkSkill>>;
+
+  /** @throws ConfigurationError for options that are not offered @throws SkillError for a skill with wrong front matter */
+  constructor(skills: readonly AdkSkill[] | Readonly<Record<string, AdkSkill>>, options: AdkSkillToolsetOptions = {}) {
+    for (const [name, advice] of Object.entries(NOT_OFFERED))
+      if (Object.hasOwn(options, name))
+        throw new ConfigurationError(`SkillToolset: the option ${name} of @google/adk is not offered; ${advice}`);
+    const list: readonly AdkSkill[] = Array.isArray(skills) ? skills : Object.values(skills);
+    super({ ...options, skills: list.map(toSkill) });
+    this.skills = byName(list);
+  }
+
+  /** Returns the skill of a name; undefined if the toolset has none. */
+  getSkill(name: string): AdkSkill | undefined {
+    return Object.hasOwn(this.skills, name) ? this.skills[name] : undefined;
+  }
+}
+
+/** Loads the skill in a folder, as @google/adk does. Only on Node. @throws SkillError for a skill that is wrong */
+export function loadSkillFromDir(skillDir: string): Promise<Skill> {
+  return loadOne(skillDir);
+}
+
+/** Loads the skill of each folder in a folder, and returns them by their names, as @google/adk does. Only on Node. @throws SkillError for the first that is wrong */
+export async function loadAllSkillsInDir(skillsBasePath: string): Promise<Record<string, Skill>> {
+  return byName(await loadAll(skillsBasePath));
+}
+
+function byName<S extends AdkSkill>(skills: readonly S[]): Record<string, S> {
+  return Object.fromEntries(skills.map((skill) => [skill.frontmatter.name, skill]));
+}
+
+function toSkill(skill: AdkSkill): Skill {
+  if (!isRecord(skill) || !isRecord(skill.resources?.scripts)) return skill as Skill;
+  const scripts = Object.entries(skill.resources.scripts).map(([path, script]): [string, SkillFile] => [
+    path,
+    isScript(script) ? script.src : script,
+  ]);
+  return { ...skill, resources: { ...skill.resources, scripts: Object.fromEntries(scripts) } };
+}
+
+function isScript(script: Script | SkillFile): script is Script {
+  return isRecord(script) && 'src' in script;
+}
