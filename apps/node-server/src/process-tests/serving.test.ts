@@ -110,7 +110,10 @@ test('answers new connections with 503 on /readyz after SIGTERM until it stops l
     '1',
     'close',
   ]);
-  expect(await refused.json()).toMatchObject({ code: 'SHUTTING_DOWN', error: expect.stringContaining('another server') });
+  expect(await refused.json()).toMatchObject({
+    code: 'SHUTTING_DOWN',
+    error: expect.stringContaining('another server'),
+  });
   expect((await fetch(`${server.url}${SESSION}`)).status).toBe(200);
   expect(await response.text()).toContain('In Oslo it is');
   expect((await ended).code).toBe(0);
