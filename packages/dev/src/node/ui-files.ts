@@ -25,14 +25,16 @@ export async function uiFiles(folder: string): Promise<UiFiles> {
       return file.startsWith(`${root}${sep}`) ? new Uint8Array(await readFile(file)) : undefined;
     } catch (error) {
       const reason = toError(error);
-      if ('code' in reason && (reason.code === 'ENOENT' || reason.code === 'ENOTDIR' || reason.code === 'EISDIR'))
-        return undefined;
+      if ('code' in reason && typeof reason.code === 'string' && ABSENT.has(reason.code)) return undefined;
       throw error;
     }
   };
   if (!(await read('index.html'))) throw noPage(folder);
   return read;
 }
+
+/** The codes of paths that name no file. */
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP']);
 
 function noPage(folder: string, cause?: unknown): ConfigurationError {
   return new ConfigurationError(
