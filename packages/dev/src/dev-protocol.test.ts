@@ -4,7 +4,7 @@ import { AgentTool } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { dev, SpanStore, type SpanStoreOptions, type StoredSpan } from './index.ts';
@@ -12,14 +12,23 @@ import { dev, SpanStore, type SpanStoreOptions, type StoredSpan } from './index.
 const look = (): FunctionTool =>
   new FunctionTool({ name: 'look', description: 'Looks.', execute: () => ({ seen: 1 }) });
 
-async function setUp(options: { readonly store?: SpanStoreOptions; readonly isPrivate?: boolean } = {}) {
+interface SetUp {
+  readonly store?: SpanStoreOptions;
+  readonly isPrivate?: boolean;
+  /** The last reply of a run. */
+  readonly reply?: ScriptedStep;
+}
+
+async function setUp(options: SetUp = {}) {
   const platform = fixedPlatform();
   const spans = new SpanStore(options.store);
   const inner = new LlmAgent({ name: 'inner', model: new ScriptedModel(['inner answer'], { model: 'scripted' }) });
   const calls = [{ name: 'look' }, { name: 'inner', args: { request: 'x' } }];
   const agent = new LlmAgent({
     name: 'helper',
-    model: new ScriptedModel([{ calls }, ...Array<string>(20).fill('done')], { model: 'scripted' }),
+    model: new ScriptedModel([{ calls }, ...Array<ScriptedStep>(20).fill(options.reply ?? 'done')], {
+      model: 'scripted',
+    }),
     tools: [look(), new AgentTool({ agent: inner })],
   });
   const sessionService = new InMemorySessionService({ platform });
@@ -68,6 +77,40 @@ test('the spans of a run have their parents and are read by their session', asyn
   ]);
   expect(spans.every(({ status, endMs }) => status === 'ok' && endMs !== undefined)).toBe(true);
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+});
+
+test('spans are read without messages, arguments and results where those are not asked for', async () => {
+  const { get, run } = await setUp();
+  await run('user', 's', 'the question of ann');
+  const path = '/dev/apps/app/users/user/sessions/s/spans';
+  expect(await (await get(path)).text()).toContain('the question of ann');
+  const spans = (await (await get(`${path}?content=false`)).json()) as StoredSpan[];
+  expect(spans).toHaveLength(8);
+  expect(JSON.stringify(spans)).not.toMatch(/question of ann|inner answer|seen/);
+  expect(spans[3]?.attributes['gen_ai.tool.name']).toBe('look');
+});
+
+test('the span of a model call has the model that answered and its tokens', async () => {
+  const usageMetadata = {
+    promptTokenCount: 10,
+    cachedContentTokenCount: 4,
+    candidatesTokenCount: 2,
+    thoughtsTokenCount: 3,
+  };
+  const { get, run } = await setUp({
+    reply: { text: 'done', response: { usageMetadata, modelVersion: 'scripted-2' } },
+  });
+  await run();
+  const spans = (await (await get('/dev/apps/app/users/user/sessions/s/spans')).json()) as StoredSpan[];
+  expect(spans.at(-1)).toMatchObject({
+    name: 'chat scripted',
+    attributes: {
+      'gen_ai.response.model': 'scripted-2',
+      'gen_ai.usage.input_tokens': 10,
+      'gen_ai.usage.cache_read.input_tokens': 4,
+      'gen_ai.usage.output_tokens': 5,
+    },
+  });
 });
 
 test('a trace of the ADK names the event of each call, with the request and the response', async () => {

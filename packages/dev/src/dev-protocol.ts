@@ -3,7 +3,7 @@ import { checkOptions, type OptionRules } from '@eventloom/core/internal';
 import type { CommonRequest, Protocol, ProtocolRequest, ProtocolRoute, RunOwner } from '@eventloom/server';
 import { type AdkSpan, toAdkSpans } from './adk-spans.ts';
 import { type AppNode, describeNode, drawNode, nodeAt } from './describe-app.ts';
-import type { SpanStore } from './span-store.ts';
+import { type SpanStore, withoutContent } from './span-store.ts';
 
 /** Returns a file of a page, such as `index.html`; undefined if the page has no file of that name. */
 export type UiFiles = (path: string) => Promise<Uint8Array<ArrayBuffer> | undefined>;
@@ -162,13 +162,19 @@ function traceRoutes(spans: SpanStore | undefined): ProtocolRoute[] {
         return notFound('no span has this event: it is older than the kept spans, or no result of a call');
       },
     ),
-    route(
-      `${SESSION}/spans`,
-      'devSessionSpans',
-      'The spans of a session in the order in which they started; times are milliseconds',
-      { type: 'array', items: ANY },
-      (request, owner) => Response.json(spans?.list({ ...owner, sessionId: request.param('sessionId') }) ?? []),
-    ),
+    {
+      ...route(
+        `${SESSION}/spans`,
+        'devSessionSpans',
+        'The spans of a session in the order in which they started; times are milliseconds',
+        { type: 'array', items: ANY },
+        (request, owner) => {
+          const found = spans?.list({ ...owner, sessionId: request.param('sessionId') }) ?? [];
+          return Response.json(request.query('content') === 'false' ? found.map(withoutContent) : found);
+        },
+      ),
+      query: { content: '`false` leaves out messages, arguments and results' },
+    },
   ];
 }
 

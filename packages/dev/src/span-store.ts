@@ -187,7 +187,9 @@ function fromKey(key: string): SessionKey {
 class KeptSpan implements ActiveOperation {
   readonly startMs: number;
   bytes: number;
-  readonly #operation: Operation;
+  readonly #kind: Operation['kind'];
+  readonly #name: string;
+  readonly #isLive: boolean;
   readonly #traceId: string;
   readonly #spanId: string;
   readonly #parentSpanId: string | undefined;
@@ -203,7 +205,10 @@ class KeptSpan implements ActiveOperation {
 
   constructor(operation: Operation, place: InvocationContext, parent: KeptSpan | undefined, maxContent: number) {
     const { platform, invocationId, executionId, agent } = place;
-    this.#operation = operation;
+    // Not the operation itself: its context would keep the whole session in memory.
+    this.#kind = operation.kind;
+    this.#name = nameOf(operation);
+    this.#isLive = operation.kind === 'model' && operation.live;
     this.#maxContent = maxContent;
     this.#platform = platform;
     this.startMs = platform.now();
@@ -243,10 +248,13 @@ class KeptSpan implements ActiveOperation {
       this.#set('gen_ai.response.time_to_first_chunk', this.#firstMs / 1000);
     }
     if (response.partial === true) return;
-    const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = response.usageMetadata ?? {};
-    if (promptTokenCount !== undefined) this.#set('gen_ai.usage.input_tokens', promptTokenCount);
+    if (response.modelVersion !== undefined) this.#set('gen_ai.response.model', response.modelVersion);
+    const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, cachedContentTokenCount } =
+      response.usageMetadata ?? {};
+    this.#setTokens('gen_ai.usage.input_tokens', promptTokenCount);
+    this.#setTokens('gen_ai.usage.cache_read.input_tokens', cachedContentTokenCount);
     if (candidatesTokenCount !== undefined)
-      this.#set('gen_ai.usage.output_tokens', candidatesTokenCount + (thoughtsTokenCount ?? 0));
+      this.#setTokens('gen_ai.usage.output_tokens', candidatesTokenCount + (thoughtsTokenCount ?? 0));
     if (response.errorCode !== undefined) this.#set('error.type', response.errorCode);
     this.#setContent('eventloom.response', response);
   }
@@ -265,13 +273,12 @@ class KeptSpan implements ActiveOperation {
   }
 
   toStored(): StoredSpan {
-    const { kind } = this.#operation;
     return {
       traceId: this.#traceId,
       spanId: this.#spanId,
       ...(this.#parentSpanId === undefined ? {} : { parentSpanId: this.#parentSpanId }),
-      name: nameOf(this.#operation),
-      kind,
+      name: this.#name,
+      kind: this.#kind,
       startMs: this.startMs,
       ...(this.#endMs === undefined ? {} : { endMs: this.#endMs }),
       status: this.#status,
@@ -291,11 +298,32 @@ class KeptSpan implements ActiveOperation {
     this.onGrowth?.(growth);
   }
 
+  /** Sets a number of tokens. Over a live connection each turn is counted by itself. */
+  #setTokens(name: string, count: number | undefined): void {
+    if (count === undefined) return;
+    const before = this.#isLive ? this.#attributes[name] : undefined;
+    this.#set(name, typeof before === 'number' ? before + count : count);
+  }
+
   #setContent(name: string, value: unknown): void {
     if (this.#maxContent === 0) return;
     const json = toJson(value);
     this.#set(name, json.length <= this.#maxContent ? json : JSON.stringify(`${json.length} characters left out`));
   }
+}
+
+/** The attributes that hold messages, arguments and results. */
+const CONTENT: ReadonlySet<string> = new Set([
+  'eventloom.request',
+  'eventloom.response',
+  'gen_ai.tool.call.arguments',
+  'gen_ai.tool.call.result',
+]);
+
+/** Returns a span without messages, arguments and results. */
+export function withoutContent(span: StoredSpan): StoredSpan {
+  const attributes = Object.entries(span.attributes).filter(([name]) => !CONTENT.has(name));
+  return { ...span, attributes: Object.fromEntries(attributes) };
 }
 
 /** Returns a value as JSON. A tool may take and return anything. */
