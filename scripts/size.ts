@@ -43,8 +43,8 @@ const bundles = [
   { name: 'skills', entry: 'packages/skills/src/index.ts', budget: 40_000 },
   // Without @opentelemetry/api, which applications install.
   { name: 'spans and metrics', entry: 'packages/otel/src/index.ts', budget: 9_500 },
-  // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more.
-  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 220_300 },
+  // Since it has Studio, and agents and a model for those who have no key: 2.3 kB more. The spans that Studio draws, and their routes: 5.6 kB.
+  { name: 'Worker with Gemini, live and Studio', entry: 'apps/edge-worker/src/worker.ts', budget: 225_900 },
 ];
 
 console.log('Bundle size, minified / gzip (kB)');

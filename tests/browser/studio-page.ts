@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
 import type { BaseAgent } from '@eventloom/core';
 import { InMemoryCredentialService } from '@eventloom/credentials';
+import { dev, SpanStore } from '@eventloom/dev';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { LlmAgent } from '@eventloom/llm-agent';
@@ -40,6 +41,8 @@ export interface OpenOptions extends BrowserContextOptions {
   /** Default: an LlmAgent `helper` with the tools, whose model plays the steps. */
   readonly agent?: BaseAgent;
   readonly tools?: readonly BaseTool[];
+  /** Keeps spans, and serves them. Default false. */
+  readonly hasSpans?: boolean;
   readonly fill?: (service: InMemorySessionService) => Promise<unknown>;
 }
 
@@ -76,18 +79,25 @@ export function useStudio() {
 
   /** Opens Studio on a server of one agent, whose model plays the steps. */
   async function open(steps: readonly ScriptedStep[], options: OpenOptions = {}): Promise<Opened> {
-    const { agent, tools = [], fill, ...context } = options;
+    const { agent, tools = [], fill, hasSpans = false, ...context } = options;
+    const spans = hasSpans ? new SpanStore() : undefined;
     const sessionService = new InMemorySessionService();
     const runner = new Runner({
       appName: 'app',
       agent: agent ?? new LlmAgent({ name: 'helper', model: new ScriptedModel(steps), tools: [...tools] }),
       live: live(),
+      instrumentation: spans,
       sessionService,
       artifactService: new InMemoryArtifactService(),
       credentialService: new InMemoryCredentialService(),
     });
     await fill?.(sessionService);
-    const protocols = [studio({ files: studioFiles(), prompts: { app: ['What color is it?'] } })];
+    const shown = studio({
+      files: studioFiles(),
+      prompts: { app: ['What color is it?'] },
+      prices: { scripted: { input: 1000, output: 2000 } },
+    });
+    const protocols = [shown, ...(spans ? [dev({ spans })] : [])];
     const server = await serve(
       createServer({ runners: [runner], protocols, live: liveEndpoint(), onError: () => undefined }),
       { port: 0, drainMs: 0 },

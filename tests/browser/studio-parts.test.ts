@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { Gate, ScriptedLiveModel } from '@eventloom/testing';
+import { Gate, modelEvent, ScriptedLiveModel } from '@eventloom/testing';
 import { graph } from './studio-graph.ts';
 import { describe, expect, test } from 'vitest';
-import { KEY, send, useStudio } from './studio-page.ts';
+import { keepPicture, KEY, send, useStudio, violations } from './studio-page.ts';
 import { ask, login, look, save } from './studio-tools.ts';
 
 const { open, visit } = useStudio();
@@ -156,6 +156,66 @@ describe('a graph', () => {
     await page.getByRole('slider').press('Home');
     await page.locator('[data-node=choose][data-state=active]').waitFor();
     await expect.poll(() => page.locator('path[data-taken=true]').count()).toBe(1);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('a trace', () => {
+  const response = { usageMetadata: { promptTokenCount: 800, candidatesTokenCount: 100 }, modelVersion: 'scripted' };
+  const WAIT = { timeout: 15_000 };
+  const source = 'Made from the events: the server keeps no spans of this run.';
+
+  test('is drawn from the spans that the server keeps, while the run works and at an earlier moment', async () => {
+    const [first, second] = [new Gate(), new Gate()];
+    const { page, errors } = await open(
+      [
+        { gate: first, calls: [{ name: 'look' }] },
+        { chunks: ['The sky ', second, 'is blue.'], response },
+      ],
+      { tools: [look], hasSpans: true },
+    );
+    const bars = page.locator('.waterfall li');
+    const labels = (kind = ''): Promise<string[]> => page.locator(`.waterfall li${kind} .span-label`).allTextContents();
+    await page.getByRole('tab', { name: 'Trace' }).click();
+    await send(page, 'What color?');
+    await expect.poll(() => labels('[data-open=true]'), WAIT).toEqual(['run', 'helper', 'scripted']);
+    first.open();
+    await page.getByRole('log').getByText('The sky').waitFor();
+    await expect.poll(() => labels(), WAIT).toEqual(['run', 'helper', 'scripted', 'look', 'scripted']);
+    await expect.poll(() => labels('[data-open=true]'), WAIT).toEqual(['run', 'helper', 'scripted']);
+    second.open();
+    await expect.poll(() => labels('[data-open=false]'), WAIT).toHaveLength(5);
+    expect(await bars.last().textContent()).toMatch(
+      /tokens in 800, tokens out 100, first token (?:<1 ms|\d+ ms|[\d.]+ s), cost 1$/,
+    );
+    expect(await bars.last().locator('.first-token').count()).toBe(1);
+    await page.getByText('2 model calls, 800 tokens in, 100 out, cost 1').waitFor();
+    expect(await page.getByText(source).count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await keepPicture(page, 'trace-of-spans');
+    // The first event is the question: the model works on it.
+    await page.getByRole('slider').press('Home');
+    await expect.poll(() => labels(), WAIT).toEqual(['run', 'helper', 'scripted']);
+    expect(await labels('[data-open=true]')).toHaveLength(3);
+    expect(errors).toEqual([]);
+  });
+
+  test.each([
+    ['the server has no routes for spans', false],
+    ['the server keeps no spans of the session', true],
+  ])('is drawn from the events where %s', async (_reason, hasSpans) => {
+    const { page, errors } = await open([], {
+      hasSpans,
+      fill: async (service) => {
+        const session = await service.createSession(KEY);
+        const event = modelEvent('helper', 'Blue.', { invocationId: 'e-1', executionId: 'x', ...response });
+        await service.appendEvent({ session, event });
+      },
+    });
+    await page.getByRole('tab', { name: 'Trace' }).click();
+    await page.getByText(source).waitFor();
+    expect(await page.locator('.waterfall .span-label').allTextContents()).toEqual(['run', 'helper', 'scripted']);
+    await page.getByText('1 model call, 800 tokens in, 100 out, cost 1').waitFor();
     expect(errors).toEqual([]);
   });
 });

@@ -32,6 +32,9 @@ test('the Worker opens on Studio, with prompts that need no key: a tool, a hand-
   await page.getByRole('tab', { name: 'Artifacts' }).click();
   await page.getByRole('button', { name: 'rolls.txt' }).waitFor();
   await keepPicture(page, 'worker');
+  await page.getByRole('tab', { name: 'Trace' }).click();
+  await page.locator('.waterfall .span-label').getByText('save_rolls').waitFor();
+  expect(await page.getByText('Made from the events').count()).toBe(0);
   // The Worker lost its memory: everything is in the user's object.
   await page.reload();
   await log.getByText('euros are paid out.').waitFor();

@@ -12,6 +12,7 @@ const installed = [
   'artifacts',
   'cloudflare',
   'core',
+  'dev',
   'gemini',
   'live',
   'llm-agent',

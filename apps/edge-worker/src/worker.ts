@@ -1,4 +1,5 @@
 import { type CloudflareBindings, createCloudflareServer } from '@eventloom/cloudflare';
+import { dev, SpanStore } from '@eventloom/dev';
 import { Gemini } from '@eventloom/gemini';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
@@ -16,13 +17,21 @@ interface Env extends CloudflareBindings {
   readonly JWT_SECRET?: string;
 }
 
+/** The spans of each user's latest runs, for Studio. They hold content: they are kept only while just this machine is answered. */
+const spans = new SpanStore({ maxBytes: 4 * 1024 * 1024 });
+
 const server = createCloudflareServer<Env>({
   appNames: ['dice'],
   live: liveEndpoint(),
-  protocols: ({ ASSETS }) => [studio({ files: assetFiles(ASSETS), prompts: { dice: PROMPTS } })],
-  runners: ({ GEMINI_API_KEY: apiKey }, services) => {
+  protocols: ({ ASSETS, JWT_SECRET }) => [
+    studio({ files: assetFiles(ASSETS), prompts: { dice: PROMPTS } }),
+    ...(JWT_SECRET ? [] : [dev({ spans })]),
+  ],
+  runners: ({ GEMINI_API_KEY: apiKey, JWT_SECRET }, services) => {
     const model = apiKey ? new Gemini({ model: 'gemini-flash-latest', apiKey }) : new DiceModel();
-    return [new Runner({ appName: 'dice', agent: createAgent(model), resumable: true, live: live(), ...services })];
+    const instrumentation = JWT_SECRET ? undefined : spans;
+    const agent = createAgent(model);
+    return [new Runner({ appName: 'dice', agent, resumable: true, live: live(), instrumentation, ...services })];
   },
   authenticate: ({ JWT_SECRET: secret }) =>
     secret ? jwtAuthenticate({ secret, issuer: 'eventloom', audience: 'agents' }) : undefined,

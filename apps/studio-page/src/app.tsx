@@ -139,6 +139,8 @@ interface WorkbenchProps {
 
 type View = 'sessions' | 'chat' | 'inspect';
 
+const NO_PRICES = {};
+
 function Workbench({ apps, place, goTo }: WorkbenchProps) {
   const agent = useAgent({ client, ...place, createSession: true });
   const { chat, status } = agent;
@@ -264,7 +266,14 @@ function Workbench({ apps, place, goTo }: WorkbenchProps) {
             />
           </TabPanel>
           <TabPanel id="trace" className="tab-panel">
-            <TraceTab events={shownEvents} prices={root?.prices ?? {}} />
+            <TraceTab
+              place={place}
+              events={shownEvents}
+              until={isPast ? events[shownPosition]?.timestamp : undefined}
+              prices={root?.prices ?? NO_PRICES}
+              count={events.length}
+              isRunning={status !== 'idle'}
+            />
           </TabPanel>
           <TabPanel id="runs" className="tab-panel">
             <RunsTab place={place} goTo={goTo} status={status} />

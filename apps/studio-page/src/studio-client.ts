@@ -90,8 +90,22 @@ export interface OpenRun {
   readonly attempts: number;
 }
 
-async function readJson<T>(path: string): Promise<T> {
-  const response = await fetch(serverUrl + path, { headers: headers() });
+/** A span that the server keeps, as `/dev/…/spans` of `@eventloom/dev` describes it. */
+export interface KeptSpan {
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: 'run' | 'agent' | 'model' | 'tool';
+  /** Milliseconds since the epoch. */
+  readonly startMs: number;
+  /** Absent while it runs. */
+  readonly endMs?: number;
+  readonly status: 'running' | 'ok' | 'left' | 'error';
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+}
+
+async function readJson<T>(path: string, signal: AbortSignal | null = null): Promise<T> {
+  const response = await fetch(serverUrl + path, { headers: headers(), signal });
   if (!response.ok) throw new ServerError(`${response.status} ${await response.text()}`, { status: response.status });
   return (await response.json()) as T;
 }
@@ -122,4 +136,21 @@ export function readGraphRuns(
 ): Promise<GraphDescription[]> {
   const session = `${userPath(appName, userId)}/sessions/${encodeURIComponent(sessionId)}`;
   return readJson(`${session}/runs/${encodeURIComponent(invocationId)}/graph`);
+}
+
+/**
+ * Reads the spans of a session without messages, arguments and results, in the order in which they started; undefined if the server has no
+ * routes for spans.
+ */
+export async function readSpans(
+  { appName, userId, sessionId }: { appName: string; userId: string; sessionId: string },
+  signal: AbortSignal,
+): Promise<KeptSpan[] | undefined> {
+  const session = `${userPath(appName, userId)}/sessions/${encodeURIComponent(sessionId)}`;
+  try {
+    return await readJson<KeptSpan[]>(`/dev${session}/spans?content=false`, signal);
+  } catch (error) {
+    if (ServerError.isInstance(error) && error.status === 404) return undefined;
+    throw error;
+  }
 }

@@ -1,27 +1,53 @@
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { Event } from '@eventloom/core';
-import type { ModelPrice } from './studio-client.ts';
-import { costOf, formatCost, formatDuration, spansOf } from './trace.ts';
+import type { Place } from './app.tsx';
+import { type KeptSpan, type ModelPrice, readSpans } from './studio-client.ts';
+import { barsOf, formatCost, formatDuration, type Span, spansOf } from './trace.ts';
 
 interface TraceTabProps {
+  readonly place: Place;
   readonly events: readonly Event[];
+  /** The moment that is shown, in seconds since the epoch; undefined shows all. */
+  readonly until: number | undefined;
   /** Prices by the name of a model. */
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  /** Number of all events of the session. The spans are read again when it changes, and every second while a run works. */
+  readonly count: number;
+  readonly isRunning: boolean;
 }
 
-/** The runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens. */
-export function TraceTab({ events, prices }: TraceTabProps) {
-  const runs = useMemo(() => [...new Set(events.map(({ invocationId }) => invocationId))].toReversed(), [events]);
+/**
+ * The runs of the session, newest first, each as a waterfall of agents, model calls and tool calls, with tokens: from the spans of the
+ * server, and from the events of a run of which the server keeps none.
+ */
+export function TraceTab({ place, events, until, prices, count, isRunning }: TraceTabProps) {
+  const { kept, error } = useKeptSpans(place, count, isRunning);
+  const runs = useMemo(() => {
+    // A run that has just begun has no event yet.
+    const working = until === undefined ? (kept ?? []).filter(isWorking) : [];
+    const ids = [
+      ...events.map(({ invocationId }) => invocationId),
+      ...working.map(({ attributes }) => String(attributes['eventloom.invocation_id'])),
+    ];
+    return [...new Set(ids)].toReversed();
+  }, [events, kept, until]);
   const [chosen, setChosen] = useState<string>();
   const invocationId = chosen !== undefined && runs.includes(chosen) ? chosen : runs[0];
-  const spans = useMemo(
-    () => (invocationId === undefined ? [] : spansOf(events, invocationId, prices)),
-    [events, invocationId, prices],
+  const measured = useMemo(
+    () => (invocationId === undefined ? [] : barsOf(kept ?? [], invocationId, prices, until)),
+    [kept, invocationId, prices, until],
   );
-  const usage = useMemo(() => usageOf(events, invocationId, prices), [events, invocationId, prices]);
-  const [run] = spans;
-  if (!run || invocationId === undefined) return <p className="empty">No runs yet.</p>;
-  const length = Math.max(run.end - run.start, 0.001);
+  const isMeasured = measured.length > 0;
+  const spans = useMemo(
+    () => (isMeasured || invocationId === undefined ? measured : spansOf(events, invocationId, prices)),
+    [isMeasured, measured, events, invocationId, prices],
+  );
+  if (!kept && error === undefined) return <p className="empty">Reading the spans.</p>;
+  if (spans.length === 0 || invocationId === undefined) return <p className="empty">No runs yet.</p>;
+  const start = spans.reduce((first, span) => Math.min(first, span.start), Number.POSITIVE_INFINITY);
+  const end = spans.reduce((last, span) => Math.max(last, span.end), start);
+  const length = Math.max(end - start, 0.001);
+  const { calls, input, output, cost } = sumOf(spans);
   return (
     <div className="trace">
       <label className="field">
@@ -35,10 +61,16 @@ export function TraceTab({ events, prices }: TraceTabProps) {
         </select>
       </label>
       <p className="usage">
-        {formatDuration(run.end - run.start)}, {usage.calls} {usage.calls === 1 ? 'model call' : 'model calls'},{' '}
-        {usage.input.toLocaleString()} tokens in, {usage.output.toLocaleString()} out
-        {usage.cost === undefined ? '' : `, ${formatCost(usage.cost)}`}
+        {formatDuration(end - start)}, {calls} {calls === 1 ? 'model call' : 'model calls'}, {input.toLocaleString()}{' '}
+        tokens in, {output.toLocaleString()} out
+        {cost === undefined ? '' : `, cost ${formatCost(cost)}`}
       </p>
+      {error !== undefined && (
+        <p className="error" role="alert">
+          {error}
+        </p>
+      )}
+      {!isMeasured && <p className="usage">Made from the events: the server keeps no spans of this run.</p>}
       <ol className="waterfall">
         {spans.map((span) => (
           <li key={span.id} data-kind={span.kind} data-failed={span.isFailed} data-open={span.isOpen}>
@@ -50,10 +82,14 @@ export function TraceTab({ events, prices }: TraceTabProps) {
               <span
                 className="bar"
                 style={{
-                  insetInlineStart: `${((span.start - run.start) / length) * 100}%`,
+                  insetInlineStart: `${((span.start - start) / length) * 100}%`,
                   width: `${Math.max(((span.end - span.start) / length) * 100, 0.5)}%`,
                 }}
-              />
+              >
+                {firstTokenOf(span) !== undefined && (
+                  <span className="first-token" style={{ width: `${firstTokenOf(span)}%` }} />
+                )}
+              </span>
             </span>
             {Object.keys(span.details).length > 0 && (
               <small className="span-details">
@@ -69,18 +105,56 @@ export function TraceTab({ events, prices }: TraceTabProps) {
   );
 }
 
-function usageOf(
-  events: readonly Event[],
-  invocationId: string | undefined,
-  prices: Readonly<Record<string, ModelPrice>>,
-) {
-  const replies = events.filter((event) => event.invocationId === invocationId && event.usageMetadata);
-  const used = replies.flatMap(({ usageMetadata }) => (usageMetadata ? [usageMetadata] : []));
-  const costs = replies.flatMap((event) => costOf(event, prices) ?? []);
+function isWorking({ kind, status }: KeptSpan): boolean {
+  return kind === 'run' && status === 'running';
+}
+
+/** Calls that work have no event yet. */
+const READ_AGAIN_MS = 1000;
+
+/** Reads the spans of a session. Both are undefined until the server has answered; the spans are an empty list if it keeps none. */
+function useKeptSpans({ appName, userId, sessionId }: Place, count: number, isRunning: boolean) {
+  const [kept, setKept] = useState<readonly KeptSpan[]>();
+  const [error, setError] = useState<string>();
+  const [isAbsent, setIsAbsent] = useState(false);
+  useEffect(() => {
+    if (isAbsent) return undefined;
+    const leaving = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      try {
+        const found = await readSpans({ appName, userId, sessionId }, leaving.signal);
+        if (leaving.signal.aborted) return;
+        setKept(found ?? []);
+        setIsAbsent(found === undefined);
+        setError(undefined);
+        if (isRunning) timer = setTimeout(() => void read(), READ_AGAIN_MS);
+      } catch (thrown) {
+        if (!leaving.signal.aborted) setError(thrown instanceof Error ? thrown.message : String(thrown));
+      }
+    };
+    void read();
+    return () => {
+      leaving.abort();
+      clearTimeout(timer);
+    };
+  }, [appName, userId, sessionId, count, isRunning, isAbsent]);
+  return { kept, error };
+}
+
+/** Returns the time until the first token as percent of the bar; undefined if it is not known. */
+function firstTokenOf({ start, end, use }: Span): number | undefined {
+  const seconds = use?.firstTokenMs === undefined ? undefined : use.firstTokenMs / 1000;
+  return seconds === undefined || end <= start ? undefined : Math.min((seconds / (end - start)) * 100, 100);
+}
+
+function sumOf(spans: readonly Span[]) {
+  const used = spans.flatMap(({ use }) => use ?? []);
+  const costs = used.flatMap(({ cost }) => cost ?? []);
   return {
-    calls: used.length,
+    calls: spans.filter(({ kind }) => kind === 'model').length,
     cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost, 0),
-    input: used.reduce((sum, { promptTokenCount = 0 }) => sum + promptTokenCount, 0),
-    output: used.reduce((sum, { candidatesTokenCount = 0 }) => sum + candidatesTokenCount, 0),
+    input: used.reduce((sum, { input = 0 }) => sum + input, 0),
+    output: used.reduce((sum, { output = 0 }) => sum + output, 0),
   };
 }

@@ -1,5 +1,5 @@
 import type { Event } from '@eventloom/core';
-import type { ModelPrice } from './studio-client.ts';
+import type { KeptSpan, ModelPrice } from './studio-client.ts';
 
 type Prices = Readonly<Record<string, ModelPrice>>;
 
@@ -15,7 +15,20 @@ export interface Span {
   /** True if it has no end yet. */
   readonly isOpen: boolean;
   readonly isFailed: boolean;
-  readonly details: Readonly<Record<string, string | number>>;
+  /** Tokens and cost. Absent for all but model calls. */
+  readonly use?: ModelUse;
+  readonly details: Details;
+}
+
+type Details = Readonly<Record<string, string | number>>;
+
+/** Tokens and the cost of a model call, as far as they are known. */
+export interface ModelUse {
+  readonly input?: number | undefined;
+  readonly output?: number | undefined;
+  readonly cached?: number | undefined;
+  readonly firstTokenMs?: number | undefined;
+  readonly cost?: number | undefined;
 }
 
 interface AgentRun {
@@ -25,7 +38,7 @@ interface AgentRun {
   readonly events: Event[];
 }
 
-/** Returns the bars of one run, in the order in which they are drawn: each agent, with its model calls and tool calls below it. */
+/** Returns the bars of one run, made from its events, in the order in which they are drawn: each agent, with its calls below it. */
 export function spansOf(events: readonly Event[], invocationId: string, prices: Prices = {}): readonly Span[] {
   const run = events.filter((event) => event.invocationId === invocationId);
   const first = run[0];
@@ -90,8 +103,13 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
       text !== undefined || (functionCall !== undefined && !Object.hasOwn(REQUESTS, functionCall.name ?? '')),
   );
   if (!usage && !(isReply && content?.role === 'model')) return [];
-  const timing = usage?.timingInfo;
-  const cost = costOf(event, prices);
+  const use: ModelUse = {
+    input: usage?.promptTokenCount,
+    output: usage?.candidatesTokenCount,
+    cached: usage?.cachedContentTokenCount,
+    firstTokenMs: usage?.timingInfo?.timeToFirstTokenMs,
+    cost: usage && costOf([modelVersion], usage, prices),
+  };
   return [
     {
       id: `model-${event.id}`,
@@ -102,17 +120,20 @@ function modelSpan(event: Event, start: number, depth: number, prices: Prices): 
       end: timestamp,
       isOpen: false,
       isFailed: errorCode !== undefined,
-      details: {
-        ...(usage?.promptTokenCount === undefined ? {} : { 'tokens in': usage.promptTokenCount }),
-        ...(usage?.candidatesTokenCount === undefined ? {} : { 'tokens out': usage.candidatesTokenCount }),
-        ...(usage?.cachedContentTokenCount === undefined ? {} : { cached: usage.cachedContentTokenCount }),
-        ...(timing?.timeToFirstTokenMs === undefined
-          ? {}
-          : { 'first token': `${Math.round(timing.timeToFirstTokenMs)} ms` }),
-        ...(cost === undefined ? {} : { cost: formatCost(cost) }),
-      },
+      use,
+      details: detailsOf(use),
     },
   ];
+}
+
+function detailsOf({ input, output, cached, firstTokenMs, cost }: ModelUse): Details {
+  return {
+    ...(input === undefined ? {} : { 'tokens in': input }),
+    ...(output === undefined ? {} : { 'tokens out': output }),
+    ...(cached === undefined ? {} : { cached }),
+    ...(firstTokenMs === undefined ? {} : { 'first token': formatDuration(firstTokenMs / 1000) }),
+    ...(cost === undefined ? {} : { cost: formatCost(cost) }),
+  };
 }
 
 /** The calls that ask a person, and what they wait for. (ADK) */
@@ -159,19 +180,124 @@ function toolSpans(event: Event, run: readonly Event[], depth: number): Span[] {
   });
 }
 
-/** Returns the cost of a model's reply, in the currency of the prices; undefined for a model without a price and a reply without usage. */
-export function costOf({ modelVersion = '', usageMetadata: usage }: Event, prices: Prices): number | undefined {
-  const price = Object.hasOwn(prices, modelVersion) ? prices[modelVersion] : undefined;
-  if (!price || !usage) return undefined;
-  const { promptTokenCount = 0, cachedContentTokenCount: cached = 0 } = usage;
-  const output = (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0);
+/**
+ * Returns the bars of one run, made from the spans that the server kept, each below the one it is part of. A resumed run has a bar for each
+ * time that it ran.
+ * @param until seconds since the epoch: the bars are as they were just before this moment
+ */
+export function barsOf(
+  kept: readonly KeptSpan[],
+  invocationId: string,
+  prices: Prices = {},
+  until = Number.POSITIVE_INFINITY,
+): readonly Span[] {
+  const untilMs = until * 1000;
+  const below = new Map<string | undefined, KeptSpan[]>();
+  const known = new Set<string>();
+  let latestMs = 0;
+  for (const span of kept) {
+    const { spanId, parentSpanId, startMs, endMs = startMs, attributes } = span;
+    const isInside = parentSpanId !== undefined && known.has(parentSpanId);
+    if (startMs >= untilMs || !(isInside || attributes['eventloom.invocation_id'] === invocationId)) continue;
+    known.add(spanId);
+    // The span around it may have been dropped, because it is older.
+    const parent = isInside ? parentSpanId : undefined;
+    const siblings = below.get(parent);
+    if (siblings) siblings.push(span);
+    else below.set(parent, [span]);
+    latestMs = Math.max(latestMs, Math.min(endMs, untilMs));
+  }
+  const bars: Span[] = [];
+  const add = (parent: string | undefined, depth: number): void => {
+    for (const span of below.get(parent) ?? []) {
+      bars.push(barOf(span, { depth, prices, untilMs, latestMs }));
+      add(span.spanId, depth + 1);
+    }
+  };
+  add(undefined, 0);
+  return bars;
+}
+
+interface BarPlace {
+  readonly depth: number;
+  readonly prices: Prices;
+  readonly untilMs: number;
+  readonly latestMs: number;
+}
+
+function barOf(span: KeptSpan, { depth, prices, untilMs, latestMs }: BarPlace): Span {
+  const { spanId, kind, startMs, endMs, status, attributes } = span;
+  const isOpen = endMs === undefined || endMs >= untilMs;
+  const use = kind === 'model' && (!isOpen || endMs === undefined) ? useIn(attributes, prices) : undefined;
+  return {
+    id: spanId,
+    label: labelOf(span),
+    kind,
+    depth,
+    start: startMs / 1000,
+    end: (isOpen ? latestMs : endMs) / 1000,
+    isOpen,
+    isFailed: !isOpen && status === 'error',
+    ...(use && { use }),
+    details: {
+      ...(use && detailsOf(use)),
+      ...(!isOpen && status === 'left' ? { left: 'early' } : {}),
+      ...(!isOpen && attributes['error.type'] !== undefined ? { error: String(attributes['error.type']) } : {}),
+    },
+  };
+}
+
+function labelOf({ kind, name, attributes }: KeptSpan): string {
+  if (kind === 'run') return attributes['eventloom.resumed'] === true ? 'resumed run' : 'run';
+  const names = { agent: ['gen_ai.agent.name'], model: MODEL_NAMES, tool: ['gen_ai.tool.name'] }[kind];
+  const found = names.map((each) => attributes[each]).find((value) => value !== undefined);
+  return found === undefined ? name : String(found);
+}
+
+/** The model that answered; without its name the one that was asked. */
+const MODEL_NAMES = ['gen_ai.response.model', 'gen_ai.request.model'];
+
+function useIn(attributes: KeptSpan['attributes'], prices: Prices): ModelUse {
+  const numberOf = (name: string): number | undefined => {
+    const value = attributes[name];
+    return typeof value === 'number' ? value : undefined;
+  };
+  const input = numberOf('gen_ai.usage.input_tokens');
+  const output = numberOf('gen_ai.usage.output_tokens');
+  const cached = numberOf('gen_ai.usage.cache_read.input_tokens');
+  const firstTokenSeconds = numberOf('gen_ai.response.time_to_first_chunk');
+  const usage = { promptTokenCount: input, candidatesTokenCount: output, cachedContentTokenCount: cached };
+  const models = MODEL_NAMES.map((name) => attributes[name]);
+  return {
+    input,
+    output,
+    cached,
+    firstTokenMs: firstTokenSeconds === undefined ? undefined : firstTokenSeconds * 1000,
+    cost: input === undefined && output === undefined ? undefined : costOf(models, usage, prices),
+  };
+}
+
+interface Tokens {
+  readonly promptTokenCount?: number | undefined;
+  readonly cachedContentTokenCount?: number | undefined;
+  readonly candidatesTokenCount?: number | undefined;
+  readonly thoughtsTokenCount?: number | undefined;
+}
+
+/** Returns the cost of a model call, in the currency of the prices, by the first name that has a price; undefined if none has one. */
+function costOf(names: readonly unknown[], usage: Tokens, prices: Prices): number | undefined {
+  const name = names.find((each) => typeof each === 'string' && Object.hasOwn(prices, each));
+  const price = typeof name === 'string' ? prices[name] : undefined;
+  if (!price) return undefined;
+  const { promptTokenCount = 0, cachedContentTokenCount: cached = 0, candidatesTokenCount = 0 } = usage;
+  const output = candidatesTokenCount + (usage.thoughtsTokenCount ?? 0);
   const { input, cachedInput = input } = price;
   return ((promptTokenCount - cached) * input + cached * cachedInput + output * price.output) / 1_000_000;
 }
 
 /** Formats a cost, which has no name of a currency: that of the prices. */
 export function formatCost(cost: number): string {
-  return `cost ${cost.toLocaleString(undefined, { maximumSignificantDigits: 3 })}`;
+  return cost.toLocaleString(undefined, { maximumSignificantDigits: 3 });
 }
 
 /** Formats a duration in seconds. */
