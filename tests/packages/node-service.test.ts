@@ -75,7 +75,7 @@ describe('an empty project on Node that installs every package from its tarball'
     // The declarations of hono need TypeScript 5.7, those of the MCP client a default import of CommonJS, and the entry of our own packages
     // `imports` of package.json.
     const withoutHono = entries.filter(
-      (name) => !/^@eventloom\/(server|cloudflare|live\/server|studio|mcp|tools\/internal)/.test(name),
+      (name) => !/^@eventloom\/(server|cloudflare|live\/server|studio|dev|mcp|tools\/internal)/.test(name),
     );
     // The declarations of @google/genai and of QuickJS name types of the DOM.
     const withoutDom = entries.filter(

@@ -1,8 +1,27 @@
-import { AgentError, EventloomError, InvalidMessageError } from '@eventloom/core';
+import { AgentError, EventloomError, type EventloomErrorOptions, InvalidMessageError } from '@eventloom/core';
 
 /** Thrown for a name of @google/adk that Eventloom does not have. The message says what to write instead. */
 export class NotOfferedError extends EventloomError {
   static override readonly code = 'ADK_NOT_OFFERED';
+}
+
+/** A YAML file of an agent cannot be used. `file` is its path, `line` the line in it, counted from 1. */
+export class AgentConfigError extends EventloomError {
+  static override readonly code = 'ADK_AGENT_CONFIG';
+  readonly file: string;
+  readonly line: number;
+
+  constructor({ file, line }: AgentConfigPlace, message: string, options: EventloomErrorOptions = {}) {
+    super(`${file}:${line}: ${message}`, options);
+    this.file = file;
+    this.line = line;
+  }
+}
+
+/** A line of a YAML file. */
+export interface AgentConfigPlace {
+  readonly file: string;
+  readonly line: number;
 }
 
 /** A credential was not exchanged for a token. */

@@ -48,6 +48,8 @@ export {
   InteractionsRequestProcessor,
 } from './processors.ts';
 export { FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME, FinishTaskTool } from './finish-task.ts';
+export type { ConfigArguments, ConfigCallback, LoadAgentOptions } from './agent-config.ts';
+export { loadAgentFromConfig } from './agent-config.ts';
 export type { AgentRouter, RoutedAgentConfig } from './routed-agent.ts';
 export { isRoutedAgent, RoutedAgent } from './routed-agent.ts';
 
@@ -367,6 +369,7 @@ export type { Logger } from './logger.ts';
 export { getLogger, LogLevel, setLogger, setLogLevel } from './logger.ts';
 export {
   AdkNodeTimeoutError as NodeTimeoutError,
+  AgentConfigError,
   CredentialExchangeError,
   DynamicNodeFailError,
   isNodeReportedError,
@@ -378,7 +381,7 @@ export {
   NotOfferedError,
   StateSchemaError,
 } from './errors.ts';
-export type { IntentMismatchReason } from './errors.ts';
+export type { AgentConfigPlace, IntentMismatchReason } from './errors.ts';
 export { IntentMismatchError, isIntentMismatchError } from './errors.ts';
 
 // Names that are not offered

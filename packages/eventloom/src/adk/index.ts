@@ -48,6 +48,8 @@ export {
   InteractionsRequestProcessor,
 } from '@eventloom/adk';
 export { FINISH_TASK_SUCCESS_RESULT, FINISH_TASK_TOOL_NAME, FinishTaskTool } from '@eventloom/adk';
+export type { ConfigArguments, ConfigCallback, LoadAgentOptions } from '@eventloom/adk';
+export { loadAgentFromConfig } from '@eventloom/adk';
 export type { AgentRouter, RoutedAgentConfig } from '@eventloom/adk';
 export { RoutedAgent, isRoutedAgent } from '@eventloom/adk';
 
@@ -345,6 +347,7 @@ export { zodObjectToSchema } from '@eventloom/adk';
 export type { Logger } from '@eventloom/adk';
 export { LogLevel, getLogger, setLogLevel, setLogger } from '@eventloom/adk';
 export {
+  AgentConfigError,
   CredentialExchangeError,
   DynamicNodeFailError,
   NodeReportedError,
@@ -357,7 +360,7 @@ export {
   isNodeTimeoutError,
   isStateSchemaError,
 } from '@eventloom/adk';
-export type { IntentMismatchReason } from '@eventloom/adk';
+export type { AgentConfigPlace, IntentMismatchReason } from '@eventloom/adk';
 export { IntentMismatchError, isIntentMismatchError } from '@eventloom/adk';
 
 // Names that are not offered

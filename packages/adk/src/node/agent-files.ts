@@ -1,0 +1,148 @@
+import { isUtf8 } from 'node:buffer';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from 'yaml';
+
+const MAX_BYTES = 256 * 1024;
+const MAX_VALUES = 20_000;
+const MAX_ALIASES = 100;
+const MAX_LEVELS = 32;
+
+/** A value of a YAML file and its line, counted from 1. */
+export type ConfigValue =
+  | { readonly kind: 'map'; readonly line: number; readonly fields: ReadonlyMap<string, ConfigValue> }
+  | { readonly kind: 'list'; readonly line: number; readonly items: readonly ConfigValue[] }
+  | { readonly kind: 'scalar'; readonly line: number; readonly value: string | number | boolean | null };
+
+/** A file that was read. `id` is the same for every path to the file, and `path` is for messages. */
+export interface AgentFile {
+  readonly id: string;
+  readonly path: string;
+  readonly root: ConfigValue;
+}
+
+/** The reason why a file cannot be used. Without a line, the reference to the file is at fault. */
+export interface AgentFileFault {
+  readonly path: string;
+  readonly line?: number | undefined;
+  readonly fault: string;
+}
+
+/** Reads the YAML file at a path that is relative to the folder of another file; without it, to the folder of the first file. */
+export type ReadAgentFile = (path: string, from?: AgentFile) => AgentFile | AgentFileFault;
+
+/** Opens the folder of the first file. Its reader reads this file and files below its folder; it follows links, and refuses those that lead out. */
+export function openAgentFiles(firstPath: string): { readonly first: string; readonly read: ReadAgentFile } {
+  const folder = dirname(firstPath);
+  const read: ReadAgentFile = (path, from) => {
+    if (isAbsolute(path) || path.includes('\0')) return { path: folder, fault: 'must be a relative path' };
+    let shown = join(folder, path);
+    try {
+      const root = realpathSync(folder);
+      const file = resolve(from === undefined ? root : dirname(from.id), path);
+      shown = join(folder, relative(root, file));
+      if (!isBelow(root, file)) return { path: shown, fault: `is outside of the folder ${JSON.stringify(folder)}` };
+      // A file is known by where it really is, so that a link neither leaves the folder nor hides a cycle.
+      const id = realpathSync(file);
+      if (!isBelow(root, id)) return { path: shown, fault: `leads out of the folder ${JSON.stringify(folder)}` };
+      const stat = statSync(id);
+      if (!stat.isFile()) return { path: shown, fault: 'is not a file' };
+      if (stat.size > MAX_BYTES) return { path: shown, fault: `has more than ${MAX_BYTES} bytes` };
+      const parsed = parseConfig(readFileSync(id));
+      return 'fault' in parsed ? { path: shown, ...parsed } : { id, path: shown, root: parsed };
+    } catch (error) {
+      if (!(error instanceof Error) || !('code' in error)) throw error;
+      return { path: shown, fault: `cannot be read (${String(error.code)})` };
+    }
+  };
+  return { first: basename(firstPath), read };
+}
+
+function isBelow(folder: string, file: string): boolean {
+  const path = relative(folder, file);
+  return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** Stops the reading of a file. It never leaves this module. */
+class Fault extends Error {
+  readonly line: number;
+
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** Reads a YAML document of bounded size, depth and number of values. */
+function parseConfig(bytes: Buffer): ConfigValue | { readonly line: number; readonly fault: string } {
+  if (!isUtf8(bytes)) return { line: 1, fault: 'is not text in UTF-8' };
+  try {
+    return readDocument(bytes.toString());
+  } catch (error) {
+    if (error instanceof Fault) return { line: error.line, fault: error.message };
+    throw error;
+  }
+}
+
+function readDocument(text: string): ConfigValue {
+  const lines = new LineCounter();
+  // Names are compared below: the reader would compare each with all others.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false,
+    logLevel: 'error',
+  });
+  const problem = document.errors[0] ?? document.warnings[0];
+  // The reader is recursive, and reports so when it has no stack left.
+  if (problem?.code === 'RESOURCE_EXHAUSTION')
+    throw new Fault(lines.linePos(problem.pos[0]).line, `has more than ${MAX_LEVELS} levels`);
+  if (problem !== undefined)
+    throw new Fault(lines.linePos(problem.pos[0]).line, `is not YAML: ${problem.message.slice(0, 200)}`);
+  let values = 0;
+  let aliases = 0;
+
+  const read = (node: ParsedNode | null, level: number, parentLine: number): ConfigValue => {
+    if (node === null) return { kind: 'scalar', line: parentLine, value: null };
+    const line = lines.linePos(node.range[0]).line || parentLine;
+    values += 1;
+    if (values > MAX_VALUES) throw new Fault(line, `has more than ${MAX_VALUES} values`);
+    if (level > MAX_LEVELS) throw new Fault(line, `has more than ${MAX_LEVELS} levels`);
+    if (isAlias(node)) {
+      aliases += 1;
+      if (aliases > MAX_ALIASES) throw new Fault(line, `has more than ${MAX_ALIASES} aliases`);
+      const anchored = anchors.get(node.source);
+      if (anchored === undefined) throw new Fault(line, 'has an alias inside its own anchor, or without one');
+      return remember(node, read(anchored, level + 1, line));
+    }
+    if (isMap(node)) {
+      const fields = new Map<string, ConfigValue>();
+      for (const { key, value } of node.items) {
+        const keyLine = key === null ? line : lines.linePos(key.range[0]).line;
+        if (!isScalar(key) || typeof key.value !== 'string' || key.value === '__proto__')
+          throw new Fault(keyLine, 'a name must be text, and not __proto__');
+        if (fields.has(key.value))
+          throw new Fault(keyLine, `has the name ${JSON.stringify(key.value.slice(0, 80))} twice`);
+        fields.set(key.value, read(value, level + 1, keyLine));
+      }
+      return remember(node, { kind: 'map', line, fields });
+    }
+    if (isSeq(node))
+      return remember(node, {
+        kind: 'list',
+        line,
+        items: node.items.map((item) => read(item as ParsedNode, level + 1, line)),
+      });
+    const { value } = node;
+    if (value !== null && typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
+      throw new Fault(line, 'a value must be text, a number, true, false or null');
+    return remember(node, { kind: 'scalar', line, value });
+  };
+  /** Nodes that are whole, by their anchors: an alias inside its own anchor finds none. */
+  const anchors = new Map<string, ParsedNode>();
+  function remember(node: ParsedNode, value: ConfigValue): ConfigValue {
+    if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    return value;
+  }
+  return read(document.contents, 0, 1);
+}
