@@ -111,9 +111,9 @@ describe('DriverSessionService', () => {
   });
 
   test.each([
-    [{ userId: 'u' }, 'appName: expected a string, got nothing'],
-    [{ appName: 'a' }, 'userId: expected a string, got nothing'],
-    [{ appName: 'a', userId: { id: 'u' } }, 'userId: expected a string, got an object'],
+    [{ userId: 'u' }, "appName: expected a string, got nothing; write appName: 'app'"],
+    [{ appName: 'a' }, "userId: expected a string, got nothing; write userId: 'ada'"],
+    [{ appName: 'a', userId: { id: 'u' } }, "userId: expected a string, got an object; write userId: 'ada'"],
   ])('refuses a first session with the key %j', async (key, message) => {
     const service = new InMemorySessionService();
     const creating = service.createSession(key as unknown as CreateSessionRequest);

@@ -43,8 +43,8 @@ export async function ask(line: CommandLine, settings: Settings, terminal: Termi
     if (!line.json && line.session === undefined && isKept) terminal.print(`continue with --session ${sessionId}`);
     return 0;
   } catch (error) {
-    // The last event has said so already.
-    if (!line.json && printedError !== undefined && toError(error).message === printedError) return 1;
+    // The error event has the same text, also as JSON.
+    if (printedError !== undefined && toError(error).message === printedError) return 1;
     if (!RunAbortedError.isInstance(error) || !aborting.signal.aborted) throw error;
     terminal.warn('interrupted; committed events are in the session');
     return INTERRUPTED;

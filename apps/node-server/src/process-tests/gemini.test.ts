@@ -41,6 +41,34 @@ test('with a key the demo agent calls Gemini and its tools', { timeout: 30_000 }
   gemini.assertConsumed();
 });
 
+const WRONG_KEY = 'API key not valid. Please pass a valid API key.';
+
+test.each([[[]], [['--json']]])('ask %j prints the refusal of a wrong key once', { timeout: 30_000 }, async (options) => {
+  const refused = errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: WRONG_KEY });
+  await using gemini = await FakeGeminiServer.start([refused]);
+  using folder = temporaryFolder();
+  const { code, stdout, stderr } = await runProgram(['ask', 'hi', ...options], {
+    folder: folder.path,
+    environment: reach(gemini),
+  });
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout.match(/API key not valid/g)).toHaveLength(1);
+  expect(stdout).toContain('check the key in GEMINI_API_KEY');
+});
+
+test('start prints the refusal of a wrong key once', { timeout: 30_000 }, async () => {
+  const refused = errorReply({ code: 400, status: 'INVALID_ARGUMENT', message: WRONG_KEY });
+  await using gemini = await FakeGeminiServer.start([refused]);
+  using folder = temporaryFolder();
+  await using server = await startServer([], { folder: folder.path, environment: reach(gemini) });
+  await fetch(`${server.url}/apps/demo/users/ann/sessions/s`, { method: 'POST' });
+  const newMessage = { parts: [{ text: 'hi' }] };
+  const body = JSON.stringify({ appName: 'demo', userId: 'ann', sessionId: 's', newMessage });
+  await (await fetch(`${server.url}/run_sse`, { method: 'POST', body })).text();
+  const { stdout, stderr } = await server.end('SIGTERM');
+  expect((stdout + stderr).match(/API key not valid/g)).toHaveLength(1);
+});
+
 test(
   "a server with a key streams Gemini's reply, and a failure is an event without the key",
   { timeout: 30_000 },

@@ -4,13 +4,23 @@ import { InvalidRequestError } from '../errors.ts';
 const MAX_NAME_BYTES = 256;
 const encoder = new TextEncoder();
 
+/** Examples of the ids that callers forget most often, shown by errors about an id that is missing or of a wrong kind. */
+export const EXAMPLE_IDS: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  ['appName', 'app'],
+  ['userId', 'ada'],
+  ['sessionId', 's1'],
+]);
+
 /**
  * Checks a name or id that is stored: text, not empty, without NUL, well-formed Unicode, at most `maxBytes` long in UTF-8.
- * @throws InvalidRequestError that names the field
+ * @throws InvalidRequestError that names the field, and for a value that is no string what to write
  */
 export function checkName(field: string, value: unknown, maxBytes: number = MAX_NAME_BYTES): void {
   const fault = nameFault(value, maxBytes);
-  if (fault !== undefined) throw new InvalidRequestError(`${field}: ${fault}`);
+  if (fault === undefined) return;
+  const example = typeof value === 'string' ? undefined : EXAMPLE_IDS.get(field);
+  const write = example === undefined ? '' : `; write ${field}: '${example}'`;
+  throw new InvalidRequestError(`${field}: ${fault}${write}`);
 }
 
 /** Returns the reason for which a name cannot be stored; undefined if it can. */

@@ -17,9 +17,15 @@ describe('the body of a run', () => {
     expect(readRunRequest(RUN)).toEqual(RUN);
     const { newMessage: _, ...resumed } = { ...RUN, invocationId: 'e-1' };
     expect(readRunRequest(resumed)).toEqual(resumed);
-    for (const key of ['appName', 'userId', 'sessionId']) {
-      const { [key as keyof typeof RUN]: _, ...rest } = RUN;
-      expect(() => readRunRequest(rest)).toThrow(new InvalidRequestError(`${key}: expected a string, got nothing`));
+    for (const [key, write] of [
+      ['appName', '"appName": "app"'],
+      ['userId', '"userId": "ada"'],
+      ['sessionId', '"sessionId": "s1"'],
+    ] as const) {
+      const { [key]: _, ...rest } = RUN;
+      expect(() => readRunRequest(rest)).toThrow(
+        new InvalidRequestError(`${key}: expected a string, got nothing; write ${write}`),
+      );
     }
   });
 
@@ -158,7 +164,7 @@ describe('the body of a run', () => {
   test('throws an error with the first three problems and the number of the others', () => {
     expect(() => readRunRequest({ streaming: 1 })).toThrow(
       new InvalidRequestError(
-        'streaming: expected true or false, got the number 1; appName: expected a string, got nothing; userId: expected a string, got nothing; and 1 more',
+        'streaming: expected true or false, got the number 1; appName: expected a string, got nothing; userId: expected a string, got nothing; and 1 more; write "appName": "app", "userId": "ada"',
       ),
     );
   });

@@ -4,6 +4,7 @@ import { isRecord } from '../content/json.ts';
 import { InvalidRequestError } from '../errors.ts';
 import type { Field } from '../event/field.ts';
 import { readJson } from '../event/parse-event.ts';
+import { EXAMPLE_IDS } from '../session/check-name.ts';
 import {
   CREATE_SESSION_BODY,
   type CreateSessionBody,
@@ -134,5 +135,12 @@ function readBody<T>(shape: Field<T>, body: unknown, others?: readonly string[])
   const read = readJson(shape, body, '', faults);
   if (faults.length === 0) return read;
   const more = faults.length - MAX_FAULTS;
-  throw new InvalidRequestError(faults.slice(0, MAX_FAULTS).join('; ') + (more > 0 ? `; and ${more} more` : ''));
+  const shown = faults.slice(0, MAX_FAULTS);
+  throw new InvalidRequestError(shown.join('; ') + (more > 0 ? `; and ${more} more` : '') + idsToWrite(shown));
+}
+
+/** Returns what to write for the ids that the faults find missing or of a wrong kind; empty if there are none. */
+function idsToWrite(faults: readonly string[]): string {
+  const ids = [...EXAMPLE_IDS].filter(([name]) => faults.some((fault) => fault.startsWith(`${name}: `)));
+  return ids.length === 0 ? '' : `; write ${ids.map(([name, example]) => `"${name}": "${example}"`).join(', ')}`;
 }
