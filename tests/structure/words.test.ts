@@ -26,6 +26,34 @@ test('no page has a word that readers must decode', () => {
   expect(found).toEqual([]);
 });
 
+const MAX_WORDS_OF_A_DECISION = 260;
+
+/** Returns the faults of a decision page: a part that is missing, and more than half a page of words. */
+function decisionFaults(text: string): string[] {
+  const parts = ['Context', 'Options', 'Choice', 'Price'].filter(
+    (name) => !text.includes(`\n**${name}`),
+  );
+  const count = text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+  const faults = parts.map((name) => `has no ${name}`);
+  return count > MAX_WORDS_OF_A_DECISION ? [...faults, `has ${count} words`] : faults;
+}
+
+test('each decision page has its context, options, choice and price, in half a page', () => {
+  const decisions = pages.filter((page) => /^docs[\\/]decisions[\\/]/.test(page));
+  expect(decisions.length).toBeGreaterThan(30);
+  const found = decisions.flatMap((page) =>
+    decisionFaults(readFileSync(join(root, page), 'utf8')).map((fault) => `${page}: ${fault}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('a decision page that lacks a part or is too long is found', () => {
+  const whole = '# A\n\n**Context.** a\n\n**Options.** b\n\n**Choice.** c\n\n**Price.** d\n';
+  expect(decisionFaults(whole)).toEqual([]);
+  expect(decisionFaults(whole.replace('**Price.** d', ''))).toEqual(['has no Price']);
+  expect(decisionFaults(whole + 'word '.repeat(300))).toEqual(['has 309 words']);
+});
+
 // A stroke stands for a blank, so that the linter passes this file.
 describe('a word to decode is found', () => {
   test.each([
