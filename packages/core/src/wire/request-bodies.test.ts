@@ -110,8 +110,8 @@ describe('the body of a run', () => {
   });
 
   test.each([
-    [{ appName: 5 }, 'appName: expected a string, got the number 5'],
-    [{ userId: '' }, 'userId: expected a string that is not empty'],
+    [{ appName: 5 }, 'appName: expected a string, got the number 5; write "appName": "app"'],
+    [{ userId: '' }, 'userId: expected a string that is not empty; write "userId": "ada"'],
     [
       { newMessage: 'hi' },
       'newMessage: expected an object, got a string; write "newMessage": { "parts": [{ "text": "hi" }] }',
@@ -241,7 +241,7 @@ describe('the body that creates a session', () => {
   });
 
   test.each([
-    [{ sessionId: '' }, 'sessionId: expected a string that is not empty'],
+    [{ sessionId: '' }, 'sessionId: expected a string that is not empty; write "sessionId": "s1"'],
     [{ state: 5 }, 'state: expected an object, got the number 5'],
     [{ events: {} }, 'events: expected a list, got an object'],
     [{ events: ['x'] }, 'events[0]: expected an object, got a string'],
