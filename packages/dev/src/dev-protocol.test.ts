@@ -4,7 +4,7 @@ import { AgentTool } from '@eventloom/multi-agent';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { InMemorySessionService } from '@eventloom/sessions';
-import { fixedPlatform, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { fixedPlatform, ScriptedModel, type ScriptedStep, testContext } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { dev, SpanStore, type SpanStoreOptions, type StoredSpan } from './index.ts';
@@ -183,6 +183,23 @@ describe('the store', () => {
     platform.advance(1);
     expect(spans.list(KEY)).toEqual([]);
     expect(spans.bytes).toBe(0);
+  });
+
+  test('adds up the tokens of the turns of a live connection, and of a call takes the last count', () => {
+    const context = testContext();
+    const tokensOf = (live: boolean, sessionId: string): unknown => {
+      const store = new SpanStore();
+      const model = new ScriptedModel([], { model: 'scripted' });
+      const span = store.start(
+        { kind: 'model', context, model, request: { contents: [], config: {}, toolsDict: {} }, live },
+        undefined,
+      );
+      for (const promptTokenCount of [3, 4]) span.response?.({ usageMetadata: { promptTokenCount } });
+      return store.list({ appName: context.appName, userId: context.userId, sessionId })[0]?.attributes;
+    };
+    const { id } = context.invocation.session;
+    expect(tokensOf(true, id)).toMatchObject({ 'gen_ai.usage.input_tokens': 7 });
+    expect(tokensOf(false, id)).toMatchObject({ 'gen_ai.usage.input_tokens': 4 });
   });
 
   test('keeps no content if its length is 0', async () => {
