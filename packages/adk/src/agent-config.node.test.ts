@@ -277,7 +277,9 @@ before_model_callbacks: [{ name: my.callback, args: [{ name: limit, value: 3 }] 
   test('refuses files that name each other in a circle, also by way of a link', () => {
     const folder = write({ 'root.yaml': `${AGENT}sub_agents: [{ config_path: link.yaml }]` });
     symlinkSync('root.yaml', join(folder, 'link.yaml'));
-    expect(() => loadAgentFromConfig(join(folder, 'root.yaml'))).toThrow('the files name each other in a circle');
+    expect(() => loadAgentFromConfig(join(folder, 'root.yaml'))).toThrow(
+      /in a circle: [^,]*root\.yaml, [^,]*link\.yaml$/,
+    );
   });
 
   test('refuses a link that leads out of the folder', () => {
