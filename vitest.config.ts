@@ -71,6 +71,7 @@ export default defineConfig({
             'packages/sessions/src/conformance/**',
           ],
           isolate: false,
+          testTimeout: 30_000,
         },
       },
       {
@@ -83,6 +84,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...nodeOnlyTests, 'packages/server/src/postgres/**'],
           setupFiles: ['tests/runtimes/worker-server/delete-objects.ts'],
           isolate: false,
+          testTimeout: 30_000,
         },
       },
       {

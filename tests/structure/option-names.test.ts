@@ -316,7 +316,7 @@ describe('a value of another kind than an option takes is refused with what to w
  * single call, what only this project constructs, nodes of the ADK whose options `node` and `Workflow` check, and the options of errors.
  */
 const EXEMPT =
-  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|RestApiTool|BaseNode|FunctionNode|ToolNode|WorkflowNode|createRestApiTool|prepareRetryConfig|runInQuickJs|studio|serializeEvent|\w+Error)$/;
+  /^(BaseAgent|BaseCodeExecutor|BaseLlm|ClientRun|ToolContext|EventsCompactor|check\w+|create\w*Event|createServerOn|RestApiTool|BaseNode|FunctionNode|ToolNode|WorkflowNode|createRestApiTool|loadAgentFromConfig|prepareRetryConfig|runInQuickJs|studio|serializeEvent|\w+Error)$/;
 
 test('every public class and function with options is in the table', () => {
   const packages = readPackages();

@@ -9,11 +9,10 @@ import {
   LOAD_ARTIFACTS,
   URL_CONTEXT,
 } from '@eventloom/tools/built-in';
-import { openAgentFiles } from '#agent-files';
+import { type AgentFile, type ConfigValue, openAgentFiles, type ReadAgentFile } from '#agent-files';
 import { getUserChoiceTool } from './ask-tools.ts';
 import { AgentConfigError } from './errors.ts';
 import { AdkLlmAgent, type AdkLlmAgentConfig, type AdkToolUnion } from './llm-agent.ts';
-import type { AgentFile, ConfigValue, ReadAgentFile } from './node/agent-files.ts';
 import { isBaseNode } from './workflow/base-node.ts';
 
 const MAX_FILES = 100;

@@ -63,31 +63,15 @@ function isBelow(folder: string, file: string): boolean {
   return path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
 }
 
-/** Stops the reading of a file. It never leaves this module. */
-class Fault extends Error {
-  readonly line: number;
-
-  constructor(line: number, message: string) {
-    super(message);
-    this.line = line;
-  }
-}
+/** The first fault in a file. */
+type ConfigFault = Required<Pick<AgentFileFault, 'line' | 'fault'>>;
 
 /** Reads a YAML document of bounded size, depth and number of values. */
-function parseConfig(bytes: Buffer): ConfigValue | { readonly line: number; readonly fault: string } {
+function parseConfig(bytes: Buffer): ConfigValue | ConfigFault {
   if (!isUtf8(bytes)) return { line: 1, fault: 'is not text in UTF-8' };
-  try {
-    return readDocument(bytes.toString());
-  } catch (error) {
-    if (error instanceof Fault) return { line: error.line, fault: error.message };
-    throw error;
-  }
-}
-
-function readDocument(text: string): ConfigValue {
   const lines = new LineCounter();
   // Names are compared below: the reader would compare each with all others.
-  const document = parseDocument(text, {
+  const document = parseDocument(bytes.toString(), {
     lineCounter: lines,
     prettyErrors: false,
     uniqueKeys: false,
@@ -96,23 +80,28 @@ function readDocument(text: string): ConfigValue {
   const problem = document.errors[0] ?? document.warnings[0];
   // The reader is recursive, and reports so when it has no stack left.
   if (problem?.code === 'RESOURCE_EXHAUSTION')
-    throw new Fault(lines.linePos(problem.pos[0]).line, `has more than ${MAX_LEVELS} levels`);
+    return { line: lines.linePos(problem.pos[0]).line, fault: `has more than ${MAX_LEVELS} levels` };
   if (problem !== undefined)
-    throw new Fault(lines.linePos(problem.pos[0]).line, `is not YAML: ${problem.message.slice(0, 200)}`);
+    return { line: lines.linePos(problem.pos[0]).line, fault: `is not YAML: ${problem.message.slice(0, 200)}` };
   let values = 0;
   let aliases = 0;
+  let found: ConfigFault | undefined;
+  const refuse = (line: number, fault: string): ConfigValue => {
+    found ??= { line, fault };
+    return { kind: 'scalar', line, value: null };
+  };
 
   const read = (node: ParsedNode | null, level: number, parentLine: number): ConfigValue => {
-    if (node === null) return { kind: 'scalar', line: parentLine, value: null };
+    if (node === null || found) return { kind: 'scalar', line: parentLine, value: null };
     const line = lines.linePos(node.range[0]).line || parentLine;
     values += 1;
-    if (values > MAX_VALUES) throw new Fault(line, `has more than ${MAX_VALUES} values`);
-    if (level > MAX_LEVELS) throw new Fault(line, `has more than ${MAX_LEVELS} levels`);
+    if (values > MAX_VALUES) return refuse(line, `has more than ${MAX_VALUES} values`);
+    if (level > MAX_LEVELS) return refuse(line, `has more than ${MAX_LEVELS} levels`);
     if (isAlias(node)) {
       aliases += 1;
-      if (aliases > MAX_ALIASES) throw new Fault(line, `has more than ${MAX_ALIASES} aliases`);
+      if (aliases > MAX_ALIASES) return refuse(line, `has more than ${MAX_ALIASES} aliases`);
       const anchored = anchors.get(node.source);
-      if (anchored === undefined) throw new Fault(line, 'has an alias inside its own anchor, or without one');
+      if (anchored === undefined) return refuse(line, 'has an alias inside its own anchor, or without one');
       return remember(node, read(anchored, level + 1, line));
     }
     if (isMap(node)) {
@@ -120,9 +109,9 @@ function readDocument(text: string): ConfigValue {
       for (const { key, value } of node.items) {
         const keyLine = key === null ? line : lines.linePos(key.range[0]).line;
         if (!isScalar(key) || typeof key.value !== 'string' || key.value === '__proto__')
-          throw new Fault(keyLine, 'a name must be text, and not __proto__');
+          return refuse(keyLine, 'a name must be text, and not __proto__');
         if (fields.has(key.value))
-          throw new Fault(keyLine, `has the name ${JSON.stringify(key.value.slice(0, 80))} twice`);
+          return refuse(keyLine, `has the name ${JSON.stringify(key.value.slice(0, 80))} twice`);
         fields.set(key.value, read(value, level + 1, keyLine));
       }
       return remember(node, { kind: 'map', line, fields });
@@ -135,7 +124,7 @@ function readDocument(text: string): ConfigValue {
       });
     const { value } = node;
     if (value !== null && typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
-      throw new Fault(line, 'a value must be text, a number, true, false or null');
+      return refuse(line, 'a value must be text, a number, true, false or null');
     return remember(node, { kind: 'scalar', line, value });
   };
   /** Nodes that are whole, by their anchors: an alias inside its own anchor finds none. */
@@ -144,5 +133,6 @@ function readDocument(text: string): ConfigValue {
     if (!isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
     return value;
   }
-  return read(document.contents, 0, 1);
+  const root = read(document.contents, 0, 1);
+  return found ?? root;
 }
