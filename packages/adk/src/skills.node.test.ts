@@ -44,14 +44,19 @@ test('a folder gives one skill', async () => {
   expect((await loadSkillFromDir(join(folder, 'greeting'))).frontmatter.description).toBe('Knows greeting.');
 });
 
-test.each(['additionalTools', 'registry', 'allowInlineScripts', 'scriptOutputDir'])(
-  'the option %s is refused with what to write',
-  (name) => {
-    expect(() => new SkillToolset([], { [name]: true })).toThrow(
-      expect.objectContaining({
-        code: 'CONFIGURATION',
-        message: expect.stringMatching(`the option ${name} of @google/adk is not offered; `),
-      }),
-    );
-  },
-);
+test.each([
+  ['additionalTools', 'write the tools in the tools of the agent'],
+  ['registry', 'write skills'],
+  ['allowInlineScripts', 'write codeExecutor in the agent'],
+  ['scriptOutputDir', 'leave it out'],
+])('the option %s is refused with what to write', (name, advice) => {
+  expect(() => new SkillToolset([], { [name]: true })).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining(advice) }),
+  );
+});
+
+test.each([null, 'skills', 5, [null]])('%j in place of skills is refused', (skills) => {
+  expect(() => new SkillToolset(skills as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIGURATION', message: expect.stringContaining('skills') }),
+  );
+});

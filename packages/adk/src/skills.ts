@@ -1,6 +1,6 @@
 import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
 import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
-import { isRecord } from '@eventloom/core/internal';
+import { describeKind, isRecord } from '@eventloom/core/internal';
 import { type Skill, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
 
 /** A script of a skill in the shape of @google/adk. */
@@ -24,14 +24,6 @@ export interface AdkSkillToolsetOptions {
   readonly codeExecutor?: BaseCodeExecutor | undefined;
 }
 
-/** Options of @google/adk that are not offered, with what to write. */
-const NOT_OFFERED: Readonly<Record<string, string>> = {
-  additionalTools: 'write the tools in the tools of the agent',
-  registry: 'load the skills before, and give them to the toolset',
-  allowInlineScripts: 'write codeExecutor in the agent, which runs the code that its model writes',
-  scriptOutputDir: 'leave it out: files that a script makes are in its result',
-};
-
 /**
  * Offers skills to an agent, for programs that were written for @google/adk. It is the `SkillToolset` of `@eventloom/skills` with the
  * constructor of the ADK.
@@ -44,12 +36,13 @@ export class AdkSkillToolset extends SkillToolset {
   /** The skills by their names. */
   readonly skills: Readonly<Record<string, AdkSkill>>;
 
-  /** @throws ConfigurationError for options that are not offered @throws SkillError for a skill with wrong front matter */
+  /** @throws ConfigurationError for wrong options and those that are not offered @throws SkillError for a skill with wrong front matter */
   constructor(skills: readonly AdkSkill[] | Readonly<Record<string, AdkSkill>>, options: AdkSkillToolsetOptions = {}) {
-    for (const [name, advice] of Object.entries(NOT_OFFERED))
-      if (Object.hasOwn(options, name))
-        throw new ConfigurationError(`SkillToolset: the option ${name} of @google/adk is not offered; ${advice}`);
-    const list: readonly AdkSkill[] = Array.isArray(skills) ? skills : Object.values(skills);
+    const list = isRecord(skills) ? Object.values(skills) : skills;
+    if (!Array.isArray(list))
+      throw new ConfigurationError(
+        `SkillToolset: expected skills, got ${describeKind(skills)}; write new SkillToolset(await loadAllSkillsInDir('skills'))`,
+      );
     super({ ...options, skills: list.map(toSkill) });
     this.skills = byName(list);
   }

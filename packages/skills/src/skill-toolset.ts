@@ -77,7 +77,12 @@ export class SkillToolset extends BaseToolset {
       'SkillToolset',
       OPTIONS,
       options,
-      { additionalTools: 'write the tools in the tools of the agent', registry: 'write skills: a list of skills' },
+      {
+        additionalTools: 'write the tools in the tools of the agent',
+        allowInlineScripts: 'write codeExecutor in the agent, which runs the code that its model writes',
+        registry: 'write skills: a list of skills',
+        scriptOutputDir: 'leave it out; files that a script makes are in its result',
+      },
       '{ skills: [skill] }',
     );
     const { skills, codeExecutor, maxActiveSkills = 8, name = 'skills', onUnavailable } = options;
