@@ -49,7 +49,7 @@ export class EventNormalizer {
 
   /** Numbers generated ids of function calls. */
   #nameOf(text: string): string {
-    const timeless = text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time').replaceAll('agent_name', 'agentName');
+    const timeless = text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time');
     return timeless.replaceAll(
       /\b(?:adk-|call_)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g,
       (id) => {
@@ -73,8 +73,8 @@ function pick(source: Readonly<Record<string, unknown>>, keys: readonly string[]
 }
 
 function isEmpty(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  return typeof value === 'object' && Object.keys(value).length === 0;
+  if (value === undefined || value === false) return true;
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -94,7 +94,7 @@ test('a response without its call becomes text', () => {
   expect(promptOf(user(response('f', 'gone')))).toEqual([
     {
       role: 'user',
-      content: [{ type: 'text', text: 'For context: `f` tool returned result: {"result":"f"}' }],
+      content: [{ type: 'text', text: 'For context: tool `f` returned result: {"result":"f"}' }],
     },
   ]);
 });

@@ -224,7 +224,7 @@ function toOutput(
 
 /** Returns a response as text, for services that refuse a response without its call. */
 function toldResponse({ name = '', response = {} }: FunctionResponse): string {
-  return `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}`;
+  return `For context: tool \`${name}\` returned result: ${JSON.stringify(response)}`;
 }
 
 function isCustomKind(kind: string | undefined): kind is `${string}.${string}` {

@@ -170,7 +170,7 @@ describe('hand-overs', () => {
       response(
         'c1',
         'transfer_to_agent',
-        { result: null },
+        { result: 'Transfer queued' },
         { actions: { stateDelta: {}, artifactDelta: {}, transferToAgent: 'billing' } },
       ),
     );

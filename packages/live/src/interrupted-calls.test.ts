@@ -131,7 +131,7 @@ test('of two transfers in separate messages one runs, and the other is answered 
   const { queue, stream, responses } = await setup(root.agent);
   for await (const event of stream) if (event.turnComplete) queue.close();
   expect(await responses()).toEqual([
-    ['transfer_to_agent', { result: null }],
+    ['transfer_to_agent', { result: 'Transfer queued' }],
     ['transfer_to_agent', INTERRUPTED],
   ]);
   near.model.assertConsumed();

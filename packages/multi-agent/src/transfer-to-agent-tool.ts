@@ -2,6 +2,11 @@ import { type BaseAgent, BaseTool, type FunctionDeclaration, type RunAsyncToolRe
 import { TRANSFER_TO_AGENT } from '@eventloom/core/internal';
 
 const AGENT_NAME = 'agent_name';
+/** The name of the argument in ADK for JavaScript, which models of ADK programs may send. */
+const ADK_AGENT_NAME = 'agentName';
+
+/** The answer of the tool, which is that of ADK for JavaScript. */
+const TRANSFER_ANSWER = 'Transfer queued';
 
 /** The tool `transfer_to_agent`, with which a model transfers the conversation to another agent. */
 export class TransferToAgentTool extends BaseTool {
@@ -29,14 +34,13 @@ export class TransferToAgentTool extends BaseTool {
   }
 
   override runAsync({ args, toolContext }: RunAsyncToolRequest): Promise<unknown> {
-    const name = this.#names.find((each) => each === args[AGENT_NAME]);
+    const asked = args[AGENT_NAME] ?? args[ADK_AGENT_NAME];
+    const name = this.#names.find((each) => each === asked);
     if (name === undefined) {
-      const asked = JSON.stringify(args[AGENT_NAME]) ?? 'nobody';
-      const error = `cannot transfer to ${asked}; ${AGENT_NAME} is one of: ${this.#names.join(', ')}`;
+      const error = `cannot transfer to ${JSON.stringify(asked) ?? 'nobody'}; ${AGENT_NAME} is one of: ${this.#names.join(', ')}`;
       return Promise.resolve({ error });
     }
     toolContext.actions.transferToAgent = name;
-    // The ADK answers nothing, which its responses show as null.
-    return Promise.resolve(null);
+    return Promise.resolve(TRANSFER_ANSWER);
   }
 }

@@ -88,7 +88,7 @@ describe('media in a tool result', () => {
     });
     await runner.run(HI);
     const parts = other.requests[0]?.request.contents.flatMap(({ parts = [] }) => parts);
-    expect(parts).toContainEqual({ text: '[bot] `shoot` tool returned result: {"page":3}' });
+    expect(parts).toContainEqual({ text: '[bot] tool `shoot` returned result: {"page":3}' });
     expect(parts).toContainEqual(PNG);
   });
 

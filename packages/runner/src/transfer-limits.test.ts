@@ -94,7 +94,7 @@ test('of several transfers in one reply the first runs, and the others are answe
   const events = await run();
   const error = 'cannot transfer to "second": an earlier call transfers to "first"';
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
-    { result: null },
+    { result: 'Transfer queued' },
     { error },
     { error },
   ]);

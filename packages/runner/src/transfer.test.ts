@@ -23,7 +23,7 @@ test('after a transfer the target agent answers', async () => {
   const events = await run();
   expect(events.map(summaryOf)).toEqual([
     'lead: calls transfer_to_agent',
-    'lead: answers {"result":null}',
+    'lead: answers {"result":"Transfer queued"}',
     'helper: I can help.',
   ]);
   expect(events.map((event) => hasTag(event, 'transfer'))).toEqual([true, true, false]);
@@ -39,7 +39,7 @@ test('announceTransfers streams a text for each transfer, which is not final and
   const events = await run('hi', { runConfig: { announceTransfers: true } });
   expect(events.map(summaryOf)).toEqual([
     'lead: calls transfer_to_agent',
-    'lead: answers {"result":null}',
+    'lead: answers {"result":"Transfer queued"}',
     'lead: Transferring control to agent: helper',
     'helper: I can help.',
   ]);
@@ -68,7 +68,7 @@ test('other calls of the same reply run before the transfer', async () => {
   const events = await run();
   expect(events[1]?.content?.parts?.map((part) => part.functionResponse?.response)).toEqual([
     { result: 'noted' },
-    { result: null },
+    { result: 'Transfer queued' },
   ]);
   expect(events[1]?.tags).toEqual(['transfer']);
   expect(summaryOf(events[2] ?? expect.unreachable())).toBe('helper: done');
@@ -96,7 +96,7 @@ test('the transferring agent ends, callbacks included, before the target starts'
     }),
   });
   expect((await run()).map(summaryOf).slice(1)).toEqual([
-    'lead: answers {"result":null}',
+    'lead: answers {"result":"Transfer queued"}',
     'lead: over to you',
     'helper: helped',
   ]);

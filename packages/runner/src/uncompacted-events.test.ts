@@ -40,7 +40,7 @@ test('a further response to a compacted call is sent', async () => {
   await turns(1);
   await answer(50);
   await answer(100);
-  expect(sent()?.at(-1)).toBe('For context: `wait` tool returned result: {"done":100}');
+  expect(sent()?.at(-1)).toBe('For context: tool `wait` returned result: {"done":100}');
 });
 
 test('a rewind into a compacted range undoes the summary', async () => {

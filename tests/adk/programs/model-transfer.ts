@@ -10,11 +10,7 @@ const agent = new LlmAgent({ name: 'Coordinator', model, instruction: 'Delegate.
 
 const program: Program = {
   replies: [
-    // The libraries name the argument differently: agentName and agent_name.
-    ({ body }) => {
-      const key = JSON.stringify(body).includes('agent_name') ? 'agent_name' : 'agentName';
-      return jsonReply(wireResponse({ calls: [{ name: 'transfer_to_agent', args: { [key]: 'Booker' } }] }));
-    },
+    jsonReply(wireResponse({ calls: [{ name: 'transfer_to_agent', args: { agentName: 'Booker' } }] })),
     jsonReply(wireResponse('Where to?')),
     jsonReply(wireResponse('Booked.')),
   ],

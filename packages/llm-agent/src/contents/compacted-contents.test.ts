@@ -68,7 +68,7 @@ test('a response to a summarized call is shown as text, from a tool or from the 
     { ...answering('user', { c2: 'two' }), timestamp: 4 },
   ];
   const lateResult = (result: string) =>
-    said('user', `For context: \`f\` tool returned result: ${JSON.stringify({ result })}`);
+    said('user', `For context: tool \`f\` returned result: ${JSON.stringify({ result })}`);
   expect(contentsOf(events)).toEqual([said('model', 'called'), lateResult('one'), lateResult('two')]);
 });
 

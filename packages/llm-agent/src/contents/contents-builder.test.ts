@@ -138,7 +138,7 @@ test('messages and calls of another agent are shown as context, without its thou
   expect(contentsOf(events)).toEqual([
     { role: 'user', parts: [{ text: 'For context:' }, { text: '[guide] said: Look:' }, image] },
     said('user', 'For context:', '[guide] called tool `find` with parameters: {"where":"here"}'),
-    said('user', 'For context:', '[guide] `find` tool returned result: {"result":5}'),
+    said('user', 'For context:', '[guide] tool `find` returned result: {"result":5}'),
   ]);
 });
 

@@ -426,5 +426,5 @@ function toOpenResponse({ call, isLongRunning }: RecordedCall, { isUnderWay }: C
 
 /** Converts a response without its call to text, followed by its media. Services refuse such a response as a part. */
 function toResponseText({ name = '', response = {}, parts = [] }: FunctionResponse): Part[] {
-  return [{ text: `For context: \`${name}\` tool returned result: ${JSON.stringify(response)}` }, ...parts];
+  return [{ text: `For context: tool \`${name}\` returned result: ${JSON.stringify(response)}` }, ...parts];
 }

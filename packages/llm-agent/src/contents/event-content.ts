@@ -124,7 +124,7 @@ function toForeignParts(author: string, part: Part): Part[] {
   }
   if (answer) {
     const result = JSON.stringify(answer.response ?? {});
-    return [{ text: `[${author}] \`${answer.name}\` tool returned result: ${result}` }, ...(answer.parts ?? [])];
+    return [{ text: `[${author}] tool \`${answer.name}\` returned result: ${result}` }, ...(answer.parts ?? [])];
   }
   const code = codePartText(part);
   if (code !== undefined)
