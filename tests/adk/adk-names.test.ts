@@ -12,6 +12,8 @@ const ours = new Map([...groups.values()].flat().map((each) => [each.name, each]
 const values: Readonly<Record<string, unknown>> = adk;
 
 function adviceOf({ name }: PublicName): string | undefined {
+  const advised = advisedTypes.get(name);
+  if (advised !== undefined) return advised;
   const value = values[name];
   try {
     const prototype: unknown = typeof value === 'function' ? value.prototype : undefined;
@@ -21,6 +23,16 @@ function adviceOf({ name }: PublicName): string | undefined {
     return error.message.slice(error.message.indexOf('; ') + 2);
   }
 }
+
+/** The advice of types that are not offered, by name. Types have no value that could give it. */
+const advisedTypes = new Map(
+  Array.from(
+    readFileSync(join(root, 'packages/adk/src/not-offered-types.ts'), 'utf8').matchAll(
+      /^export type (\w+) = NotOffered<'(.*)'>;$/gm,
+    ),
+    ([, name = '', advice = '']) => [name, advice] as const,
+  ),
+);
 
 const isHere = (each: PublicName): boolean => ours.has(each.name) && adviceOf(each) === undefined;
 const listed = (names: readonly PublicName[]): string => names.map(({ name }) => `\`${name}\``).join(', ');
@@ -33,17 +45,12 @@ function namesSection(): string {
     return found.length === 0 ? '' : `- **${group}**: ${listed(found)}\n`;
   }).join('');
   const absent = theirs.filter((each) => !isHere(each));
-  const byAdvice = Map.groupBy(
-    absent.filter(({ kind }) => kind === 'value'),
-    (each) => adviceOf(each) ?? '',
-  );
+  const byAdvice = Map.groupBy(absent, (each) => adviceOf(each) ?? '');
   const rows = Array.from(byAdvice, ([advice, names]) => `| ${listed(names)} | ${advice} |\n`).join('');
-  const types = listed(absent.filter(({ kind }) => kind === 'type'));
   const count = theirs.length - absent.length;
   return [
     `@google/adk ${adk.version} exports ${theirs.length} names. ${count} of them are here:\n\n${here}`,
-    `The others throw a \`NotOfferedError\` when they are used:\n\n| names | instead |\n|---|---|\n${rows}`,
-    `Types that are not there: ${types}.\n`,
+    `The others are not offered:\n\n| names | instead |\n|---|---|\n${rows}`,
   ].join('\n');
 }
 
@@ -55,9 +62,15 @@ test('the guide lists every export of @google/adk (after a change: pnpm docs:upd
   await expect(text.replace(MARKS, namesSection)).toMatchFileSnapshot(page);
 });
 
-test('every value that @google/adk exports can be imported', () => {
+test('every value and every type that @google/adk exports can be imported', () => {
   expect(theirs.length).toBeGreaterThan(400);
+  expect(theirs.filter(({ name }) => !ours.has(name))).toEqual([]);
   expect(theirs.filter(({ kind, name }) => kind === 'value' && !(name in values))).toEqual([]);
+});
+
+test('every name that is not offered says what to write instead', () => {
+  const absent = theirs.filter((each) => !isHere(each));
+  expect(absent.filter((each) => (adviceOf(each) ?? '').length < 20)).toEqual([]);
 });
 
 test('the list of names includes every value that the installed @google/adk exports at run time', async () => {

@@ -72,6 +72,7 @@ export type { ChainElement, EdgeItem, RoutingMap } from './workflow/graph.ts';
 export { DEFAULT_ROUTE, Edge, Graph } from './workflow/graph.ts';
 export type {
   NodeResult,
+  RouteValue as RouteKey,
   RouteValue,
   RunnableNode,
   AdkRunNodeOptions as RunNodeOptions,
@@ -89,6 +90,7 @@ export { normalizeRetryExceptions, prepareRetryConfig } from './workflow/retry.t
 export type { DynamicEntry, RunnableRoot, WorkflowConfig } from './workflow/workflow.ts';
 export { asRunnableRoot, isRunnableRoot, isWorkflow, Workflow } from './workflow/workflow.ts';
 export type { NodeInfo } from '@eventloom/core';
+export type { Route, WorkflowInstructionScope } from './adk-types.ts';
 
 // Long conversations
 export type {
@@ -149,11 +151,17 @@ export {
 export type {
   Example,
   LoadWebPageOptions,
+  ComputerState,
+  ComputerUseToolsetOptions,
   VertexAISearchConfig,
+  VertexAISearchDataStoreSpec,
   VertexAiSearchToolParams,
 } from '@eventloom/tools/built-in';
+export type { DataStoreParams, SearchEngineParams } from './adk-types.ts';
 export {
+  BaseComputer,
   BaseExampleProvider,
+  ComputerUseToolset,
   ENTERPRISE_WEB_SEARCH,
   EnterpriseWebSearchTool,
   ExampleTool,
@@ -191,7 +199,7 @@ export type {
   RestApiToolOptions,
 } from './openapi.ts';
 export type { AdkSkill as Skill, AdkSkillToolsetOptions as SkillToolsetOptions, Script } from './skills.ts';
-export { AdkSkillToolset as SkillToolset, loadAllSkillsInDir, loadSkillFromDir } from './skills.ts';
+export { AdkSkillToolset as SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from './skills.ts';
 export type { Frontmatter, SkillResources as Resources } from '@eventloom/skills';
 export { AdkOpenAPIToolset as OpenAPIToolset, AdkRestApiTool as RestApiTool, createRestApiTool } from './openapi.ts';
 
@@ -233,7 +241,8 @@ export type {
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/core';
-export { BaseLlm } from '@eventloom/core';
+export { appendInstructions, BaseLlm } from '@eventloom/core';
+export { createLlmResponse } from '@eventloom/gemini';
 export { isBaseLlm } from '@eventloom/core/internal';
 export type { AdkLlmRequest, GeminiParams } from './gemini.ts';
 export { AdkGemini as Gemini, geminiInitParams } from './gemini.ts';
@@ -296,7 +305,16 @@ export {
 export { createSession, mergeStates, trimTempDeltaState, trimTempState } from './sessions.ts';
 
 // Plugins
-export { GlobalInstructionPlugin, LoggingPlugin } from '@eventloom/plugins';
+export {
+  ContextFilterPlugin,
+  DebugLoggingPlugin,
+  GlobalInstructionPlugin,
+  LoggingPlugin,
+  ReflectAndRetryModelPlugin,
+  ReflectAndRetryToolPlugin,
+  SaveFilesAsArtifactsPlugin,
+  ToolCallIntegrityPlugin,
+} from '@eventloom/plugins';
 export { BasePlugin } from '@eventloom/core';
 export { PluginManager } from '@eventloom/core/internal';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from './security-plugin.ts';
@@ -309,6 +327,9 @@ export {
 
 // Voice and video
 export type { LiveRequest } from '@eventloom/core';
+export type { TranscriptionEntry } from './adk-types.ts';
+export type { ActiveStreamingToolParams } from './active-streaming-tool.ts';
+export { ActiveStreamingTool } from './active-streaming-tool.ts';
 export { LiveRequestQueue } from '@eventloom/live';
 
 // Services
@@ -390,16 +411,17 @@ export {
   A2AAgentExecutor,
   AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
-  ActiveStreamingTool,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   ApigeeLlm,
+  BackgroundTool,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
+  FilesRetrieval,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
@@ -430,5 +452,48 @@ export {
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
   toA2a,
-  validateSkillDir,
 } from './not-offered-names.ts';
+export type {
+  A2AStreamEventData,
+  A2aUserBuilder,
+  AfterA2ARequestCallback,
+  AfterEventCallback,
+  AfterExecuteCallback,
+  AgentEngineSandboxCodeExecutorOptions,
+  AgentExecutorConfig,
+  AgentInfo,
+  AgentSkillMetadata,
+  ApiParameter,
+  ApigeeLlmParams,
+  AuthPreparationResult,
+  BeforeA2ARequestCallback,
+  BeforeExecuteCallback,
+  Binding,
+  ConnectionUriFilter,
+  ConnectionUriResult,
+  Endpoint,
+  ExecutionResult,
+  ExecutorContext,
+  GCPSkillRegistryOptions,
+  GcpAuthProviderScheme,
+  Interface,
+  InvocationContextParams,
+  ListAgentsResponse,
+  ListBindingsResponse,
+  ListEndpointsResponse,
+  ListMcpServersResponse,
+  LocalEnvironmentOptions,
+  McpServer,
+  NodeContextOptions,
+  OTelHooks,
+  OtelExportersConfig,
+  RemoteA2AAgentConfig,
+  RunnerOrRunnerConfig,
+  ScheduleDynamicNode,
+  ScheduleDynamicNodeOptions,
+  SkillRegistry,
+  ToA2aOptions,
+  VertexAiCreateSessionRequest,
+  VertexAiMemoryBankServiceOptions,
+  VertexAiSessionServiceOptions,
+} from './not-offered-types.ts';

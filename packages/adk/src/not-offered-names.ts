@@ -3,16 +3,12 @@ import { notOffered } from './not-offered.ts';
 // The names of @google/adk that Eventloom does not have. A program that imports one loads; its use throws.
 
 // Processors of requests and responses
-/** Not offered: write inputStream: true in the options of a FunctionTool. */
-export const ActiveStreamingTool = /* @__PURE__ */ notOffered(
-  'ActiveStreamingTool',
-  'write inputStream: true in the options of a FunctionTool',
-);
 /** Not offered: write contextCompactors in the options of the agent. */
 export const ContextCompactorRequestProcessor = /* @__PURE__ */ notOffered(
   'ContextCompactorRequestProcessor',
   'write contextCompactors in the options of the agent',
 );
+export type ContextCompactorRequestProcessor = typeof ContextCompactorRequestProcessor;
 /** Not offered: it is internal to the ADK. */
 export const functionsExportedForTestingOnly = /* @__PURE__ */ notOffered(
   'functionsExportedForTestingOnly',
@@ -25,16 +21,19 @@ export const AgentControlledContextCompactor = /* @__PURE__ */ notOffered(
   'AgentControlledContextCompactor',
   'write eventsCompaction in the options of the Runner',
 );
+export type AgentControlledContextCompactor = typeof AgentControlledContextCompactor;
 /** Not offered: write eventsCompaction in the options of the Runner. */
 export const ConsolidateContextTool = /* @__PURE__ */ notOffered(
   'ConsolidateContextTool',
   'write eventsCompaction in the options of the Runner',
 );
+export type ConsolidateContextTool = typeof ConsolidateContextTool;
 /** Not offered: write eventsCompaction in the options of the Runner. */
 export const ContextCompactionTrigger = /* @__PURE__ */ notOffered(
   'ContextCompactionTrigger',
   'write eventsCompaction in the options of the Runner',
 );
+export type ContextCompactionTrigger = typeof ContextCompactionTrigger;
 
 // Credentials
 /** Not offered: fetch the well-known document of the server and write its endpoints into authScheme. */
@@ -42,11 +41,13 @@ export const OAuth2DiscoveryManager = /* @__PURE__ */ notOffered(
   'OAuth2DiscoveryManager',
   'fetch the well-known document of the server and write its endpoints into authScheme',
 );
+export type OAuth2DiscoveryManager = typeof OAuth2DiscoveryManager;
 /** Not offered: write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state. */
 export const SessionStateCredentialService = /* @__PURE__ */ notOffered(
   'SessionStateCredentialService',
   'write InMemoryCredentialService, or EncryptedCredentialService of @eventloom/credentials: secrets do not belong into state',
 );
+export type SessionStateCredentialService = typeof SessionStateCredentialService;
 
 // Code and commands
 /** Not offered: write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service. */
@@ -54,35 +55,41 @@ export const AgentEngineSandboxCodeExecutor = /* @__PURE__ */ notOffered(
   'AgentEngineSandboxCodeExecutor',
   'write SandboxCodeExecutor of @eventloom/llm-agent with a CodeSandbox over the service',
 );
+export type AgentEngineSandboxCodeExecutor = typeof AgentEngineSandboxCodeExecutor;
 /** Not offered: write a FunctionTool that runs the command. */
 export const BaseEnvironment = /* @__PURE__ */ notOffered(
   'BaseEnvironment',
   'write a FunctionTool that runs the command',
 );
+export type BaseEnvironment = typeof BaseEnvironment;
 /** Not offered: write a FunctionTool that runs the command. */
 export const LocalEnvironment = /* @__PURE__ */ notOffered(
   'LocalEnvironment',
   'write a FunctionTool that runs the command',
 );
+export type LocalEnvironment = typeof LocalEnvironment;
 
 // Services of Google Cloud
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const AGENT_REGISTRY_BASE_URL = /* @__PURE__ */ notOffered(
   'AGENT_REGISTRY_BASE_URL',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const AgentRegistry = /* @__PURE__ */ notOffered(
   'AgentRegistry',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
+export type AgentRegistry = typeof AgentRegistry;
 /** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
 export const AgentRegistrySingleMCPToolset = /* @__PURE__ */ notOffered(
   'AgentRegistrySingleMCPToolset',
   'write new MCPToolset({ type, url }) with the address of the server',
 );
+export type AgentRegistrySingleMCPToolset = typeof AgentRegistrySingleMCPToolset;
 /** Not offered: write new Gemini({ model, baseUrl, headers }). */
 export const ApigeeLlm = /* @__PURE__ */ notOffered('ApigeeLlm', 'write new Gemini({ model, baseUrl, headers })');
+export type ApigeeLlm = typeof ApigeeLlm;
 /** Not offered: write new MCPToolset({ type, url }) with the address of the server. */
 export const GCP_MCP_SERVER_DESTINATION_ID = /* @__PURE__ */ notOffered(
   'GCP_MCP_SERVER_DESTINATION_ID',
@@ -93,30 +100,34 @@ export const GcsArtifactService = /* @__PURE__ */ notOffered(
   'GcsArtifactService',
   'write FileArtifactService, R2ArtifactService of @eventloom/artifacts/r2, or an ArtifactDriver over the bucket',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export type GcsArtifactService = typeof GcsArtifactService;
+/** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const ProtocolType = /* @__PURE__ */ notOffered(
   'ProtocolType',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
+export type ProtocolType = typeof ProtocolType;
 /** Not offered: write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank. */
 export const VertexAiMemoryBankService = /* @__PURE__ */ notOffered(
   'VertexAiMemoryBankService',
   'write SqliteMemoryService of @eventloom/memory/sqlite, or a MemoryDriver over the memory bank',
 );
+export type VertexAiMemoryBankService = typeof VertexAiMemoryBankService;
 /** Not offered: write DatabaseSessionService, or a SessionDriver over the service. */
 export const VertexAiSessionService = /* @__PURE__ */ notOffered(
   'VertexAiSessionService',
   'write DatabaseSessionService, or a SessionDriver over the service',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export type VertexAiSessionService = typeof VertexAiSessionService;
+/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
 export const bearerTokenUserBuilder = /* @__PURE__ */ notOffered(
   'bearerTokenUserBuilder',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const cleanName = /* @__PURE__ */ notOffered(
   'cleanName',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
 /** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
 export const getGcpExporters = /* @__PURE__ */ notOffered(
@@ -128,10 +139,10 @@ export const getGcpResource = /* @__PURE__ */ notOffered(
   'getGcpResource',
   'write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server. */
 export const isGoogleApi = /* @__PURE__ */ notOffered(
   'isGoogleApi',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'write the addresses of the agents and servers into the program: new MCPToolset({ type, url }) for a server',
 );
 /** Not offered: write instrumentation: openTelemetry() of @eventloom/otel in the options of the Runner. */
 export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
@@ -140,45 +151,50 @@ export const maybeSetOtelProviders = /* @__PURE__ */ notOffered(
 );
 
 // Protocols
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
 export const A2AAgentExecutor = /* @__PURE__ */ notOffered(
   'A2AAgentExecutor',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export type A2AAgentExecutor = typeof A2AAgentExecutor;
+/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
 export const AGENT_CARD_PATH = /* @__PURE__ */ notOffered(
   'AGENT_CARD_PATH',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OpenApiSpecParser = /* @__PURE__ */ notOffered(
   'OpenApiSpecParser',
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
+export type OpenApiSpecParser = typeof OpenApiSpecParser;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const OperationParser = /* @__PURE__ */ notOffered(
   'OperationParser',
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
+export type OperationParser = typeof OperationParser;
 /** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
 export const RemoteA2AAgent = /* @__PURE__ */ notOffered(
   'RemoteA2AAgent',
   'call the other agent in a FunctionTool, or in a BaseAgent of your own',
 );
+export type RemoteA2AAgent = typeof RemoteA2AAgent;
 /** Not offered: write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation. */
 export const ToolAuthHandler = /* @__PURE__ */ notOffered(
   'ToolAuthHandler',
   'write new OpenAPIToolset({ specDict }), whose getTools gives a tool for each operation',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+export type ToolAuthHandler = typeof ToolAuthHandler;
+/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
 export const getA2AAgentCard = /* @__PURE__ */ notOffered(
   'getA2AAgentCard',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
-/** Not offered: call the other agent in a FunctionTool, or in a BaseAgent of your own. */
+/** Not offered: serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own. */
 export const toA2a = /* @__PURE__ */ notOffered(
   'toA2a',
-  'call the other agent in a FunctionTool, or in a BaseAgent of your own',
+  'serve the agent with createServer of @eventloom/server, or call runner.runAsync in an A2A server of your own',
 );
 
 // Skills
@@ -187,48 +203,65 @@ export const GCPSkillRegistry = /* @__PURE__ */ notOffered(
   'GCPSkillRegistry',
   'load the skills before, for example with loadAllSkillsInBucket of @eventloom/skills',
 );
+export type GCPSkillRegistry = typeof GCPSkillRegistry;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const ListSkillsTool = /* @__PURE__ */ notOffered(
   'ListSkillsTool',
   'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
+export type ListSkillsTool = typeof ListSkillsTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const LoadSkillResourceTool = /* @__PURE__ */ notOffered(
   'LoadSkillResourceTool',
   'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
+export type LoadSkillResourceTool = typeof LoadSkillResourceTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const LoadSkillTool = /* @__PURE__ */ notOffered(
   'LoadSkillTool',
   'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
+export type LoadSkillTool = typeof LoadSkillTool;
 /** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
 export const RunSkillInlineScriptErrorCode = /* @__PURE__ */ notOffered(
   'RunSkillInlineScriptErrorCode',
   'write codeExecutor in the agent, which runs the code that its model writes',
 );
+export type RunSkillInlineScriptErrorCode = typeof RunSkillInlineScriptErrorCode;
 /** Not offered: write codeExecutor in the agent, which runs the code that its model writes. */
 export const RunSkillInlineScriptTool = /* @__PURE__ */ notOffered(
   'RunSkillInlineScriptTool',
   'write codeExecutor in the agent, which runs the code that its model writes',
 );
+export type RunSkillInlineScriptTool = typeof RunSkillInlineScriptTool;
 /** Not offered: write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them. */
 export const RunSkillScriptTool = /* @__PURE__ */ notOffered(
   'RunSkillScriptTool',
   'write new SkillToolset(skills) with skills of loadSkillFromDir; it has the tools for them',
 );
+export type RunSkillScriptTool = typeof RunSkillScriptTool;
 /** Not offered: load the skills before, and give them to SkillToolset. */
 export const SearchSkillsTool = /* @__PURE__ */ notOffered(
   'SearchSkillsTool',
   'load the skills before, and give them to SkillToolset',
 );
+export type SearchSkillsTool = typeof SearchSkillsTool;
 /** Not offered: unpack the archive, and write loadSkillFromFiles of @eventloom/skills. */
 export const loadSkillFromZipBuffer = /* @__PURE__ */ notOffered(
   'loadSkillFromZipBuffer',
   'unpack the archive, and write loadSkillFromFiles of @eventloom/skills',
 );
-/** Not offered: write loadSkillFromDir, which throws a SkillError with what is wrong. */
-export const validateSkillDir = /* @__PURE__ */ notOffered(
-  'validateSkillDir',
-  'write loadSkillFromDir, which throws a SkillError with what is wrong',
+
+// Names of adk-python
+/** Not offered: write LongRunningFunctionTool for work that ends later. */
+export const BackgroundTool = /* @__PURE__ */ notOffered(
+  'BackgroundTool',
+  'write LongRunningFunctionTool for work that ends later',
 );
+export type BackgroundTool = typeof BackgroundTool;
+/** Not offered: write a FunctionTool over a search index, or VertexRagRetrievalTool. */
+export const FilesRetrieval = /* @__PURE__ */ notOffered(
+  'FilesRetrieval',
+  'write a FunctionTool over a search index, or VertexRagRetrievalTool',
+);
+export type FilesRetrieval = typeof FilesRetrieval;

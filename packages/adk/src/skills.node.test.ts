@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { ScriptedModel } from '@eventloom/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { getFunctionResponses, LlmAgent, loadAllSkillsInDir, loadSkillFromDir, Runner, SkillToolset } from './index.ts';
+import {
+  getFunctionResponses,
+  LlmAgent,
+  loadAllSkillsInDir,
+  loadSkillFromDir,
+  Runner,
+  SkillToolset,
+  validateSkillDir,
+} from './index.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -30,6 +38,11 @@ test('an agent loads a skill of a folder', async () => {
   for await (const event of runner.runEphemeral({ userId: 'ann', newMessage }))
     responses.push(...getFunctionResponses(event).map(({ response }) => response));
   expect(responses).toEqual([expect.objectContaining({ instructions: 'Use sums.' })]);
+});
+
+test('a folder with a skill that is wrong is described, and not thrown', async () => {
+  expect(await validateSkillDir(join(folder, 'greeting'))).toEqual([]);
+  expect(await validateSkillDir(join(folder, 'missing'))).toEqual([expect.stringMatching(/SKILL\.md/)]);
 });
 
 test('a toolset takes a list of skills with scripts in the shape of the ADK', () => {

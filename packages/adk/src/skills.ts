@@ -1,7 +1,7 @@
 import { loadAllSkillsInDir as loadAll, loadSkillFromDir as loadOne } from '#skills';
 import { type BaseCodeExecutor, ConfigurationError } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
-import { type Skill, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
+import { type Skill, SkillError, type SkillFile, type SkillResources, SkillToolset } from '@eventloom/skills';
 
 /** A script of a skill in the shape of @google/adk. */
 export interface Script {
@@ -56,6 +56,17 @@ export class AdkSkillToolset extends SkillToolset {
 /** Loads the skill in a folder, as @google/adk does. Only on Node. @throws SkillError for a skill that is wrong */
 export function loadSkillFromDir(skillDir: string): Promise<Skill> {
   return loadOne(skillDir);
+}
+
+/** Returns what is wrong with the skill in a folder; an empty list if nothing is. Only on Node. */
+export async function validateSkillDir(skillDir: string): Promise<string[]> {
+  try {
+    await loadOne(skillDir);
+    return [];
+  } catch (error) {
+    if (SkillError.isInstance(error)) return [error.message];
+    throw error;
+  }
 }
 
 /** Loads the skill of each folder in a folder, and returns them by their names, as @google/adk does. Only on Node. @throws SkillError for the first that is wrong */

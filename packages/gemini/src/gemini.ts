@@ -28,9 +28,8 @@ import { lazyClient } from './client/lazy-client.ts';
 import { toTypedError } from './errors/to-typed-error.ts';
 import { connectLive } from './live/connect-live.ts';
 import { toParameters } from './request/to-parameters.ts';
-import { withCutShort } from './response/cut-short.ts';
 import { StreamedReply } from './response/streamed-reply.ts';
-import { toLlmResponse } from './response/to-llm-response.ts';
+import { createLlmResponse } from './response/create-llm-response.ts';
 
 /** Options of a Gemini model: the connection and retries. No environment variable is read. */
 export interface GeminiOptions extends GeminiClientOptions {
@@ -268,13 +267,7 @@ async function askWhole(
 ): Promise<OpenCall> {
   const response = await client.models.generateContent(parameters);
   exchange.complete();
-  const { candidates = [], promptFeedback } = response;
-  const whole = withCutShort(toLlmResponse(response), {
-    promptFeedback,
-    finishMessage: candidates[0]?.finishMessage,
-    answered: candidates.length > 0,
-    stream: false,
-  });
+  const whole = createLlmResponse(response);
   return {
     first: undefined,
     next: () => Promise.resolve(undefined),

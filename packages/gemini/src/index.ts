@@ -3,5 +3,7 @@
 export type { GeminiOptions } from './gemini.ts';
 export { Gemini } from './gemini.ts';
 export { geminiModels } from './gemini-models.ts';
+export type { GeminiAnswer } from './response/create-llm-response.ts';
+export { createLlmResponse } from './response/create-llm-response.ts';
 export type { GeminiClientOptions } from './client/client-options.ts';
 export type { GenAiClient } from './client/genai-client.ts';

@@ -70,7 +70,7 @@ export type {
 export { FunctionNode, JoinNode, ParallelWorker, ToolNode, WorkflowNode, node } from '@eventloom/adk';
 export type { ChainElement, EdgeItem, RoutingMap } from '@eventloom/adk';
 export { DEFAULT_ROUTE, Edge, Graph } from '@eventloom/adk';
-export type { NodeResult, RouteValue, RunNodeOptions, RunnableNode } from '@eventloom/adk';
+export type { NodeResult, RouteKey, RouteValue, RunNodeOptions, RunnableNode } from '@eventloom/adk';
 export { NodeContext } from '@eventloom/adk';
 export type { CreateNodeErrorEventParams, NodeErrorEvent } from '@eventloom/adk';
 export { createNodeErrorEvent, isNodeErrorEvent } from '@eventloom/adk';
@@ -84,6 +84,7 @@ export { normalizeRetryExceptions, prepareRetryConfig } from '@eventloom/adk';
 export type { DynamicEntry, RunnableRoot, WorkflowConfig } from '@eventloom/adk';
 export { Workflow, asRunnableRoot, isRunnableRoot, isWorkflow } from '@eventloom/adk';
 export type { NodeInfo } from '@eventloom/adk';
+export type { Route, WorkflowInstructionScope } from '@eventloom/adk';
 
 // Long conversations
 export type {
@@ -141,9 +142,20 @@ export {
 } from '@eventloom/adk';
 
 // Built-in tools
-export type { Example, LoadWebPageOptions, VertexAISearchConfig, VertexAiSearchToolParams } from '@eventloom/adk';
+export type {
+  ComputerState,
+  ComputerUseToolsetOptions,
+  Example,
+  LoadWebPageOptions,
+  VertexAISearchConfig,
+  VertexAISearchDataStoreSpec,
+  VertexAiSearchToolParams,
+} from '@eventloom/adk';
+export type { DataStoreParams, SearchEngineParams } from '@eventloom/adk';
 export {
+  BaseComputer,
   BaseExampleProvider,
+  ComputerUseToolset,
   ENTERPRISE_WEB_SEARCH,
   EnterpriseWebSearchTool,
   ExampleTool,
@@ -176,7 +188,7 @@ export type {
 export { LoadMcpResourceTool, MCPSessionManager, MCPTool, MCPToolset } from '@eventloom/adk';
 export type { OpenAPIToolsetOptions, OperationEndpoint, ParsedOperation, RestApiToolOptions } from '@eventloom/adk';
 export type { Script, Skill, SkillToolsetOptions } from '@eventloom/adk';
-export { SkillToolset, loadAllSkillsInDir, loadSkillFromDir } from '@eventloom/adk';
+export { SkillToolset, loadAllSkillsInDir, loadSkillFromDir, validateSkillDir } from '@eventloom/adk';
 export type { Frontmatter, Resources } from '@eventloom/adk';
 export { OpenAPIToolset, RestApiTool, createRestApiTool } from '@eventloom/adk';
 
@@ -218,7 +230,8 @@ export type {
 
 // Models
 export type { BaseLlmConnection, LlmRequest, LlmResponse } from '@eventloom/adk';
-export { BaseLlm } from '@eventloom/adk';
+export { BaseLlm, appendInstructions } from '@eventloom/adk';
+export { createLlmResponse } from '@eventloom/adk';
 export { isBaseLlm } from '@eventloom/adk';
 export type { AdkLlmRequest, GeminiParams } from '@eventloom/adk';
 export { Gemini, geminiInitParams } from '@eventloom/adk';
@@ -275,7 +288,16 @@ export {
 export { createSession, mergeStates, trimTempDeltaState, trimTempState } from '@eventloom/adk';
 
 // Plugins
-export { GlobalInstructionPlugin, LoggingPlugin } from '@eventloom/adk';
+export {
+  ContextFilterPlugin,
+  DebugLoggingPlugin,
+  GlobalInstructionPlugin,
+  LoggingPlugin,
+  ReflectAndRetryModelPlugin,
+  ReflectAndRetryToolPlugin,
+  SaveFilesAsArtifactsPlugin,
+  ToolCallIntegrityPlugin,
+} from '@eventloom/adk';
 export { BasePlugin } from '@eventloom/adk';
 export { PluginManager } from '@eventloom/adk';
 export type { BasePolicyEngine, PolicyCheckResult, ToolCallPolicyContext } from '@eventloom/adk';
@@ -288,6 +310,9 @@ export {
 
 // Voice and video
 export type { LiveRequest } from '@eventloom/adk';
+export type { TranscriptionEntry } from '@eventloom/adk';
+export type { ActiveStreamingToolParams } from '@eventloom/adk';
+export { ActiveStreamingTool } from '@eventloom/adk';
 export { LiveRequestQueue } from '@eventloom/adk';
 
 // Services
@@ -369,16 +394,17 @@ export {
   A2AAgentExecutor,
   AGENT_CARD_PATH,
   AGENT_REGISTRY_BASE_URL,
-  ActiveStreamingTool,
   AgentControlledContextCompactor,
   AgentEngineSandboxCodeExecutor,
   AgentRegistry,
   AgentRegistrySingleMCPToolset,
   ApigeeLlm,
+  BackgroundTool,
   BaseEnvironment,
   ConsolidateContextTool,
   ContextCompactionTrigger,
   ContextCompactorRequestProcessor,
+  FilesRetrieval,
   GCPSkillRegistry,
   GCP_MCP_SERVER_DESTINATION_ID,
   GcsArtifactService,
@@ -409,5 +435,48 @@ export {
   loadSkillFromZipBuffer,
   maybeSetOtelProviders,
   toA2a,
-  validateSkillDir,
+} from '@eventloom/adk';
+export type {
+  A2AStreamEventData,
+  A2aUserBuilder,
+  AfterA2ARequestCallback,
+  AfterEventCallback,
+  AfterExecuteCallback,
+  AgentEngineSandboxCodeExecutorOptions,
+  AgentExecutorConfig,
+  AgentInfo,
+  AgentSkillMetadata,
+  ApiParameter,
+  ApigeeLlmParams,
+  AuthPreparationResult,
+  BeforeA2ARequestCallback,
+  BeforeExecuteCallback,
+  Binding,
+  ConnectionUriFilter,
+  ConnectionUriResult,
+  Endpoint,
+  ExecutionResult,
+  ExecutorContext,
+  GCPSkillRegistryOptions,
+  GcpAuthProviderScheme,
+  Interface,
+  InvocationContextParams,
+  ListAgentsResponse,
+  ListBindingsResponse,
+  ListEndpointsResponse,
+  ListMcpServersResponse,
+  LocalEnvironmentOptions,
+  McpServer,
+  NodeContextOptions,
+  OTelHooks,
+  OtelExportersConfig,
+  RemoteA2AAgentConfig,
+  RunnerOrRunnerConfig,
+  ScheduleDynamicNode,
+  ScheduleDynamicNodeOptions,
+  SkillRegistry,
+  ToA2aOptions,
+  VertexAiCreateSessionRequest,
+  VertexAiMemoryBankServiceOptions,
+  VertexAiSessionServiceOptions,
 } from '@eventloom/adk';

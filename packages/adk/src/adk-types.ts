@@ -1,0 +1,34 @@
+import type { Content } from '@eventloom/core';
+import type { VertexAISearchDataStoreSpec, VertexAiSearchToolParams } from '@eventloom/tools/built-in';
+import type { RouteValue } from './workflow/node-context.ts';
+
+// Types of @google/adk that other packages of Eventloom have no name for.
+
+/** The routes that a node selects: one, or several at once. */
+export type Route = RouteValue | readonly RouteValue[];
+
+/** The values that instructions of agents in a workflow can name. */
+export interface WorkflowInstructionScope {
+  readonly input?: unknown;
+  readonly outputsByNode?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Options of `VertexAiSearchTool` for a data store. */
+export interface DataStoreParams extends VertexAiSearchToolParams {
+  readonly dataStoreId: string;
+  readonly searchEngineId?: undefined;
+  readonly dataStoreSpecs?: undefined;
+}
+
+/** Options of `VertexAiSearchTool` for a search engine. */
+export interface SearchEngineParams extends VertexAiSearchToolParams {
+  readonly searchEngineId: string;
+  readonly dataStoreId?: undefined;
+  readonly dataStoreSpecs?: readonly VertexAISearchDataStoreSpec[] | undefined;
+}
+
+/** Audio or a message that a program keeps to be transcribed later. */
+export interface TranscriptionEntry {
+  readonly role?: string | undefined;
+  readonly data: Content | { readonly data?: string | undefined; readonly mimeType?: string | undefined };
+}
