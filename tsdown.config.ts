@@ -59,6 +59,8 @@ const shared: UserConfig = {
   target: 'es2024',
   tsconfig: false,
   deps: { neverBundle: [/^node:/, /^#/] },
+  // The page of Studio has a build of its own, and may be in use while the package is built.
+  clean: ['dist', '!dist/page*'],
 };
 
 export default defineConfig([

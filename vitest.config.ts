@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { nodeOnlyFolders } from './tests/structure/node-only-folders.ts';
 
 /**
@@ -27,8 +28,19 @@ const workerdFolders = [
 ];
 const nodeOnlyTests = ['**/*.node.test.ts', ...nodeOnlyFolders.map((folder) => `${folder}/**`)];
 
+/** Begins with the files outside of packages: they start processes and browsers, which take long, and none of them is the last. */
+class ProcessesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const packages = join(import.meta.dirname, 'packages/');
+    const isInPackage = ({ moduleId }: TestSpecification): boolean => moduleId.startsWith(packages);
+    return sorted.toSorted((a, b) => Number(isInPackage(a)) - Number(isInPackage(b)));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: ProcessesFirst },
     // Processes and workerd leave a processor free now and then, so there are as many workers as processors.
     maxWorkers: availableParallelism(),
     // Here and not in the project that uses it, whose plugin would load it as if for workerd.

@@ -9,7 +9,7 @@ const sources = globSync(
   [
     'apps/studio-page/{index.html,package.json,vite.config.ts}',
     'apps/studio-page/{src,public}/**/*.*',
-    'packages/client/src/**/*.ts',
+    'packages/{client,core}/src/**/*.ts',
   ],
   { cwd: root },
 );
