@@ -154,7 +154,7 @@ export class MCPConnection {
   async #listTools(): Promise<ToolList> {
     const { timeoutMs } = this.#owner.params;
     let cursor: string | undefined;
-    let tools: Tool[] = [];
+    const tools: Tool[] = [];
     let ageMs = LIST_AGE_MS;
     let session: MCPSession | undefined;
     let watch: number | undefined;
@@ -172,7 +172,7 @@ export class MCPConnection {
         },
         { isRepeatable: true, timeoutMs },
       );
-      tools = tools.concat(result.tools);
+      for (const tool of result.tools) tools.push(tool);
       if ('ttlMs' in result && typeof result.ttlMs === 'number') ageMs = Math.min(result.ttlMs, MAX_LIST_AGE_MS);
       if (result.nextCursor === undefined || result.nextCursor === cursor) break;
       cursor = result.nextCursor;

@@ -39,6 +39,7 @@ interface Piece {
  * @param session with some of its newest events; each further read takes four times as many
  */
 async function readHistory(session: Session, read: ReadSession): Promise<ReadHistory> {
+  /** The newest first. */
   const later: Piece[] = [];
   let size = session.events.length;
   let events: readonly Event[] = session.events;
@@ -53,7 +54,7 @@ async function readHistory(session: Session, read: ReadSession): Promise<ReadHis
     if (seq < first) {
       const isLeap = seq < first - 1;
       // The events between the two ends were rewound.
-      if (isLeap) later.unshift({ seq: leaptFrom, events: events.slice(leaptFrom - first) });
+      if (isLeap) later.push({ seq: leaptFrom, events: events.slice(leaptFrom - first) });
       else size *= 4;
       const older = await read({ afterSeq: floor - 1, beforeSeq: seq + 1, numRecentEvents: size });
       events = isLeap ? older.events : [...older.events, ...events];
@@ -78,14 +79,18 @@ async function readHistory(session: Session, read: ReadSession): Promise<ReadHis
           asks--;
           const older = await readUnsummarizedEvents(read, compaction, events.slice(0, seq - first), first);
           if (older)
-            return joined(session, [{ seq: 1, events: older, isBound: true }, { seq: first, events }, ...later]);
+            return joined(session, [
+              { seq: 1, events: older, isBound: true },
+              { seq: first, events },
+              ...later.toReversed(),
+            ]);
         }
       }
     }
     seq--;
   }
   const begin = seq < first - 1 ? leaptFrom : Math.max(first, floor);
-  const pieces = [{ seq: begin, events: events.slice(begin - first) }, ...later];
+  const pieces = [{ seq: begin, events: events.slice(begin - first) }, ...later.toReversed()];
   if (!compacted?.summaries) return joined(session, pieces);
   const summaries = await readSummaries(read, compacted, events.slice(0, Math.max(0, floor - first)));
   return summaries ? joined(session, [...summaries, ...pieces]) : readAll(read);

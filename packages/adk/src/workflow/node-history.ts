@@ -104,8 +104,9 @@ export class AdkNodeHistory {
 /** Divides the events of a node into its runs. A run ends with an output or a route, or with a question whose answer is the output. */
 function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
   const records: NodeRecord[] = [];
+  const askedIn = new Map<string, NodeRecord>();
   for (const { position, event, answer } of said) {
-    if (answer) records.findLast(({ asked }) => asked.has(answer.id))?.answers.set(answer.id, answer.value);
+    if (answer) askedIn.get(answer.id)?.answers.set(answer.id, answer.value);
     if (!event) continue;
     let record = records.at(-1);
     if (!record || isDone(record) || (!isRerun && record.asked.size > 0)) {
@@ -121,7 +122,10 @@ function toRecords(said: readonly Said[], isRerun: boolean): NodeRecord[] {
     }
     if (event.output !== undefined) record.output = event.output;
     if (event.route !== undefined) record.route = event.route;
-    for (const id of event.longRunningToolIds ?? []) record.asked.set(id, callOf(event, id));
+    for (const id of event.longRunningToolIds ?? []) {
+      record.asked.set(id, callOf(event, id));
+      askedIn.set(id, record);
+    }
     record.end = position;
   }
   return records;

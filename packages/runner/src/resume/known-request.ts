@@ -230,11 +230,18 @@ function isSameMessage({ parts = [] }: Content, events: readonly Event[], areBlo
   const answers = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
   if (answers.length > 0) {
     // Calls on different branches may have the same id.
-    const stored = events.flatMap(getFunctionResponses);
-    if (stored.length !== answers.length) return false;
+    const all = events.flatMap(getFunctionResponses);
+    if (all.length !== answers.length) return false;
+    const stored = Map.groupBy(all, ({ id }) => id);
     return answers.every((answer) => {
-      const index = stored.findIndex((each) => each.id === answer.id && isSameAnswer(answer, each));
-      return index >= 0 && stored.splice(index, 1).length === 1;
+      const alike = stored.get(answer.id) ?? [];
+      const same = alike.find((each) => isSameAnswer(answer, each));
+      if (same)
+        stored.set(
+          answer.id,
+          alike.filter((each) => each !== same),
+        );
+      return same !== undefined;
     });
   }
   const stored = events.flatMap(({ content }) => content?.parts ?? []);

@@ -71,13 +71,13 @@ function whole(parts: Part[]): LlmResponse {
 
 /** Returns the responses of tools since the last message of the user. */
 function openResponses(contents: readonly Content[]): FunctionResponse[] {
-  const responses: FunctionResponse[] = [];
+  const newestFirst: FunctionResponse[][] = [];
   for (const { parts = [] } of contents.toReversed()) {
     const found = parts.flatMap(({ functionResponse }) => functionResponse ?? []);
     if (found.length === 0) break;
-    responses.unshift(...found);
+    newestFirst.push(found);
   }
-  return responses;
+  return newestFirst.toReversed().flat();
 }
 
 function lastQuestion(contents: readonly Content[]): string {
