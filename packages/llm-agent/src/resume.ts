@@ -5,6 +5,7 @@ import {
   type CallResponse,
   Calls,
   callsToRun,
+  FINISH_TASK,
   getOwn,
   isFailure,
   isOutputMismatch,
@@ -19,7 +20,7 @@ import {
 import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
-import { SetModelResponseTool, structuredAnswer } from './output.ts';
+import { SetModelResponseTool, structuredAnswer, withOutput } from './output.ts';
 import { answersTo, type ResumedCalls } from './resumed-calls.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
@@ -157,6 +158,7 @@ class InterruptedStep {
     if (changes) yield changes;
     const ledger = new Map((await invocation.listToolCalls?.(invocationId))?.map((entry) => [entry.callId, entry]));
     const eventId = this.#reply.id;
+    const result = await this.#readResult(calls, tools);
     // The responses of a reply are stored in one event. A call without a response there waits, or called an agent that is resumed.
     const isResponded = responsesIn(calls).some(({ event }) => event.author !== 'user');
     const open = calls.filter(
@@ -167,17 +169,14 @@ class InterruptedStep {
     if (open.length > 0) {
       const asked = calls.flatMap(({ requests }) => requests.map(({ call }) => call));
       const running = open.map(({ call }) => call);
-      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }));
+      yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }), result);
     }
     const { resumed } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
     if (resumed.size > 0) yield* this.#pass(runResumed({ turn: this.#turn, tools, eventId, ledger }, resumed));
-    const tool = tools[SET_MODEL_RESPONSE];
-    const answer = calls.find(({ call }) => call.name === SET_MODEL_RESPONSE)?.call;
-    if (answer && tool instanceof SetModelResponseTool) {
-      const accepted = await tool.check(answer.args ?? {});
+    if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
-      if (accepted && !hasText) yield structuredAnswer(this.#turn, accepted.value);
-      if (accepted) return false;
+      if (!hasText) yield structuredAnswer(this.#turn, result.value);
+      return false;
     }
     if (this.#context.isPaused || this.#readCalls().some(isWaiting)) {
       this.#context.pause();
@@ -190,6 +189,14 @@ class InterruptedStep {
     return !said.some(
       ({ author, actions }) => author !== 'user' && !actions.requestedToolConfirmations && leavesAgent(actions),
     );
+  }
+
+  /** Returns the result that the model handed in with one of the calls; undefined if there is none, or it does not match the schema. */
+  async #readResult(calls: readonly RecordedCall[], tools: CallBatch['tools']): Promise<{ readonly value: unknown } | undefined> {
+    const name = this.#turn.agent.mode === 'task' ? FINISH_TASK : SET_MODEL_RESPONSE;
+    const tool = getOwn(tools, name);
+    const handedIn = calls.find(({ call }) => call.name === name)?.call;
+    return handedIn && tool instanceof SetModelResponseTool ? tool.check(handedIn.args ?? {}) : undefined;
   }
 
   /** Reads the calls of the reply that the runtime runs, with their stored responses and requests. */
@@ -212,10 +219,12 @@ class InterruptedStep {
     return false;
   }
 
-  /** Yields the events of running calls, the response event included. */
-  async *#pass(running: RunningCalls): AsyncGenerator<Event, void, void> {
-    const { event } = yield* running.events();
-    if (!event) return;
+  /** Yields the events of running calls, the response event included. That of a task has the result. */
+  async *#pass(running: RunningCalls, result?: { readonly value: unknown }): AsyncGenerator<Event, void, void> {
+    const { event: responses } = yield* running.events();
+    if (!responses) return;
+    const isTask = this.#turn.agent.mode === 'task';
+    const event = isTask && result ? withOutput(this.#turn, responses, result.value) : responses;
     this.#said.push(event);
     yield event;
   }

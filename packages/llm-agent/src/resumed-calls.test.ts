@@ -42,6 +42,11 @@ test('the agent waits after the first of two answers and continues after the sec
   expect(waits([...events, answering('user', 'a')])).toBe(false);
 });
 
+test('an agent does not wait for the calls of the agent that transferred to it', () => {
+  const events = [calling(['a', 'b']), answering('user', 'b')];
+  expect(readAnswers(events, 'other')).toEqual({ resumed: new Map(), isWaiting: false });
+});
+
 test('the agent does not wait when one message holds both answers', () => {
   expect(waits([calling(['a', 'b']), answering('user', 'a', 'b')])).toBe(false);
 });

@@ -66,8 +66,9 @@ export function answersTo(
     if (found) resumed.set(call.id, found);
   }
   const waits = (call: RecordedCall): boolean =>
-    (call.isLongRunning && call.responses.length === 0) ||
-    (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered));
+    call.event.author === agent.name &&
+    ((call.isLongRunning && call.responses.length === 0) ||
+      (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
   return { resumed, isWaiting: [...replies].flat().some(waits) };
 }
 

@@ -79,7 +79,7 @@ function faultOf(agent: BaseAgent, root: BaseAgent, name: string): string | unde
   const isAbove = target.findSubAgent(agent.name) !== undefined;
   const rules = agent.transferRules;
   if (isAbove) return rules?.toParent === false ? 'this agent may not transfer to agents above it' : undefined;
-  return rules?.toPeers === false ? 'this agent may transfer to agents beside it' : undefined;
+  return rules?.toPeers === false ? 'this agent may not transfer to agents beside it' : undefined;
 }
 
 /**

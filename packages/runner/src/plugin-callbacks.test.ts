@@ -1,4 +1,4 @@
-import { BasePlugin, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
+import { BasePlugin, type CallbackContext, ModelError, type ToolProcessLlmRequest } from '@eventloom/core';
 import { FunctionTool } from '@eventloom/tools';
 import { expect, test } from 'vitest';
 import { callF, reply, toolOf } from './fixtures/called-tool.ts';
@@ -183,4 +183,18 @@ test('state changes made while tools are selected for a resumed call are stored 
   const events = await run({ functionResponse: { id, response: { confirmed: true } } });
   expect(events.map(({ actions }) => actions.stateDelta['selected'])).toEqual([2, undefined, 3]);
   expect((await session()).state).toEqual({ selected: 3, noted: true });
+});
+
+test("a plugin's afterAgentCallback alone adds its content, and its state, to the run", async () => {
+  const afterAgentCallback = ({ callbackContext }: { callbackContext: CallbackContext }) => {
+    callbackContext.state.set('seen', true);
+    return { role: 'model', parts: [{ text: 'and this' }] };
+  };
+  const { run, stored, state } = await scenario({
+    model: ['done'],
+    plugins: [new Answering('p', { afterAgentCallback })],
+  });
+  expect((await run()).map(textOf)).toEqual(['done', 'and this']);
+  expect((await stored()).map(textOf)).toEqual(['hi', 'done', 'and this']);
+  expect(await state()).toEqual({ seen: true });
 });

@@ -1,6 +1,7 @@
 import {
   type Event,
   type EventloomError,
+  type InvocationContext,
   RequestKnownError,
   RunAbortedError,
   type RunOutcome,
@@ -114,14 +115,7 @@ export async function* run(
         control.noteYielded(event, session);
         yield event;
       } else {
-        // Then nothing but the agent's last event is stored at the end, and the store records the end together with it.
-        const endsWithEvent =
-          !runner.compactor &&
-          !locked.resumed &&
-          !context.isResumable &&
-          !control.live &&
-          !plugins.has('onEventCallback') &&
-          !plugins.has('afterRunCallback');
+        const endsWithEvent = storesNothingLater(runner, locked, context);
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
           const isLast = endsWithEvent && !committer.hasInner && step.value === driver.context.lastEvent;
           // The commit barrier: the agent is asked for its next event only when this one is stored.
@@ -206,4 +200,15 @@ export async function* run(
     const closed = runner.toolsets?.end();
     if (closed) await closed;
   }
+}
+
+/** Returns true if nothing is stored after the last event of the agent: the store then records the end of the run together with this event. */
+function storesNothingLater(
+  { compactor }: Runner,
+  { resumed }: LockedRun,
+  { plugins, isResumable, invocation: { live } }: InvocationContext,
+): boolean {
+  const hasCallbacks =
+    plugins.has('onEventCallback') || plugins.has('afterAgentCallback') || plugins.has('afterRunCallback');
+  return !compactor && !resumed && !isResumable && !live && !hasCallbacks;
 }
