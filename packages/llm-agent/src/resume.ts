@@ -192,7 +192,10 @@ class InterruptedStep {
   }
 
   /** Returns the result that the model handed in with one of the calls; undefined if there is none, or it does not match the schema. */
-  async #readResult(calls: readonly RecordedCall[], tools: CallBatch['tools']): Promise<{ readonly value: unknown } | undefined> {
+  async #readResult(
+    calls: readonly RecordedCall[],
+    tools: CallBatch['tools'],
+  ): Promise<{ readonly value: unknown } | undefined> {
     const name = this.#turn.agent.mode === 'task' ? FINISH_TASK : SET_MODEL_RESPONSE;
     const tool = getOwn(tools, name);
     const handedIn = calls.find(({ call }) => call.name === name)?.call;

@@ -105,20 +105,28 @@ test('an agent sees the events of its own isolation scope and those without one'
 });
 
 describe.each([false, true])('a task whose process is killed right after the commit: %s', (isAfter) => {
-  test.each([1, 2, 3, 4, 5])('commit %i: the resumed run has the same output, and its model finishes the task once', async (at) => {
-    const agent = { mode: 'task', outputSchema: CITY, outputKey: 'found' } as const;
-    const { sessionService, restart, stored, state } = await scenario({ agent, resumable: true });
-    const killed = restart({ model: [finish({ city: 'Rome' })], sessionService: dying(sessionService, at, isAfter).service });
-    await expect(killed.run()).rejects.toThrow('killed');
-    const [first] = await stored();
-    if (!first) return;
-    const { invocationId } = first;
-    const { run } = restart({ model: [finish({ city: 'Rome' })] });
-    const isOver = (await stored()).at(-1)?.object === 'runner.end';
-    if (!isOver) await run(undefined, { newMessage: undefined, invocationId });
-    const events = await stored();
-    expect(events.filter(({ output }) => output !== undefined).map(({ output }) => output)).toEqual([{ city: 'Rome' }]);
-    expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
-    expect(await state()).toEqual({ found: { city: 'Rome' } });
-  });
+  test.each([1, 2, 3, 4, 5])(
+    'commit %i: the resumed run has the same output, and its model finishes the task once',
+    async (at) => {
+      const agent = { mode: 'task', outputSchema: CITY, outputKey: 'found' } as const;
+      const { sessionService, restart, stored, state } = await scenario({ agent, resumable: true });
+      const killed = restart({
+        model: [finish({ city: 'Rome' })],
+        sessionService: dying(sessionService, at, isAfter).service,
+      });
+      await expect(killed.run()).rejects.toThrow('killed');
+      const [first] = await stored();
+      if (!first) return;
+      const { invocationId } = first;
+      const { run } = restart({ model: [finish({ city: 'Rome' })] });
+      const isOver = (await stored()).at(-1)?.object === 'runner.end';
+      if (!isOver) await run(undefined, { newMessage: undefined, invocationId });
+      const events = await stored();
+      expect(events.filter(({ output }) => output !== undefined).map(({ output }) => output)).toEqual([
+        { city: 'Rome' },
+      ]);
+      expect(events.flatMap(getFunctionCalls)).toHaveLength(1);
+      expect(await state()).toEqual({ found: { city: 'Rome' } });
+    },
+  );
 });

@@ -113,10 +113,10 @@ test.each([
 });
 
 test.each<[string, Partial<LlmAgentConfig>, string, string | undefined]>([
-  ['its parent', { disallowTransferToParent: true }, 'top', 'agents above it'],
-  ['one further above', { disallowTransferToParent: true }, 'root', 'agents above it'],
-  ['a peer', { disallowTransferToPeers: true }, 'peer', 'agents beside it'],
-  ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'agents beside it'],
+  ['its parent', { disallowTransferToParent: true }, 'top', 'may not transfer to agents above it'],
+  ['one further above', { disallowTransferToParent: true }, 'root', 'may not transfer to agents above it'],
+  ['a peer', { disallowTransferToPeers: true }, 'peer', 'may not transfer to agents beside it'],
+  ['one elsewhere in the tree', { disallowTransferToPeers: true }, 'far', 'may not transfer to agents beside it'],
   ['a peer, which only its parent may not be', { disallowTransferToParent: true }, 'peer', undefined],
   ['one below it', { disallowTransferToParent: true, disallowTransferToPeers: true }, 'below', undefined],
 ])('a custom tool that transfers to %s is bound by the transfer rules of its agent', async (_, config, to, refusal) => {

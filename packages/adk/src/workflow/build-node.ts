@@ -8,6 +8,7 @@ import {
   createEvent,
   createEventActions,
   type Event,
+  type EventActions,
   type InvocationContext,
   REQUEST_CREDENTIAL,
   ToolContext,
@@ -20,9 +21,10 @@ import {
   isRecord,
   isToolResult,
   personRequests,
+  recordedActions,
 } from '@eventloom/core/internal';
 import { isLlmAgent, type LlmAgent } from '@eventloom/llm-agent';
-import { toToolAnswer } from '@eventloom/llm-agent/internal';
+import { type ToolAnswer, toToolAnswer } from '@eventloom/llm-agent/internal';
 import { AuthHandler } from '../auth.ts';
 import { NodeInterruptedError } from '../errors.ts';
 import { BaseNode, type BaseNodeConfig, describeNode, isBaseNode, isContent, START } from './base-node.ts';
@@ -169,18 +171,22 @@ export class ToolNode extends BaseNode {
     });
     await toolContext.loadAnswers();
     const callId = `${id}#${place.activation}+${place.asked.length}`;
-    const answer = await runRecorded(tool, args, toolContext, callId);
-    const actions = createEventActions(toolContext.actions);
+    const { response, parts, actions } = await runRecorded(tool, args, toolContext, callId);
     const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
     if (requests.length > 0) {
       const longRunningToolIds = requests.flatMap(({ functionCall }) => functionCall?.id ?? []);
-      yield createEvent({ content: { role: 'model', parts: requests }, longRunningToolIds });
+      const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs, ...changes } = actions;
+      yield createEvent({ content: { role: 'model', parts: requests }, longRunningToolIds, actions: changes });
       return;
     }
-    const { response, parts } = answer;
     const functionResponse = { id, name: tool.name, response, ...(parts ? { parts: [...parts] } : {}) };
     yield createEvent({ content: { role: 'user', parts: [{ functionResponse }] }, actions, output: response });
   }
+}
+
+/** The answer of a tool, with its changes and its requests to people. */
+interface RecordedAnswer extends ToolAnswer {
+  readonly actions: EventActions;
 }
 
 /** Runs a tool with the callbacks of plugins. A call that finished before an interruption is not repeated. */
@@ -189,14 +195,18 @@ async function runRecorded(
   toolArgs: Record<string, unknown>,
   toolContext: ToolContext,
   callId: string,
-): Promise<ReturnType<typeof toToolAnswer>> {
+): Promise<RecordedAnswer> {
   const { invocationContext: context } = toolContext;
   const { invocation, invocationId, plugins } = context;
   const recorded = invocation.recorded
     ? (await invocation.listToolCalls?.(invocationId))?.find((entry) => entry.callId === callId)
     : undefined;
-  if (recorded?.status === 'finished') return { response: recorded.response ?? {} };
-  if (recorded && !tool.isIdempotent) return { response: INTERRUPTED_CALL };
+  if (recorded?.status === 'finished') {
+    const { response = {}, parts } = recorded;
+    return { response, parts, actions: createEventActions(recorded.actions) };
+  }
+  if (recorded && !tool.isIdempotent && !tool.resumesCalls)
+    return { response: INTERRUPTED_CALL, actions: createEventActions() };
   const entry = { invocationId, callId, name: tool.name };
   await invocation.recordToolCall({ ...entry, status: 'started' });
   let result: unknown = await plugins.first('beforeToolCallback', { tool, toolArgs, toolContext });
@@ -212,8 +222,15 @@ async function runRecorded(
   const returned = given as Record<string, unknown>;
   result = (await plugins.first('afterToolCallback', { tool, toolArgs, toolContext, result: returned })) ?? result;
   const answer = toToolAnswer(tool.name, result);
-  await invocation.recordToolCall({ ...entry, status: 'finished', response: answer.response });
-  return answer;
+  const changed = recordedActions(context, toolContext.actions);
+  await invocation.recordToolCall({
+    ...entry,
+    status: 'finished',
+    response: answer.response,
+    ...(answer.parts ? { parts: answer.parts } : {}),
+    ...(changed ? { actions: changed } : {}),
+  });
+  return { ...answer, actions: createEventActions(toolContext.actions) };
 }
 
 /** @throws ConfigurationError for an input that is no object */

@@ -20,6 +20,7 @@ import {
   NodeTool,
   RequestInput,
   START,
+  type ToolContext,
   Workflow,
 } from '../index.ts';
 
@@ -316,6 +317,47 @@ test('a workflow whose process was lost continues after the nodes that are done,
   expect(said(await runner.run({ ...key, invocationId })).slice(-2)).toEqual(['seer: "seen"', 'upper: "SEEN"']);
   expect(runs).toEqual(['first', 'look']);
   bot.assertConsumed();
+});
+
+/** A session service that shuts the run down as soon as a finished tool call is recorded. */
+class StoppingService extends InMemorySessionService {
+  readonly controller = new AbortController();
+
+  override recordToolCall(...[lease, entry]: Parameters<InMemorySessionService['recordToolCall']>) {
+    const recorded = super.recordToolCall(lease, entry);
+    if (entry.status === 'finished') this.controller.abort(new ShuttingDownError('bye'));
+    return recorded;
+  }
+}
+
+test('a tool node whose process was lost after its tool finished keeps the state changes and the question of the tool', async () => {
+  const runs: unknown[] = [];
+  const execute = (_: unknown, context: ToolContext): string => {
+    context.state.set('seen', true);
+    if (!context.toolConfirmation) context.requestConfirmation({ hint: 'Sure?' });
+    runs.push(context.toolConfirmation?.confirmed);
+    return 'done';
+  };
+  const tool = new FunctionTool({ name: 'look', description: '', execute });
+  const service = new StoppingService();
+  const { runner, stored } = await talk(new Workflow({ name: 'w', edges: [['START', node(tool)]] }), service);
+  const key = { userId: 'u', sessionId: 's' };
+  const run = runner.runAsync({
+    ...key,
+    newMessage: { parts: [{ text: '{}' }] },
+    abortSignal: service.controller.signal,
+  });
+  for await (const _ of run);
+  const events = await runner.run({ ...key, invocationId: run.invocationId });
+  expect(events.flatMap(getFunctionCalls)).toMatchObject([{ name: 'adk_request_confirmation' }]);
+  expect((await service.getSession(KEY))?.state).toEqual({ seen: true });
+  const [question] = (await stored()).flatMap(getFunctionCalls);
+  const last = await runner.run({
+    ...key,
+    newMessage: { parts: [answer(question?.id ?? '', { confirmed: true }, 'adk_request_confirmation')] },
+  });
+  expect(last.at(-1)?.output).toEqual({ result: 'done' });
+  expect(runs).toEqual([undefined, true]);
 });
 
 test('maxConcurrency limits the nodes that run at the same time', async () => {

@@ -7,7 +7,7 @@ export { isFrameworkPart, withoutClientId } from '../contents/event-content.ts';
 export { missingToolsetsEvent } from '../turn-toolsets.ts';
 export { readResponse } from '../reply.ts';
 export { EmittedEvents } from '../emitted-events.ts';
-export { asksPerson, toToolAnswer } from '../tool-answer.ts';
+export { asksPerson, type ToolAnswer, toToolAnswer } from '../tool-answer.ts';
 export { RunningCalls } from '../tool-calls.ts';
 export { saveOutput } from '../output.ts';
 export { ModelCall } from '../reply.ts';
