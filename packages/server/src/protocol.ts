@@ -97,8 +97,12 @@ export interface ProtocolRequest extends CommonRequest {
    * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError
    */
   followRun(request: FollowRunRequest): HostedRun;
-  /** Ends a run of the user; one that has ended is left as it is. @throws RunNotFoundError and what `followRun` throws */
-  cancelRun(request: FollowRunRequest): Promise<void>;
+  /**
+   * Ends a run of the user; one that has ended is left as it is.
+   * @returns true when the run has its end; false when the run was asked to end, and has not ended within `limits.answerAfterMs`
+   * @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended, and what `followRun` throws
+   */
+  cancelRun(request: FollowRunRequest): Promise<boolean>;
   /** Throws unless the request may act for this user: to be called before a session or an artifact is read. @throws ForbiddenError */
   requireSameUser(userId: string): void;
   /** Returns the root agent of an app, to describe it. A protocol runs it with `startRun`. @throws AppNotFoundError */

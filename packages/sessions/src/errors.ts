@@ -55,7 +55,7 @@ export function fullLineError(key: SessionKey, waiting: number): SessionBusyErro
 export function unfinishedError(run: OpenRun): UnfinishedRunError {
   const { invocationId } = run;
   return new UnfinishedRunError(
-    `${describe(run)} has the run ${JSON.stringify(invocationId)}, which has not ended; resume or close it first`,
+    `${describe(run)} has the run ${JSON.stringify(invocationId)}, which has not ended; resume it with its invocationId, or cancel it first`,
     { run },
   );
 }

@@ -57,7 +57,10 @@ export interface RewindSessionBody {
 export interface ErrorBody {
   readonly error: string;
   readonly code: string;
-  /** The address of the run that holds the session, with the code `SESSION_BUSY`, if the server knows that run. */
+  /**
+   * The address of a run: of the one that holds the session (`SESSION_BUSY`, if the server knows it; `RUN_OPEN`), of the one that the
+   * `requestId` began (`REQUEST_KNOWN`), or of the request's own, which continues (`RUN_GOES_ON`).
+   */
   readonly run?: string | undefined;
 }
 
@@ -144,7 +147,10 @@ export const WIRE_SHAPES = {
     {
       error: required(described(TEXT, 'What is wrong, and where.')),
       code: required(described(TEXT, 'Stable, upper snake case.')),
-      run: described(TEXT, 'The address of the run that holds the session, for SESSION_BUSY.'),
+      run: described(
+        TEXT,
+        'The address of a run: of the one that holds the session, or of the request itself if that continues.',
+      ),
     },
     CLOSED,
   ),

@@ -50,8 +50,8 @@ export function isResumable(
 
 function faultOf({ resumable, attempts }: OpenRun): string {
   return resumable
-    ? `the run was given up after ${attempts} attempts: each time its process ended before the run did`
-    : 'the process of the run ended before the run did, and the run is not resumable';
+    ? `the run was given up after ${attempts} attempts: each time the run lost its process or its storage`
+    : 'the run lost its process or its storage before it ended, and it is not resumable';
 }
 
 /** Resumes a run to its end, which may be a failure. Returns why it cannot be resumed, if it cannot. */

@@ -116,7 +116,8 @@ export function checkCounts(body: unknown, limits: CountLimits, path = ''): void
 export function checkId(field: string, id: string): void {
   if (id.trim() === '') throw new InvalidRequestError(`${field}: is blank`);
   if (CONTROL_CHARACTER.test(id)) throw new InvalidRequestError(`${field}: contains a control character`);
-  if (DOT_SEGMENT.test(id)) throw new InvalidRequestError(`${field}: has a segment "." or ".."`);
+  if (DOT_SEGMENT.test(id))
+    throw new InvalidRequestError(`${field}: has a segment "." or "..", which an address cannot have; use another id`);
   checkName(field, id);
 }
 

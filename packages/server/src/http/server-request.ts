@@ -146,9 +146,9 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   }
 
   /** See `ProtocolRequest.cancelRun`. */
-  async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<void> {
+  async cancelRun(this: ServerRequest, request: FollowRunRequest): Promise<boolean> {
     const { key, invocationId } = this.#runOf(request);
-    await this.server.runs.follower.cancel(this.runner(key.appName), key, invocationId);
+    return this.server.runs.follower.cancel(this.runner(key.appName), key, invocationId);
   }
 
   #runOf({ appName, userId, sessionId, invocationId }: FollowRunRequest): { key: SessionKey; invocationId: string } {

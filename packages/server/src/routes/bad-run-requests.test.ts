@@ -102,7 +102,12 @@ test.each([
   expect([response.status, response.headers.get('location'), await response.json()]).toEqual([
     status,
     null,
-    { error: expect.stringMatching(/./), code: expect.stringMatching(/^[A-Z_]+$/) },
+    {
+      error: expect.stringMatching(/./),
+      code: expect.stringMatching(/^[A-Z_]+$/),
+      // The run that a known request began.
+      ...(status === 409 ? { run: expect.stringContaining(`${SESSION}/runs/e-`) } : {}),
+    },
   ]);
   expect(await stored()).toEqual(before);
 });

@@ -1,5 +1,11 @@
 import type { ServerRequest } from '../http/server-request.ts';
-import { acceptsJson, jsonResponse, INVOCATION_ID_HEADER, invocationHeader } from '../http/responses.ts';
+import {
+  acceptsJson,
+  jsonResponse,
+  jsonTextResponse,
+  INVOCATION_ID_HEADER,
+  invocationHeader,
+} from '../http/responses.ts';
 import type { Route } from '../http/route.ts';
 import { parsePosition } from '../runs/run-log.ts';
 import { sseResponse } from '../runs/run-reader.ts';
@@ -33,8 +39,9 @@ async function cancel(request: ServerRequest): Promise<Response> {
   const { live, runs } = request.server;
   const key = request.sessionKey();
   const invocationId = request.param('invocationId');
-  if (!(await live?.cancel(key, invocationId))) await runs.follower.cancel(request.runner(), key, invocationId);
-  return jsonResponse(null);
+  const hasEnded =
+    (await live?.cancel(key, invocationId)) || (await runs.follower.cancel(request.runner(), key, invocationId));
+  return jsonTextResponse('null', {}, hasEnded ? 200 : 202);
 }
 
 /** The header is what a browser sends by itself when it connects again; the query is for clients that cannot set one. */
@@ -84,6 +91,7 @@ export const runBufferRoutes: readonly Route[] = [
     operationId: 'cancelRun',
     summary: 'Ends a run in flight; its committed events stay. A run that has ended is not changed',
     answer: { schema: { type: 'null' } },
+    alsoAnswers: { 202: 'The run was asked to end, and has not ended yet; ask for its state' },
     codes: [...RUN_CODES, 'SESSION_BUSY'],
     handle: cancel,
   },

@@ -1,12 +1,14 @@
 import {
   type Event,
   InvalidRequestError,
+  RequestKnownError,
   serializeEvent,
   SessionBusyError,
   type SessionKey,
   SessionNotFoundError,
   StorageError,
   StreamingMode,
+  UnfinishedRunError,
 } from '@eventloom/core';
 import { describeKind, isRecord } from '@eventloom/core/internal';
 import type { RunAsyncParams } from '@eventloom/runner';
@@ -19,6 +21,7 @@ import type { BodySpec, Route } from '../http/route.ts';
 import { preferredWait } from '../http/preferred-wait.ts';
 import { HostedRun } from '../http/hosted-run.ts';
 import { openRun, parseRunBody, type RequestedRun, startRun } from '../http/start-run.ts';
+import type { RunHub } from '../runs/run-hub.ts';
 import type { RunLog } from '../runs/run-log.ts';
 import { within } from '../runs/within.ts';
 import { NUMBERED_SSE_FRAMES, SSE_FRAMES, sseResponse } from '../runs/run-reader.ts';
@@ -128,11 +131,9 @@ async function begin(request: ServerRequest): Promise<Response> {
     state = await runs.follower.state(request.runner(), key, known.invocationId);
   } else {
     if (webhook) webhooks?.noteStored(log.ended);
-    if (log.failure && !log.hasEvents) return failedResponse(request, log, log.failure);
+    if (log.failure && !log.isStored) return failedResponse(request, log, log.failure);
     if (log.publication) await within(platform, log.publication.announced, limits.answerAfterMs);
-    state = log.isEnded
-      ? await runs.follower.state(request.runner(), key, log.invocationId)
-      : { invocationId: log.invocationId, state: 'running' };
+    state = await recordedState(request, log);
   }
   const { invocationId } = state;
   const headers = { location: `${pathname}/${encodeURIComponent(invocationId)}`, ...invocationHeader(invocationId) };
@@ -146,6 +147,20 @@ async function begin(request: ServerRequest): Promise<Response> {
     webhooks.noteStored(runs.inFlightRun(key, invocationId)?.ended);
   }
   return jsonTextResponse(JSON.stringify(state), headers, 202);
+}
+
+/** Returns the state of a run that is recorded. A run that was left open is continued by this process or another one. */
+async function recordedState(request: ServerRequest, log: RunLog): Promise<RunState> {
+  const { invocationId, key, isEnded, leftOpen } = log;
+  const recorded: RunState = { invocationId, state: 'running' };
+  if (!isEnded || leftOpen) return recorded;
+  try {
+    return await request.server.runs.follower.state(request.runner(), key, invocationId);
+  } catch (error) {
+    // An error would say that the message can be sent again.
+    if (StorageError.isInstance(error)) return recorded;
+    throw error;
+  }
 }
 
 /** The run continues after this answer. A client that repeats its request with its `requestId` gets the rest. */
@@ -172,18 +187,27 @@ async function readWebhook(
 }
 
 /**
- * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. If the session is busy, the
- * body has the address of the run that holds it, as far as this process knows.
+ * Answers the failure of a run, which the hub has reported, with the name of the run whose events can be read. The body has the address of
+ * the run that a client should follow in place of sending its message again, or cancel before that.
  */
-function failedResponse({ server: { runs } }: ServerRequest, { invocationId, key }: RunLog, failure: Error): Response {
+function failedResponse({ server: { runs } }: ServerRequest, log: RunLog, failure: Error): Response {
+  const { invocationId, key } = log;
   const headers = invocationHeader(invocationId);
   if (SessionNotFoundError.isInstance(failure)) return errorResponse(noSessionError(key, failure), headers);
-  const holder = SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
+  const run = runToFollow(runs, log, failure);
   return errorResponse(
     failure,
     headers,
-    holder === undefined ? {} : { run: `${pathOf(key)}/runs/${encodeURIComponent(holder)}` },
+    run === undefined ? {} : { run: `${pathOf(key)}/runs/${encodeURIComponent(run)}` },
   );
+}
+
+/** Returns the invocation id of the run that keeps a request from a run of its own, or of the request's own run if that continues. */
+function runToFollow(runs: RunHub, { key, invocationId, leftOpen }: RunLog, failure: Error): string | undefined {
+  if (leftOpen) return invocationId;
+  if (UnfinishedRunError.isInstance(failure)) return failure.run.invocationId;
+  if (RequestKnownError.isInstance(failure)) return failure.invocationId;
+  return SessionBusyError.isInstance(failure) ? runs.holderOf(key) : undefined;
 }
 
 /** The address of a session. */

@@ -13,9 +13,12 @@ import { within } from './within.ts';
 import type { RunMemory } from './run-memory.ts';
 import type { EarlierFrames, FrameEncoder, RunReaders } from './run-reader.ts';
 import type { Runner } from '@eventloom/runner';
-import type { RemoteRun, RunRelay } from './run-relay.ts';
+import type { RelayEnd, RemoteRun, RunRelay } from './run-relay.ts';
 import { type RunState, readRunState } from './run-state.ts';
 import { readEnd, storedFrames } from './stored-frames.ts';
+
+/** The parts of a Runner that cancel a run. */
+type CancellingRunner = Pick<Runner, 'closeRun' | 'sessionService'>;
 
 /** A run that is followed, and the connection that reads it: none when there is nothing more to read. */
 export interface FollowedRun {
@@ -278,59 +281,79 @@ export class RunFollower {
   /**
    * Ends a run of this session, of whichever process, and waits a short while for its end. One that has ended is left as it is, and one
    * that a process left is closed.
-   * @throws RunNotFoundError @throws RunRelayError for a run of a process that cannot be asked
+   * @returns true when the run has its end; false when the run was asked to end, and has not ended yet
+   * @throws RunNotFoundError @throws RunRelayError for a run that cannot be asked to end, which continues
+   * @throws StorageError if the end cannot be stored
    */
-  async cancel(runner: Pick<Runner, 'closeRun' | 'sessionService'>, key: SessionKey, id: string): Promise<void> {
+  async cancel(runner: CancellingRunner, key: SessionKey, id: string): Promise<boolean> {
     const own = this.#hub.inFlightRun(key, id);
-    if (own && !own.isResuming) return this.#cancelOwn(own);
+    if (own && !own.isResuming) return this.#cancelOwn(runner, own);
     // The waiting attempt to resume the run ends, and the run is unchanged.
-    await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(log)));
+    await Promise.all(this.#hub.resuming(key, id).map((log) => this.#cancelOwn(runner, log)));
     const log = this.#hub.find(key, id);
     const remote = await this.#relay?.find(key, id);
-    if (remote && !remote.end && remote.invocationId === id) await this.#cancelElsewhere(remote, key);
-    else if (remote?.end?.kind !== 'ended' && !log) await this.#cancelStored(runner, key, id, remote);
+    if (remote && !remote.end && remote.invocationId === id) return this.#cancelElsewhere(runner, remote, key);
+    if (log && !log.isEnded) return this.#cancelOwn(runner, log);
+    const hasEnded = log ? !log.leftOpen : remote?.end?.kind === 'ended';
+    return hasEnded || this.#cancelStored(runner, key, id, remote);
   }
 
-  async #cancelOwn(log: RunLog): Promise<void> {
+  async #cancelOwn(runner: CancellingRunner, log: RunLog): Promise<boolean> {
     log.cancel();
     await within(this.#options.platform, log.ended, this.#options.limits.answerAfterMs);
+    if (!log.leftOpen) return log.isEnded;
+    // The end could not be stored, so the session still has an open run.
+    return this.#cancelStored(runner, log.key, log.invocationId, undefined);
   }
 
   /** @param remote a run of another process that has the id, or whose request has it */
   async #cancelStored(
-    runner: Pick<Runner, 'closeRun' | 'sessionService'>,
+    runner: CancellingRunner,
     key: SessionKey,
     id: string,
     remote: RemoteRun | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const request = this.#hub.inFlightRequest(key, id);
     const stored = await runner.sessionService.findRun({ ...key, id });
     if (!stored) {
-      if (request) return this.#cancelOwn(request);
-      if (remote && !remote.end) return this.#cancelElsewhere(remote, key);
+      if (request) return this.#cancelOwn(runner, request);
+      if (remote && !remote.end) return this.#cancelElsewhere(runner, remote, key);
       throw runNotFound(key, id);
     }
     const { invocationId, open } = stored;
     if (invocationId !== id) return this.cancel(runner, key, invocationId);
-    if (!open) return;
+    if (!open) return true;
     if (open.heldUntilMs > this.#options.platform.now()) {
       throw new RunRelayError(
-        `the run ${invocationId} runs in a process that this one cannot reach to cancel it; try again`,
+        `the run ${invocationId} has not ended: a process that this one cannot reach may still run it until its lease expires; try again`,
       );
     }
     const { userId, sessionId } = key;
     await runner.closeRun({ userId, sessionId, invocationId, reason: 'the run was cancelled' });
+    return true;
   }
 
-  async #cancelElsewhere({ invocationId, lastPosition }: RemoteRun, key: SessionKey): Promise<void> {
+  async #cancelElsewhere(
+    runner: CancellingRunner,
+    { invocationId, lastPosition }: RemoteRun,
+    key: SessionKey,
+  ): Promise<boolean> {
     const relay = this.#relay;
-    if (!relay) return;
+    if (!relay) return false;
     await relay.cancel(key, invocationId);
     const over = Promise.withResolvers<void>();
-    const mirror = { mirror: () => undefined, mirrorEnded: () => over.resolve() };
-    const leave = relay.follow(key, invocationId, lastPosition, mirror);
+    let end: RelayEnd | undefined;
+    const mirrorEnded = (told: RelayEnd): void => {
+      end = told;
+      over.resolve();
+    };
+    const leave = relay.follow(key, invocationId, lastPosition, { mirror: () => undefined, mirrorEnded });
     await within(this.#options.platform, over.promise, this.#options.limits.answerAfterMs);
     leave();
+    if (end?.kind !== 'lost') return end !== undefined;
+    // The session decides, if it has the run: the process may have died before it stored anything.
+    const isStored = await runner.sessionService.findRun({ ...key, id: invocationId });
+    return isStored === undefined || this.#cancelStored(runner, key, invocationId, undefined);
   }
 
   /** Ends the reading of runs of other processes. */

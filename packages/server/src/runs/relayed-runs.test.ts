@@ -224,7 +224,7 @@ describe('cancelling a run of another process', () => {
     await platform.nextTimer();
     expect(relay.asked).toEqual(['cancel', 'follow behind 0']);
     relay.end();
-    await cancelled;
+    expect(await cancelled).toBe(true);
     expect([relay.mirrors.size, platform.pendingTimers]).toEqual([0, 0]);
   });
 
@@ -233,15 +233,33 @@ describe('cancelling a run of another process', () => {
     const cancelled = cancel();
     expect(await platform.nextTimer()).toBe(700);
     platform.advance(700);
-    await cancelled;
+    expect(await cancelled).toBe(false);
     expect(relay.mirrors.size).toBe(0);
   });
 
   test('does not affect a completed run', async () => {
     const { cancel, relay } = setUp();
     relay.remote = { invocationId: ID, attempt: 1, gonePosition: 0, lastPosition: 3e9, end: { kind: 'ended' } };
-    await cancel();
+    expect(await cancel()).toBe(true);
     expect(relay.asked).toEqual([]);
+  });
+
+  test('reports that the run continues if its host is lost and its session is still locked', async () => {
+    const { cancel, relay, platform, sessionService } = setUp();
+    await sessionService.createSession(KEY);
+    await sessionService.beginRun({ ...KEY, invocationId: ID });
+    const cancelled = cancel();
+    await platform.nextTimer();
+    relay.lose();
+    await expect(cancelled).rejects.toThrow('has not ended');
+  });
+
+  test('succeeds if its host is lost before it stored the run', async () => {
+    const { cancel, relay, platform } = setUp();
+    const cancelled = cancel();
+    await platform.nextTimer();
+    relay.lose();
+    expect(await cancelled).toBe(true);
   });
 });
 

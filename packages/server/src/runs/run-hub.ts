@@ -340,7 +340,9 @@ function isOfSession({ key }: RunLog, { appName, userId, sessionId }: SessionKey
 }
 
 function shuttingDown(): EventloomError {
-  return new ShuttingDownError('the server is shutting down; committed events are in the session, try again');
+  return new ShuttingDownError(
+    'the server is shutting down; try again, with the same requestId if the request has one',
+  );
 }
 
 /** The error of a run that was stopped after its message was stored. The reason would say that the message can be sent again. */

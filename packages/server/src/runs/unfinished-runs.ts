@@ -171,14 +171,14 @@ export class UnfinishedRuns {
       await this.#close(
         runner,
         run,
-        'the process of the run ended before the run did, and such runs are not resumed here',
+        'the run lost its process or its storage before it ended, and this server does not resume such runs',
         onBusy,
       );
     } else if (!run.resumable) {
       await this.#close(
         runner,
         run,
-        'the process of the run ended before the run did, and the run is not resumable',
+        'the run lost its process or its storage before it ended, and it is not resumable',
         onBusy,
       );
     } else if (run.attempts >= limits.maxRunAttempts) {
@@ -186,7 +186,7 @@ export class UnfinishedRuns {
       await this.#close(
         runner,
         run,
-        `the run was given up after ${times}: each time its process ended before the run did`,
+        `the run was given up after ${times}: each time the run lost its process or its storage`,
         onBusy,
       );
     } else if (isWanted || this.#resumed < limits.maxResumedRuns) {

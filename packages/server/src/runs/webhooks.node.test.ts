@@ -322,7 +322,8 @@ test.each([
   [{ url: 'https://hooks.example.attacker.example/' }, 403],
   [{ url: 'http://169.254.169.254/latest/meta-data' }, 403],
   [{ url: 'http://[::ffff:127.0.0.1]/' }, 403],
-  [{ url: 'file:///etc/passwd' }, 403],
+  [{ url: 'file:///etc/passwd' }, 400],
+  [{ url: 'javascript:fetch()' }, 400],
 ])('the webhook %j is refused with a code, and nothing is changed', async (webhook, status) => {
   const { begin, sessionService } = await setUp(['done'], ['https://hooks.example']);
   const before = await sessionService.getSession(sessionKey);

@@ -116,9 +116,13 @@ export class Webhooks {
       throw new InvalidRequestError(
         `webhook: has no field ${JSON.stringify(other)}; write "webhook": { "url": "https://hooks.example/runs" }`,
       );
-    if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url))
-      throw new InvalidRequestError(`webhook.url: expected a URL of at most ${MAX_URL_CHARS} characters`);
-    const { origin, username, password } = new URL(url);
+    const parsed =
+      typeof url === 'string' && url.length <= MAX_URL_CHARS && URL.canParse(url) ? new URL(url) : undefined;
+    if (typeof url !== 'string' || !parsed || !/^https?:$/.test(parsed.protocol))
+      throw new InvalidRequestError(
+        `webhook.url: expected an https: URL of at most ${MAX_URL_CHARS} characters, such as "https://hooks.example/runs"`,
+      );
+    const { origin, username, password } = parsed;
     if (username !== '' || password !== '')
       throw new InvalidRequestError(
         'webhook.url: contains a user or a password; remove them, and verify the signature of the webhook instead',

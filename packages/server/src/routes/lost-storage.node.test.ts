@@ -1,0 +1,95 @@
+import { systemPlatform } from '@eventloom/core';
+import { LlmAgent } from '@eventloom/llm-agent';
+import { Runner } from '@eventloom/runner';
+import { SqliteSessionService } from '@eventloom/sessions/sqlite';
+import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test, vi } from 'vitest';
+import { InMemoryRunRelay, RunNetwork } from '../conformance/in-memory-run-relay.ts';
+import { createServer } from '../create-server.ts';
+import type { RunLog } from '../runs/run-log.ts';
+import type { RunPublication } from '../runs/run-relay.ts';
+
+const SESSION = '/apps/app/users/ann/sessions/s';
+const JSON_STATE = { accept: 'application/json' };
+
+/** Other processes can find a run when its log has ended, so that the answer to its begin waits for that. */
+class LateRelay extends InMemoryRunRelay {
+  override publish(log: RunLog): RunPublication {
+    return { ...super.publish(log), announced: log.ended };
+  }
+}
+
+/** A server on a database that can become read-only, as when its file system does. */
+async function setUp(steps: readonly ScriptedStep[], beforeAgent = (): void => undefined) {
+  const database = new DatabaseSync(':memory:');
+  const setWritable = (isWritable: boolean): void => database.exec(`PRAGMA query_only = ${isWritable ? 'off' : 'on'}`);
+  const background = (work: Promise<unknown>): void => void work.catch(() => undefined);
+  const platform = { ...systemPlatform, background };
+  const sessionService = new SqliteSessionService({ database, platform });
+  const agent = new LlmAgent({
+    name: 'agent',
+    model: new ScriptedModel(steps),
+    beforeAgentCallback: () => beforeAgent(),
+  });
+  const runner = new Runner({ appName: 'app', agent, sessionService, platform, resumable: true, leaseTtlMs: 200 });
+  const server = createServer({
+    runners: [runner],
+    platform,
+    relay: new LateRelay(new RunNetwork()),
+    onError: () => undefined,
+    limits: { unfinishedRunsEveryMs: 0, answerAfterMs: 20_000 },
+  });
+  await sessionService.createSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+  const send = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+    server.fetch(
+      new Request(`http://localhost${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
+    );
+  const stateOf = async (id: string) => (await send('GET', `${SESSION}/runs/${id}`, undefined, JSON_STATE)).json();
+  return { setWritable, send, stateOf };
+}
+
+const MESSAGE = { newMessage: { parts: [{ text: 'hi' }] }, requestId: 'r-1' };
+
+test('a begin whose run loses its storage at once is answered with the address of the run, which is recorded', async () => {
+  let breakStore = (): void => undefined;
+  const { setWritable, send, stateOf } = await setUp(['done'], () => breakStore());
+  breakStore = () => setWritable(false);
+  const begun = await send('POST', `${SESSION}/runs`, MESSAGE);
+  const { invocationId, state } = (await begun.json()) as { invocationId: string; state: string };
+  expect([begun.status, begun.headers.get('location'), state]).toEqual([
+    202,
+    `${SESSION}/runs/${invocationId}`,
+    'running',
+  ]);
+  expect(await stateOf('r-1')).toEqual({ invocationId, state: 'running' });
+});
+
+test('the error of a run that continues has the address of the run', async () => {
+  let breakStore = (): void => undefined;
+  const { setWritable, send } = await setUp(['done'], () => breakStore());
+  breakStore = () => setWritable(false);
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  const answer = await send('POST', '/run', { ...key, ...MESSAGE });
+  const id = answer.headers.get('eventloom-invocation-id');
+  expect([answer.status, await answer.json()]).toEqual([
+    409,
+    { error: expect.stringContaining('follow the run'), code: 'RUN_GOES_ON', run: `${SESSION}/runs/${id}` },
+  ]);
+});
+
+test('a run is not reported as cancelled before its end is stored', async () => {
+  const gate = new Gate();
+  const { setWritable, send, stateOf } = await setUp([{ gate, text: 'never' }]);
+  const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+  const answer = send('POST', '/run', { ...key, ...MESSAGE });
+  await gate.reached;
+  setWritable(false);
+  const refused = await send('DELETE', `${SESSION}/runs/r-1`);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await stateOf('r-1')).toMatchObject({ state: 'running' });
+  expect((await answer).status).toBe(409);
+  setWritable(true);
+  await vi.waitUntil(async () => (await send('DELETE', `${SESSION}/runs/r-1`)).status === 200, { timeout: 20_000 });
+  expect(await stateOf('r-1')).toMatchObject({ state: 'interrupted' });
+});
