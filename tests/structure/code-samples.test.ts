@@ -20,15 +20,17 @@ const surroundings = importsOf(
   readSource('tests/structure/sample-surroundings.ts'),
 );
 const zod = ['z', "import * as z from 'zod';"] as const;
-const forPages: Imports = new Map([...surroundings, ...eventloom, zod]);
 
-/** Names that a docstring needs no import for: those of its package too. */
+/** Names that a block of a page needs no import for: the reader's own. What it uses of a package it imports, because readers paste it. */
+const forPages: Imports = new Map(surroundings);
+
+/** Names that a docstring needs no import for: also those of `eventloom` and of its package. */
 function forSource({ manifest, folder, files }: Workspace): Imports {
   const own = Object.entries(manifest.exports ?? {}).flatMap(([key, source]) => {
     const entry = files.find(({ path }) => path === join(folder, source));
     return entry ? importsOf(`${manifest.name}${key.slice(1)}`, entry) : [];
   });
-  return new Map([...forPages, ...own.toReversed()]);
+  return new Map([...surroundings, ...eventloom, zod, ...own.toReversed()]);
 }
 
 /** Type-checks samples, each as a module of its own, and returns the messages of the compiler with the places in the pages. */
@@ -84,6 +86,12 @@ test('there are samples in pages and in docstrings', () => {
 
 test('every block of TypeScript in a page or a docstring compiles', async () => {
   expect(await compile([...inPages, ...inSources])).toEqual([]);
+}, 120_000);
+
+test('a block of a page that uses a name of eventloom without importing it does not compile', async () => {
+  const page = { path: 'docs/guide/a.md', text: '```ts\nnew LlmAgent({ name: agent.name });\n```\n' };
+  const modules = samplesOfPage(page).map((sample) => ({ sample, text: toModule(sample, forPages) }));
+  expect(await compile(modules)).toEqual(["docs/guide/a.md(2,5): error TS2304: Cannot find name 'LlmAgent'."]);
 }, 120_000);
 
 test('the compiler’s messages name the page and the line of a block that does not compile', async () => {

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { withCurrentQuotes } from './quoted-files.ts';
+import { unlinkedQuotes, withCurrentQuotes } from './quoted-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -13,6 +13,18 @@ test('there are guides', () => {
 
 test.each(guides)('%s quotes files as they are (after a change of one: pnpm docs:update)', async (guide) => {
   await expect(withCurrentQuotes(readFile(guide), readFile)).toMatchFileSnapshot(join(root, guide));
+});
+
+test.each(guides)('%s links to the files that it quotes in part', (guide) => {
+  expect(unlinkedQuotes({ path: guide, text: readFile(guide) })).toEqual([]);
+});
+
+test('a quote of a part without a link to its file or folder is reported', () => {
+  const quote = '<!-- quote: examples/a/agent.ts#one -->\n';
+  const unlinked = (text: string): string[] => unlinkedQuotes({ path: 'docs/guide/a.md', text });
+  expect(unlinked(`${quote}[b](../../examples/b)`)).toEqual(['examples/a/agent.ts']);
+  expect(unlinked(`${quote}[a](../../examples/a)`)).toEqual([]);
+  expect(unlinked(`${quote}[a](../../examples/a/agent.ts)`)).toEqual([]);
 });
 
 describe('a quote', () => {
@@ -39,9 +51,10 @@ describe('a quote', () => {
     ['one', 'const one = 1;\n'],
     ['two', 'export const two = [\n  2,\n\n  2,\n];\n'],
     ['three', 'class three {\n  run() {}\n}\n'],
+    ['four', 'const four = (\n  a: number,\n): number =>\n  a;\n'],
   ])('of the declaration %s contains only that declaration', (name, expected) => {
     const file =
-      'const one = 1;\nexport const two = [\n  2,\n\n  2,\n];\n\nclass three {\n  run() {}\n}\nconst oneMore = 1;\n';
+      'const one = 1;\nexport const two = [\n  2,\n\n  2,\n];\n\nclass three {\n  run() {}\n}\nconst four = (\n  a: number,\n): number =>\n  a;\n\n/** One more. */\nconst oneMore = 1;\n';
     const quote = (code: string): string => guide(code).replace('a.ts', `a.ts#${name}`);
     expect(withCurrentQuotes(quote(''), () => file)).toBe(quote(expected));
   });

@@ -1,7 +1,11 @@
+import { dirname, join } from 'node:path';
+import type { SourceFile } from './repository.ts';
+
 /**
  * Matches a block of code that quotes a file of this repository, or a declaration in one: `<!-- quote: path#name -->`.
  */
 const QUOTE = /^(<!-- quote: ([^\s#]+)(?:#(\w+))? -->\n```\w*\n)([\s\S]*?)(^```$)/gm;
+const QUOTED_PART = /^<!-- quote: ([^\s#]+)#\w+ -->$/gm;
 const MARK = /^<!-- quote: .*-->$/gm;
 
 /**
@@ -19,14 +23,24 @@ export function withCurrentQuotes(guide: string, read: (path: string) => string)
   );
 }
 
-/** A declaration at the top of a file: from its line to the first one that ends it, which the formatter has not indented. */
+/**
+ * The files that a page quotes in part without a link to the file or to a folder above it. A reader who pastes a part needs the
+ * imports and the declarations beside it.
+ */
+export function unlinkedQuotes({ path: page, text }: SourceFile): string[] {
+  const links = Array.from(text.matchAll(/\]\(([^)\s#]+)/g), ([, link = '']) => join(dirname(page), link));
+  const quoted = Array.from(text.matchAll(QUOTED_PART), ([, path = '']) => path);
+  return Array.from(new Set(quoted)).filter((path) => !links.some((link) => `${path}/`.startsWith(`${link}/`)));
+}
+
+/** A declaration at the top of a file: up to the line before the next one that is neither indented nor closes a bracket. */
 function declaration(path: string, name: string, text: string): string {
   const lines = text.split('\n');
   const start = lines.findIndex((line) =>
     new RegExp(`^(export )?(async )?(const|function|class) ${name}\\b`).test(line),
   );
   if (start < 0) throw new TypeError(`${path} declares no ${name}`);
-  const isWhole = lines[start]?.endsWith(';') === true;
-  const end = isWhole ? start : lines.findIndex((line, at) => at > start && /^\S/.test(line));
-  return `${lines.slice(start, end + 1).join('\n')}\n`;
+  const next = lines.findIndex((line, at) => at > start && /^[^\s)\]}`]/.test(line));
+  const end = next < 0 ? lines.length : next;
+  return `${lines.slice(start, end).join('\n').trimEnd()}\n`;
 }
