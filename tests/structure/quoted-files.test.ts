@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { unlinkedQuotes, withCurrentQuotes } from './quoted-files.ts';
+import { uninstalledPackages, unlinkedQuotes, withCurrentQuotes } from './quoted-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -17,6 +17,17 @@ test.each(guides)('%s quotes files as they are (after a change of one: pnpm docs
 
 test.each(guides)('%s links to the files that it quotes in part', (guide) => {
   expect(unlinkedQuotes({ path: guide, text: readFile(guide) })).toEqual([]);
+});
+
+test.each(guides.filter((guide) => guide !== 'README.md'))('%s installs the packages that it imports', (guide) => {
+  expect(uninstalledPackages(readFile(guide))).toEqual([]);
+});
+
+test('a page that imports a package without installing it is reported', () => {
+  const page = (install: string): string =>
+    `${install}\n\n\`\`\`ts\nimport fs from 'node:fs';\nimport {\n  a,\n} from '@a/b/c';\nimport d from 'd';\n\`\`\`\n`;
+  expect(uninstalledPackages(page('npm install'))).toEqual(['@a/b', 'd']);
+  expect(uninstalledPackages(page('Run `npm install @a/b d`.'))).toEqual([]);
 });
 
 test('a quote of a part without a link to its file or folder is reported', () => {

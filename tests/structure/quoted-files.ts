@@ -6,6 +6,8 @@ import type { SourceFile } from './repository.ts';
  */
 const QUOTE = /^(<!-- quote: ([^\s#]+)(?:#(\w+))? -->\n```\w*\n)([\s\S]*?)(^```$)/gm;
 const QUOTED_PART = /^<!-- quote: ([^\s#]+)#\w+ -->$/gm;
+const BLOCK = /^```tsx?\n([\s\S]*?)^```$/gm;
+const SPECIFIER = /^(?:import|\} from) .*?'([^']+)';$/gm;
 const MARK = /^<!-- quote: .*-->$/gm;
 
 /**
@@ -31,6 +33,26 @@ export function unlinkedQuotes({ path: page, text }: SourceFile): string[] {
   const links = Array.from(text.matchAll(/\]\(([^)\s#]+)/g), ([, link = '']) => join(dirname(page), link));
   const quoted = Array.from(text.matchAll(QUOTED_PART), ([, path = '']) => path);
   return Array.from(new Set(quoted)).filter((path) => !links.some((link) => `${path}/`.startsWith(`${link}/`)));
+}
+
+/**
+ * The packages that the blocks of a page import and none of its `npm install` lines has. A reader who follows the page in an empty
+ * folder cannot run such a block.
+ */
+export function uninstalledPackages(page: string): string[] {
+  const lines = page.match(/npm install [^`\n]*/g) ?? [];
+  const installed = new Set(lines.flatMap((line) => line.split(' ')));
+  const blocks = Array.from(page.matchAll(BLOCK), ([, code = '']) => code);
+  const specifiers = blocks.flatMap((code) => Array.from(code.matchAll(SPECIFIER), ([, specifier = '']) => specifier));
+  const packages = specifiers.filter((specifier) => !/^(\.|node:)/.test(specifier)).map(packageOf);
+  return Array.from(new Set(packages)).filter((name) => !installed.has(name));
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 /** A declaration at the top of a file: up to the line before the next one that is neither indented nor closes a bracket. */

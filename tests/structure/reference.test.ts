@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   ambiguousNames,
+  nameIndex,
   readEntries,
   referenceIndex,
   referencePage,
@@ -30,10 +31,11 @@ test.each([...entries])('the reference of %s is current (after a change: pnpm do
 
 test('the reference lists all packages and has no page of another one', async () => {
   await expect(referenceIndex(entries)).toMatchFileSnapshot(join(folder, 'README.md'));
+  await expect(nameIndex(entries)).toMatchFileSnapshot(join(folder, 'names.md'));
   expect(globSync('*.md', { cwd: folder }).toSorted()).toEqual(
     [...entries.keys()]
       .map((page) => `${page}.md`)
-      .concat('README.md')
+      .concat('README.md', 'names.md')
       .toSorted(),
   );
 });

@@ -91,9 +91,36 @@ export function referenceIndex(entries: ReadonlyMap<string, readonly ReferenceEn
   return [
     `# API reference\n\n${GENERATED}`,
     'Every public name of every package with its signature and the first sentence of its docstring. Editors show the whole docstring.\n',
+    'To find out from where a name is imported, see [all names](names.md).\n',
     '`./internal` entries are left out: only the packages of Eventloom import them, and they may change with every release.\n',
     `| import from | names |\n|---|---|\n${rows.join('')}`,
   ].join('\n');
+}
+
+/** The page that says of every public name from where it is imported, the entries of `eventloom` first. */
+export function nameIndex(entries: ReadonlyMap<string, readonly ReferenceEntry[]>): string {
+  const links = Array.from(entries).flatMap(([page, list]) =>
+    list.flatMap(({ specifier, names }) => names.map(({ name }) => ({ name, specifier, page }))),
+  );
+  const byName = Map.groupBy(links, ({ name }) => name);
+  const rows = Array.from(byName.keys())
+    .toSorted(compareNames)
+    .map((name) => {
+      const places = (byName.get(name) ?? []).toSorted((one, other) => compareNames(one.specifier, other.specifier));
+      return `| \`${name}\` | ${places.map(({ specifier, page }) => `[\`${specifier}\`](${page}.md)`).join(', ')} |\n`;
+    });
+  return [
+    `# All names\n\n${GENERATED}`,
+    'From where each public name is imported. The names of `@eventloom/adk` can also be imported from `eventloom/adk`.\n',
+    `| name | import from |\n|---|---|\n${rows.join('')}`,
+  ].join('\n');
+}
+
+/** Orders by letters, whatever their case; `eventloom` comes before `@eventloom/…`, and `@eventloom/adk` last. */
+function compareNames(one: string, other: string): number {
+  const key = (name: string): string =>
+    name === '@eventloom/adk' ? '~' : name.replace(/^eventloom/, ' ').toLowerCase();
+  return key(one) < key(other) ? -1 : 1;
 }
 
 /** Names that have no docstring: `specifier: name`. */

@@ -12,14 +12,16 @@ interface RunOf {
 /** Counts the tokens of each run over all its agents, and reports them when the run has ended. */
 export class CostPlugin extends BasePlugin {
   readonly #tokens = new Map<string, number>();
-  readonly #tell: (line: string) => void;
+  readonly #log: (line: string) => void;
 
-  constructor(tell: (line: string) => void) {
+  constructor(log: (line: string) => void) {
     super('cost');
-    this.#tell = tell;
+    this.#log = log;
   }
 
   override afterModelCallback({ callbackContext, llmResponse }: AfterModel): undefined {
+    // The chunks of a streamed reply have counts too; those of the whole reply include them.
+    if (llmResponse.partial) return undefined;
     const { invocationId } = callbackContext;
     const tokens = llmResponse.usageMetadata?.totalTokenCount ?? 0;
     this.#tokens.set(invocationId, (this.#tokens.get(invocationId) ?? 0) + tokens);
@@ -34,7 +36,7 @@ export class CostPlugin extends BasePlugin {
   }
 
   #report({ invocationId, userId }: InvocationContext, outcome: string): void {
-    this.#tell(`${userId}: ${this.#tokens.get(invocationId) ?? 0} tokens${outcome}`);
+    this.#log(`${userId}: ${this.#tokens.get(invocationId) ?? 0} tokens${outcome}`);
     this.#tokens.delete(invocationId);
   }
 }

@@ -6,7 +6,7 @@ import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';
 import { createTestDatabase } from '@eventloom/test-postgres';
 import { Gate, ScriptedModel, type ScriptedStep } from '@eventloom/testing';
-import { type Event, getFunctionResponses } from 'eventloom';
+import { type Event, getFunctionResponses, StreamingMode } from 'eventloom';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRunner } from './create-runner.ts';
 import { followRun } from './follow-run.ts';
@@ -69,6 +69,15 @@ test('a plugin sees every model call of a run, and its end', async () => {
   await runner.run({ userId: 'ann', sessionId: 's', newMessage: say('A table for two at eight.') });
   await expect(runner.run({ userId: 'ann', sessionId: 's', newMessage: say('And?') })).rejects.toThrow('no model');
   expect(lines).toEqual(['ann: 25 tokens', 'ann: 0 tokens, failed: no model']);
+});
+
+test('the plugin counts the tokens of a streamed reply once', async () => {
+  const usage = (totalTokenCount: number) => ({ usageMetadata: { totalTokenCount } });
+  const chunk = { content: { role: 'model', parts: [{ text: 'Good ' }] }, partial: true, ...usage(8) };
+  const { runner, lines } = makeRunner([{ chunks: [chunk, 'day.'], response: usage(15) }]);
+  const runConfig = { streamingMode: StreamingMode.SSE };
+  await runner.run({ userId: 'ann', sessionId: 's', newMessage: say('Hello'), runConfig });
+  expect(lines).toEqual(['ann: 15 tokens']);
 });
 
 test('a long conversation continues with a summary of its beginning', async () => {
