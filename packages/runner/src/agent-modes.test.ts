@@ -5,7 +5,7 @@ import { ScriptedModel } from '@eventloom/testing';
 import { FunctionTool } from '@eventloom/tools';
 import { describe, expect, test } from 'vitest';
 import { dying } from './resume/fixtures/dying-service.ts';
-import { KEY, responsesOf, scenario, scripted, textOf, transferTo } from './fixtures/scenario.ts';
+import { responsesOf, scenario, scripted, textOf, transferTo } from './fixtures/scenario.ts';
 
 const finish = (args: Record<string, unknown>, id = 'f1') => ({ calls: [{ id, name: 'finish_task', args }] });
 const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };

@@ -1,18 +1,11 @@
-import {
-  type Content,
-  type Invocation,
-  InvocationContext,
-  type MaybePromise,
-  type ToolLedgerEntry,
-} from '@eventloom/core';
-import { type MessageAnswers, type MessageWithAnswers, RunOperations, sessionKeyOf } from '@eventloom/core/internal';
+import { type Content, type Invocation, InvocationContext } from '@eventloom/core';
+import { type MessageAnswers, type MessageWithAnswers, RunOperations } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import { RequestAnswers } from './answers.ts';
 import { EventCommitter } from './event-committer.ts';
 import { checkNewMessage, matchContent } from './run-message.ts';
-import type { RunControl } from './run-stream.ts';
+import type { RunControl } from './run-control.ts';
 import type { LockedRun } from './lock-run.ts';
-import type { RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import { runSubInvocation } from './sub-invocation.ts';
 
@@ -27,18 +20,14 @@ export interface CreatedInvocation {
 /** @param message the user's message; undefined in a live run */
 export function createInvocation(
   runner: Runner,
-  start: RunStart,
   run: LockedRun,
   control: RunControl,
   message: Content | undefined,
 ): CreatedInvocation {
-  const { agent, platform, pluginManager, sessionService } = runner;
+  const { agent, platform, pluginManager } = runner;
   const { artifactService, memoryService, credentialService, models, contextCacheConfig, instrumentation } = runner;
   const { session, derived } = run.loaded;
-  const held = run.session;
-  const record = sessionService.recordToolCall.bind(sessionService, held.lease);
-  const list = (invocationId: string): MaybePromise<ToolLedgerEntry[]> =>
-    sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId });
+  const { lock } = run;
   const invocation: CreatedInvocation['invocation'] = {
     invocationId: run.invocationId,
     rootAgent: agent,
@@ -61,10 +50,10 @@ export function createInvocation(
     contextCacheConfig,
     runAgent: (context) => new AgentDriver(context),
     runSubInvocation: (parent, request) => runSubInvocation(parent, request, committer),
-    recordToolCall: (entry) => held.write(record, entry),
-    listToolCalls: (invocationId) => held.write(list, invocationId),
+    recordToolCall: (entry) => lock.recordToolCall(entry),
+    listToolCalls: (invocationId) => lock.listToolCalls(invocationId),
   };
   const context = InvocationContext.create(invocation);
-  const committer = new EventCommitter({ context, held, sessionService });
+  const committer = new EventCommitter({ context, lock });
   return { invocation, context, committer };
 }

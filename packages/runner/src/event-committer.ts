@@ -1,7 +1,5 @@
 import {
   type AppendEventRequest,
-  type AppendEventsRequest,
-  type BaseSessionService,
   createEventActions,
   type Event,
   type EventParams,
@@ -18,13 +16,12 @@ import {
 import { afterCovered, checkEventFields, isYieldedAgain, toStreamedRecord } from '@eventloom/core/internal';
 import { ChildChanges } from './child-changes.ts';
 import { asSeenWithin } from './sub-invocation.ts';
-import type { LockedSession } from './session-locks.ts';
+import type { SessionLock } from './session-locks.ts';
 
 /** The parameters of an EventCommitter. */
 export interface EventCommitterParams {
   readonly context: InvocationContext;
-  readonly held: LockedSession;
-  readonly sessionService: BaseSessionService;
+  readonly lock: SessionLock;
   /** The committer of the whole run, for a sub-invocation. */
   readonly outer?: EventCommitter | undefined;
 }
@@ -39,9 +36,7 @@ export class EventCommitter {
   /** The author of events that name none: the agent that the run starts with. */
   agentName: string;
   readonly #context: InvocationContext;
-  readonly #held: LockedSession;
-  readonly #service: BaseSessionService;
-  readonly #appendEvent: BaseSessionService['appendEvent'];
+  readonly #lock: SessionLock;
   readonly #config: RunConfig;
   readonly #platform: Platform;
   readonly #invocationId: string;
@@ -60,11 +55,9 @@ export class EventCommitter {
   /** The newest append of the run. */
   #newest: MaybePromise<Event> | undefined;
 
-  constructor({ context, held, sessionService, outer }: EventCommitterParams) {
+  constructor({ context, lock, outer }: EventCommitterParams) {
     this.#context = context;
-    this.#held = held;
-    this.#service = sessionService;
-    this.#appendEvent = sessionService.appendEvent.bind(sessionService);
+    this.#lock = lock;
     this.agentName = context.agent.name;
     this.#config = context.runConfig;
     this.#platform = context.platform;
@@ -84,12 +77,7 @@ export class EventCommitter {
     const outer = this.#outer ?? this;
     outer.hasInner = true;
     outer.#childChanges ??= new ChildChanges();
-    return new EventCommitter({
-      context,
-      held: this.#held,
-      sessionService: this.#service,
-      outer,
-    });
+    return new EventCommitter({ context, lock: this.#lock, outer });
   }
 
   /**
@@ -108,7 +96,7 @@ export class EventCommitter {
     const given = this.complete(event);
     const isCovered = given.timestamp <= this.#coveredUntil;
     const complete = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
-    const ended = this.#held.end(this.#context.invocation.session, COMPLETED, complete);
+    const ended = this.#lock.end(this.#context.invocation.session, COMPLETED, complete);
     return ended instanceof Promise ? ended.then((stored) => stored ?? complete) : (ended ?? complete);
   }
 
@@ -162,10 +150,7 @@ export class EventCommitter {
       return { event, ...this.#childChanges?.repeatIn(event) };
     });
     const { session } = this.#context.invocation;
-    const { lease } = this.#held;
-    const append = (request: AppendEventsRequest): Promise<Event[]> => this.#service.appendEvents(request);
-    for (const { actions } of await this.#held.write(append, { session, appends, lease }))
-      this.#childChanges?.note('', actions);
+    for (const { actions } of await this.#lock.appendAll({ session, appends })) this.#childChanges?.note('', actions);
   }
 
   /** Creates the event that records the end of a resumable run: all work is done, and no answer is expected. */
@@ -185,12 +170,11 @@ export class EventCommitter {
     const event = isCovered ? { ...given, timestamp: afterCovered(given.timestamp, this.#coveredUntil) } : given;
     const changes = this.#childChanges;
     const { session } = this.#context.invocation;
-    const { lease } = this.#held;
     // The append renews the lease, at the earliest when the event was created.
-    this.#held.renewedMs = event.timestamp * 1000;
+    this.#lock.renewedMs = event.timestamp * 1000;
     this.#newest = changes
-      ? this.#appendRepeating({ session, event, lease }, changes, enclosure, this.#newest)
-      : this.#held.write(this.#appendEvent, { session, event, lease });
+      ? this.#appendRepeating({ session, event }, changes, enclosure, this.#newest)
+      : this.#lock.append({ session, event });
     return this.#newest;
   }
 
@@ -199,14 +183,14 @@ export class EventCommitter {
    * repeated only while it is the newest.
    */
   async #appendRepeating(
-    request: AppendEventRequest,
+    request: Omit<AppendEventRequest, 'lease'>,
     changes: ChildChanges,
     enclosure: string,
     before: MaybePromise<Event> | undefined,
   ): Promise<Event> {
     // The caller handles its failure.
     await Promise.allSettled([before]);
-    const stored = await this.#held.write(this.#appendEvent, { ...request, ...changes.repeatIn(request.event) });
+    const stored = await this.#lock.append({ ...request, ...changes.repeatIn(request.event) });
     changes.note(enclosure, stored.actions);
     return stored;
   }
@@ -240,7 +224,7 @@ export class EventCommitter {
 
   /** True once nothing can be stored: another writer has the session, or the storage could not be used until the lease expired. */
   get isLeaseLost(): boolean {
-    return this.#held.lost !== undefined;
+    return this.#lock.lost !== undefined;
   }
 
   /** Fills in the fields that an event lacks, and adds the run's request id and metadata. */

@@ -11,12 +11,12 @@ import { answeredRun, findAnsweredRun } from './answered-run.ts';
 import { replayedEvents, type ResumedInvocation, resumeInvocation } from './resume/resume-invocation.ts';
 import { endOpenRun, isResumable, NOT_RESUMABLE } from './resume/end-open-run.ts';
 import { checkNotIn, checkNotKnown, settleKnown } from './resume/known-request.ts';
-import type { RunControl } from './run-stream.ts';
+import type { RunControl } from './run-control.ts';
 import { messageToBeginWith } from './run-message.ts';
 import type { RunRequest, RunStart } from './run-start.ts';
 import type { Runner } from './runner.ts';
 import type { LoadedSession } from './session-loader.ts';
-import type { BegunSession, LockedSession } from './session-locks.ts';
+import type { BegunSession, SessionLock } from './session-locks.ts';
 
 /** A run whose session is locked and read. */
 export interface LockedRun {
@@ -24,7 +24,7 @@ export interface LockedRun {
   readonly start: RunStart;
   /** The config that is in force: that of a resumed run, with the caller's options over it. */
   readonly config: RunConfig;
-  readonly session: LockedSession;
+  readonly lock: SessionLock;
   readonly loaded: LoadedSession;
   /** The events that were read; undefined for everything that counts. */
   readonly window: GetSessionConfig | undefined;
@@ -88,11 +88,11 @@ function lockForNewRun(
   const { invocationId } = control;
   const message = messageToBeginWith(runner, request, invocationId);
   const isMessageStored = message !== undefined;
-  const toLocked = ({ locked: session, loaded }: BegunSession): LockedRun => {
-    const firstSeq = session.run?.firstSeq ?? 0;
+  const toLocked = ({ lock, loaded }: BegunSession): LockedRun => {
+    const firstSeq = lock.run?.firstSeq ?? 0;
     const resumed = undefined;
     const replayed = NO_EVENTS;
-    return { invocationId, start, config, session, loaded, window, resumed, firstSeq, isMessageStored, replayed };
+    return { invocationId, start, config, lock, loaded, window, resumed, firstSeq, isMessageStored, replayed };
   };
   const begun = begin(runner, request, control, { abortSignal, message, resumedId: undefined });
   if (!(begun instanceof Promise)) return toLocked(begun);
@@ -133,25 +133,25 @@ async function lockForContinuedRun(
       await settle(runner, request, error, abortSignal);
       continue;
     }
-    const { locked: session, loaded } = begun;
+    const { lock, loaded } = begun;
     try {
       // Another process may have stored it while this one waited for the session.
-      if (continued !== undefined && isResume) checkNotIn(request, continued, session, loaded.session);
+      if (continued !== undefined && isResume) checkNotIn(request, continued, lock, loaded.session);
       if (start.kind === 'resume' || answeredRun(Calls.of(loaded.session, loaded.derived), callIds) === resumedId) {
         const invocationId = resumedId ?? control.invocationId;
         const window = isResume ? undefined : request.window;
-        const firstSeq = session.run?.firstSeq ?? 0;
-        const run = { invocationId, start, session, loaded, window, firstSeq, isMessageStored: false };
+        const firstSeq = lock.run?.firstSeq ?? 0;
+        const run = { invocationId, start, lock, loaded, window, firstSeq, isMessageStored: false };
         if (!isResume) return { ...run, config, resumed: undefined, replayed: NO_EVENTS };
         const resumed = resumeInvocation(runner.agent, loaded, resumedId);
         const replayed = request.replay ? replayedEvents(resumed.log.events) : NO_EVENTS;
         return { ...run, config: resumedConfig(runner, request, resumed), resumed, replayed };
       }
     } catch (error) {
-      await session.undo();
+      await lock.undo();
       throw error;
     }
-    await session.undo();
+    await lock.undo();
   }
 }
 
@@ -189,7 +189,7 @@ function begin(
     message,
     invocationId: resumedId,
     abortSignal,
-    holder: control,
+    lockingRun: control,
   });
 }
 

@@ -48,19 +48,19 @@ const PARAMS: OptionRules<RewindParams> = {
 export async function rewind(runner: Runner, params: RewindParams): Promise<Event> {
   checkParams(params);
   const { userId, sessionId, onBusy, abortSignal } = params;
-  const session = await runner.sessions.lock({
+  const lock = await runner.sessions.lock({
     key: { appName: runner.appName, userId, sessionId },
     purpose: 'a rewind',
     onBusy,
     abortSignal,
   });
   try {
-    return await commitRewind(runner, params, session.lease, () => {
+    return await commitRewind(runner, params, lock.lease, () => {
       if (abortSignal?.aborted) throw new RunAbortedError('the rewind was aborted', { cause: abortSignal.reason });
-      if (session.lost) throw session.lost;
+      if (lock.lost) throw lock.lost;
     });
   } finally {
-    await session.unlock();
+    await lock.unlock();
   }
 }
 

@@ -85,13 +85,13 @@ const LOST = [StaleWriterError, SessionNotFoundError];
  *
  * A resumable run whose process is shutting down gets no end: it is resumed later.
  */
-export async function storeFailure(runner: Runner, run: UnfinishedRun): Promise<StoredEnd> {
+export async function storeFailure(run: UnfinishedRun): Promise<StoredEnd> {
   const { context, committer, failure } = run;
   if (committer.isLeaseLost || LOST.some((type) => type.isInstance(failure))) return NOT_ENDED;
   if (context.isResumable && isStopped(failure)) return NOT_ENDED;
   const events: Event[] = [];
   try {
-    events.push(...(await storeOpenAnswers(runner, run)));
+    events.push(...(await storeMissingResponses(run)));
     const isAnswered = hasAnswer(run);
     if (!isAnswered && !context.isReported(run.thrown)) events.push(await storeErrorEvent(run));
     if (context.isResumable) await committer.append(committer.endEvent());
@@ -112,15 +112,16 @@ export function outcomeOf(failure: EventloomError): RunOutcome {
  * Stores responses to the calls of a run that have none, those of agents that were called as tools among them, which store nothing more from here
  * on. Returns the events that readers of the run get.
  */
-export async function storeOpenAnswers(
-  { sessionService }: Runner,
-  { locked, context, committer }: Pick<UnfinishedRun, 'locked' | 'context' | 'committer'>,
-): Promise<Event[]> {
+export async function storeMissingResponses({
+  locked,
+  context,
+  committer,
+}: Pick<UnfinishedRun, 'locked' | 'context' | 'committer'>): Promise<Event[]> {
   await committer.closeInner();
-  const { loaded, invocationId, config } = locked;
+  const { lock, loaded, invocationId, config } = locked;
   const params = (author: string): EventParams => ({ ...context.createEvent({ author }), executionId: invocationId });
   const events: Event[] = [];
-  for (const answer of await answerOpenCalls(sessionService, loaded, invocationId, params))
+  for (const answer of await answerOpenCalls(lock, loaded, invocationId, params))
     events.push(await committer.append(stampEvent(answer, config)));
   return events.filter(isReplayed);
 }

@@ -121,7 +121,7 @@ const NO_IDS: readonly string[] = [];
  */
 export function matchContent(
   { platform, requestTtlMs, credentialService }: Runner,
-  { loaded, resumed, invocationId, session }: LockedRun,
+  { loaded, resumed, invocationId, lock }: LockedRun,
   message: Content,
   before?: RequestAnswers,
 ): Promise<MatchedMessage> | MatchedMessage {
@@ -129,7 +129,7 @@ export function matchContent(
   const { events } = loaded.session;
   const calls = Calls.of(loaded.session, loaded.derived);
   const onlyRun = resumed && invocationId;
-  const isUnfinished = resumed !== undefined && session.run?.wasOpen === true;
+  const isUnfinished = resumed !== undefined && lock.run?.wasOpen === true;
   const params = { events, calls, invocationId: onlyRun, isUnfinished, platform, requestTtlMs, credentialService };
   return matchAnswers(message, params, before);
 }

@@ -11,15 +11,15 @@ import { ARTIFACTS_TO_RESTORE } from '@eventloom/core/internal';
 import { AgentDriver } from './agent-driver.ts';
 import type { MatchedMessage } from './answers.ts';
 import { compactSession } from './compact-session.ts';
-import { createInvocation } from './create-invocation.ts';
+import { type CreatedInvocation, createInvocation } from './create-invocation.ts';
 import { COMPLETED } from './event-committer.ts';
-import type { RunControl } from './run-stream.ts';
+import type { RunControl } from './run-control.ts';
 import {
   completionEvent,
   isStopped,
   notifyPlugins,
   storeFailure,
-  storeOpenAnswers,
+  storeMissingResponses,
   toRefusal,
   toRunError,
 } from './run-failure.ts';
@@ -65,7 +65,7 @@ export async function* run(
     locked = locking instanceof Promise ? await locking : locking;
     const { start } = locked;
     const { session } = locked.loaded;
-    if (locked.isMessageStored) control.start(locked, locked.session.lease, session.lastSeq);
+    if (locked.isMessageStored) control.noteBegun(locked, locked.lock.lease, session.lastSeq);
     config = locked.config;
     const isStreaming = start.kind === 'live' || config.streamingMode === StreamingMode.SSE;
 
@@ -74,7 +74,7 @@ export async function* run(
         ? { message: start.message, calls: [], answers: undefined }
         : start.message && (await matchContent(runner, locked, start.message));
     let isReplaced = false;
-    const created = createInvocation(runner, start, locked, control, matched?.message);
+    const created = createInvocation(runner, locked, control, matched?.message);
     const { invocation, context, committer } = created;
     const { plugins } = context;
     control.operation = invocation.operations?.start({
@@ -99,21 +99,15 @@ export async function* run(
       if (!locked.isMessageStored) {
         const { stateDelta } = request;
         if (matched) await storeMessage(created, { matched, isReplaced, stateDelta, branch: first.branch });
-        control.start(locked, locked.session.lease, session.lastSeq);
+        control.noteBegun(locked, locked.lock.lease, session.lastSeq);
       }
       for (const event of locked.replayed) yield event;
 
       driver = new AgentDriver(context.forAgent(first.agent, { branch: first.branch }));
-      const answer = plugins.has('beforeRunCallback')
-        ? await context.whileConnected(
-            control.observe(() => plugins.first('beforeRunCallback', { invocationContext: context })),
-          )
-        : undefined;
-      if (answer) {
-        const content = { role: 'model', ...answer };
-        const event = await committer.commit(context.createEvent({ author: first.agent.name, content }));
-        control.noteYielded(event, session);
-        yield event;
+      const answered = plugins.has('beforeRunCallback') ? await askBeforeRun(created, control) : undefined;
+      if (answered) {
+        control.noteYielded(answered, session);
+        yield answered;
       } else {
         const endsWithEvent = storesNothingLater(runner, locked, context);
         for (let step = await control.nextStep(driver); !step.done; step = await control.nextStep(driver)) {
@@ -128,7 +122,7 @@ export async function* run(
       }
       // A client that hangs up, and a model that takes a call back, leave agents that were called as tools where they are.
       if (start.kind === 'live') {
-        for (const event of await storeOpenAnswers(runner, { locked, context, committer })) {
+        for (const event of await storeMissingResponses({ locked, context, committer })) {
           control.noteYielded(event, session);
           yield event;
         }
@@ -138,17 +132,11 @@ export async function* run(
           control.observe(() => plugins.all('afterRunCallback', { invocationContext: context })),
         );
       if (!outcome) {
-        let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
-        if (runner.compactor) {
-          if (last) await committer.append(last);
-          last = undefined;
-          await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded: locked.loaded });
-        }
-        await locked.session.end(session, COMPLETED, last);
+        await storeEnd(runner, locked, created);
         outcome = COMPLETED;
       }
     } catch (thrown) {
-      if (!control.isStarted) throw thrown;
+      if (!control.hasBegun) throw thrown;
       await control.closeAgent(driver);
       if (outcome) {
         // An abort after the end of the run changes nothing.
@@ -158,7 +146,7 @@ export async function* run(
       const failed = context.progress.failedAt(thrown) ?? driver?.context ?? context;
       failure = toRunError(thrown, control.abortReason, failed);
       control.operation?.fail(failure);
-      const stored = await storeFailure(runner, { locked, context, committer, failure, thrown, failed });
+      const stored = await storeFailure({ locked, context, committer, failure, thrown, failed });
       outcome = stored.outcome;
       try {
         // An aborted run yields nothing more.
@@ -172,9 +160,9 @@ export async function* run(
       }
     } finally {
       if (driver?.isRunning) await control.closeAgent(driver);
-      if (control.isStarted && !outcome && !failure) {
+      if (control.hasBegun && !outcome && !failure) {
         failure = new RunAbortedError('the reader of the run stopped reading');
-        ({ outcome } = await storeFailure(runner, { locked, context, committer, failure }));
+        ({ outcome } = await storeFailure({ locked, context, committer, failure }));
       }
     }
     if (config.completionEvent && outcome) yield completionEvent(runner, config, control.invocationId, failure);
@@ -185,18 +173,18 @@ export async function* run(
       outcome = COMPLETED;
       return;
     }
-    const error = control.isStarted ? toRunError(thrown, control.abortReason) : toRefusal(thrown, control.abortReason);
+    const error = control.hasBegun ? toRunError(thrown, control.abortReason) : toRefusal(thrown, control.abortReason);
     control.operation?.fail(error);
-    if (config?.completionEvent === true && !control.isStarted && RunAbortedError.isInstance(error))
+    if (config?.completionEvent === true && !control.hasBegun && RunAbortedError.isInstance(error))
       yield completionEvent(runner, config, control.invocationId, error);
     if (!control.live?.clientDisconnected) throw error;
   } finally {
     control.end(outcome !== undefined && !failure);
-    if (control.isStarted) {
+    if (control.hasBegun) {
       control.isLeftOpen = !outcome;
-      const state = outcome ? 'ended' : isStopped(failure) ? 'stopped' : 'interrupted';
-      if (locked?.session.isLocked) await locked.session.unlock(state, { outcome });
-    } else await locked?.session.undo();
+      const leaveOpen = outcome ? false : isStopped(failure) ? 'uncounted' : true;
+      if (locked?.lock.isLocked) await locked.lock.unlock({ leaveOpen, outcome });
+    } else await locked?.lock.undo();
     const closed = runner.toolsets?.end();
     if (closed) await closed;
   }
@@ -211,4 +199,28 @@ function storesNothingLater(
   const hasCallbacks =
     plugins.has('onEventCallback') || plugins.has('afterAgentCallback') || plugins.has('afterRunCallback');
   return !compactor && !resumed && !isResumable && !live && !hasCallbacks;
+}
+
+/** Asks the plugins whether one of them answers in place of the agent. Stores the answer, if there is one. */
+async function askBeforeRun(
+  { context, committer }: CreatedInvocation,
+  control: RunControl,
+): Promise<Event | undefined> {
+  const answer = await context.whileConnected(
+    control.observe(() => context.plugins.first('beforeRunCallback', { invocationContext: context })),
+  );
+  if (!answer) return undefined;
+  return committer.commit(context.createEvent({ author: committer.agentName, content: { role: 'model', ...answer } }));
+}
+
+/** Stores the end of a run that completed, and compacts its session if that is due. A resumable run that waits for an answer gets no end event. */
+async function storeEnd(runner: Runner, { lock, loaded }: LockedRun, created: CreatedInvocation): Promise<void> {
+  const { context, committer } = created;
+  let last = context.isResumable && !context.isPaused ? committer.endEvent() : undefined;
+  if (runner.compactor) {
+    if (last) await committer.append(last);
+    last = undefined;
+    await compactSession(runner.compactor, runner.sessionService, { context, committer, loaded });
+  }
+  await lock.end(loaded.session, COMPLETED, last);
 }

@@ -1,4 +1,3 @@
-import { InMemorySessionService } from '@eventloom/sessions';
 import { userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
 import { type LoadedSession, type SessionCacheOptions, SessionLoader } from './session-loader.ts';
@@ -12,7 +11,7 @@ function loadedOf(count: number): LoadedSession {
 }
 
 function createLoader(options?: SessionCacheOptions): SessionLoader {
-  return new SessionLoader(new InMemorySessionService(), options);
+  return new SessionLoader(options);
 }
 
 test('a cached session is taken once', () => {

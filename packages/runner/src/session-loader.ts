@@ -1,5 +1,4 @@
 import {
-  type BaseSessionService,
   type Event,
   type GetSessionConfig,
   type MaybePromise,
@@ -8,7 +7,7 @@ import {
   SessionNotFoundError,
 } from '@eventloom/core';
 import { sealEvent } from '@eventloom/core/internal';
-import type { LockedSession } from './session-locks.ts';
+import type { SessionLock } from './session-locks.ts';
 import { type HistoryPlaces, needsEarlierEvents, type ReadSession, readBack } from './history-reader.ts';
 
 /** A session as a run works on it. */
@@ -67,14 +66,12 @@ const FIRST_PAGE = { numRecentEvents: 100 } as const;
  * bounded by sessions and by events; the least recently used goes first. An entry is taken out while a run works on it.
  */
 export class SessionLoader {
-  readonly #service: BaseSessionService;
   readonly #entries = new Map<string, CachedEvents>();
   readonly #maxSessions: number;
   readonly #maxEvents: number;
   #eventCount = 0;
 
-  constructor(service: BaseSessionService, { maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
-    this.#service = service;
+  constructor({ maxSessions = 1000, maxEvents = 250_000 }: SessionCacheOptions = {}) {
     this.#maxSessions = maxSessions;
     this.#maxEvents = maxEvents;
   }
@@ -90,11 +87,11 @@ export class SessionLoader {
    * Completes the first read of a session: with a requested window, nothing is added; without one, all effective events since the last
    * compaction. The calls with these ids, and the run with this id, are included if the session has them, however old they are.
    *
-   * @param locked repeats reads while the storage cannot be used
+   * @param lock repeats reads while the storage cannot be used
    * @param session the session as `firstRead` selected it, with the message at the end if there is one
    * @throws SessionNotFoundError if the session was deleted in the meantime
    */
-  load(locked: LockedSession, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
+  load(lock: SessionLock, name: string, session: Session, request: LoadRequest): MaybePromise<LoadedSession> {
     seal(session);
     const { window, callIds = [], invocationId, message } = request;
     const cached = this.take(name);
@@ -104,17 +101,17 @@ export class SessionLoader {
     }
     return (
       (cached && loadWarm(cached, session, message ? 1 : 0, callIds, invocationId)) ??
-      this.#loadCold(locked, session, callIds, invocationId)
+      this.#loadCold(lock, session, callIds, invocationId)
     );
   }
 
   async #loadCold(
-    locked: LockedSession,
+    lock: SessionLock,
     newest: Session,
     callIds: readonly string[],
     invocationId?: string,
   ): Promise<LoadedSession> {
-    const read = this.#reader(locked, newest);
+    const read = this.#reader(lock, newest);
     // The session was in the cache, so only few events were read.
     const session = newest.events.length < FIRST_PAGE.numRecentEvents ? await read(FIRST_PAGE) : newest;
     const isPartial = session.events.length < session.lastSeq;
@@ -123,11 +120,10 @@ export class SessionLoader {
   }
 
   /** Makes a reader of further events of a session, which may have been deleted and created again since. */
-  #reader(locked: LockedSession, { incarnation }: Session): ReadSession {
-    const { key } = locked;
+  #reader(lock: SessionLock, { incarnation }: Session): ReadSession {
     return async (config) => {
-      const session = await locked.write(() => this.#service.getSession({ ...key, config }), undefined);
-      return session?.incarnation === incarnation ? seal(session) : missing(key);
+      const session = await lock.read(config);
+      return session?.incarnation === incarnation ? seal(session) : missing(lock.key);
     };
   }
 

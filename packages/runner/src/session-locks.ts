@@ -1,11 +1,14 @@
 import {
   type AcquireLeaseRequest,
+  type AppendEventRequest,
+  type AppendEventsRequest,
   AgentError,
+  type BaseSessionService,
   type BeginRunRequest,
   type BegunRun,
-  type EndRunRequest,
   type Event,
   type EventloomError,
+  type GetSessionConfig,
   type MaybePromise,
   type OnBusy,
   type ReleaseLeaseOptions,
@@ -16,6 +19,7 @@ import {
   type SessionLease,
   StaleWriterError,
   SessionNotFoundError,
+  type ToolLedgerEntry,
 } from '@eventloom/core';
 import {
   type AbortGuard,
@@ -30,7 +34,7 @@ import type { SessionCacheOptions } from './session-loader.ts';
 import { type LoadedSession, type LoadRequest, SessionLoader } from './session-loader.ts';
 
 /** A run of this process that has locked a session, as another run that waits for the session sees it. */
-export interface SessionHolder {
+export interface LockingRun {
   /** Fires when the run is stopped, and when only the work of its agent is stopped, before the end of the run is stored. */
   readonly abortGuard: AbortGuard;
   /** The reason for which the run was aborted, if it was. */
@@ -39,8 +43,8 @@ export interface SessionHolder {
   abort(reason: EventloomError): void;
   /** Ends the run, after it stored what cannot be said again. */
   yieldSession(reason: EventloomError): Promise<void>;
-  /** Notes that the message of the run is stored. */
-  start(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
+  /** Notes that the run has begun: its message is stored. */
+  noteBegun(run: Pick<RunRecord, 'invocationId' | 'firstSeq'>, lease: SessionLease): void;
 }
 
 /** A session to be locked. */
@@ -53,7 +57,7 @@ export interface LockRequest {
   /** Gives up waiting. */
   readonly abortSignal?: AbortSignal | undefined;
   /** Yields the session when another run of this process interrupts, and is aborted when the lease is lost. Absent for what cannot be interrupted. */
-  readonly holder?: SessionHolder | undefined;
+  readonly lockingRun?: LockingRun | undefined;
 }
 
 /** A session to be locked for a run, and read. */
@@ -78,26 +82,26 @@ export class SessionLocks {
   readonly keeper: LeaseKeeper;
   readonly loader: SessionLoader;
   /** The runs of this process that have locked a session, by its name. */
-  readonly holders: Map<string, SessionHolder> = new Map();
+  readonly lockingRuns: Map<string, LockingRun> = new Map();
   readonly #mayCreate: boolean;
   readonly #ttlMs: number;
 
   constructor(runner: Runner, options: SessionLocksOptions) {
     this.runner = runner;
     this.keeper = new LeaseKeeper(runner.sessionService, runner.platform);
-    this.loader = new SessionLoader(runner.sessionService, options.sessionCache);
+    this.loader = new SessionLoader(options.sessionCache);
     this.#mayCreate = options.autoCreateSession ?? false;
     this.#ttlMs = options.leaseTtlMs ?? DEFAULT_LEASE_TTL_MS;
   }
 
   /** Locks a session for something else than a run. @throws SessionNotFoundError SessionBusyError RunAbortedError */
-  async lock(request: LockRequest): Promise<LockedSession> {
+  async lock(request: LockRequest): Promise<SessionLock> {
     const yielding = this.#yield(request);
     if (yielding) await yielding;
     const lease = this.#toLease(request);
     const acquire = async (): Promise<SessionLease> => this.runner.sessionService.acquireLease(lease);
     const acquired = await acquire().catch((error: unknown) => this.#askAgain(acquire, error, request));
-    return new LockedSession(this, request, nameOf(request.key), acquired);
+    return new SessionLock(this, request, nameOf(request.key), acquired);
   }
 
   /**
@@ -110,7 +114,7 @@ export class SessionLocks {
   begin(request: BeginRequest, hasYielded = false): MaybePromise<BegunSession> {
     const { key, run, window, message, mayCreate = false } = request;
     const name = nameOf(key);
-    if (request.onBusy === 'interrupt' && !hasYielded && this.holders.has(name))
+    if (request.onBusy === 'interrupt' && !hasYielded && this.lockingRuns.has(name))
       return this.#yieldToRun(request).then(() => this.begin(request, true));
     const beginning: BeginRunRequest = {
       ...this.#toLease(request),
@@ -135,26 +139,26 @@ export class SessionLocks {
   #load(request: BeginRequest, name: string, begun: BegunRun): MaybePromise<BegunSession> {
     const { run } = request;
     const { lease, firstSeq, wasOpen, session } = begun;
-    const locked = new LockedSession(this, request, name, lease, {
+    const lock = new SessionLock(this, request, name, lease, {
       ...run,
       lastSeq: session.lastSeq,
       firstSeq,
       wasOpen,
     });
     try {
-      const loaded = this.loader.load(locked, name, session, request);
+      const loaded = this.loader.load(lock, name, session, request);
       if (loaded instanceof Promise)
         return loaded.then(
           (found) => {
-            locked.loaded = found;
-            return { locked, loaded: found };
+            lock.loaded = found;
+            return { lock, loaded: found };
           },
-          (error: unknown) => this.#giveBack(request, locked, begun, error),
+          (error: unknown) => this.#giveBack(request, lock, begun, error),
         );
-      locked.loaded = loaded;
-      return { locked, loaded };
+      lock.loaded = loaded;
+      return { lock, loaded };
     } catch (error) {
-      return this.#giveBack(request, locked, begun, error);
+      return this.#giveBack(request, lock, begun, error);
     }
   }
 
@@ -184,17 +188,17 @@ export class SessionLocks {
 
   /** Unlocks a session that could not be read. @throws the error */
   async #giveBack(
-    { run, holder }: BeginRequest,
-    locked: LockedSession,
+    { run, lockingRun }: BeginRequest,
+    lock: SessionLock,
     { session, message, lease, firstSeq }: BegunRun,
     error: unknown,
   ): Promise<never> {
     if (message) {
       const outcome = run.resumable ? undefined : await this.#storeFailure(session, message, lease, error);
       // A run without an end continues later: no client gets a failure, or advice to send the message again.
-      if (!outcome) holder?.start({ invocationId: run.invocationId, firstSeq }, lease);
-      await locked.unlock(outcome ? 'ended' : 'interrupted', { outcome });
-    } else await locked.undo();
+      if (!outcome) lockingRun?.noteBegun({ invocationId: run.invocationId, firstSeq }, lease);
+      await lock.unlock({ leaveOpen: !outcome, outcome });
+    } else await lock.undo();
     throw error;
   }
 
@@ -223,7 +227,7 @@ export class SessionLocks {
   #yield({ key, onBusy, purpose }: LockRequest): Promise<void> | undefined {
     if (onBusy !== 'interrupt') return undefined;
     const reason = new StaleWriterError(`the run was interrupted by ${purpose} of its session`);
-    return this.holders.get(nameOf(key))?.yieldSession(reason);
+    return this.lockingRuns.get(nameOf(key))?.yieldSession(reason);
   }
 
   /**
@@ -248,7 +252,7 @@ export class SessionLocks {
 
 /** A session that is locked for a run, and its events. */
 export interface BegunSession {
-  readonly locked: LockedSession;
+  readonly lock: SessionLock;
   readonly loaded: LoadedSession;
 }
 
@@ -262,16 +266,12 @@ export interface LockedFor extends Pick<BeginRunRequest, 'invocationId' | 'reque
 }
 
 /**
- * State of a run when its session is unlocked. `ended`: the session has its end, or it had no run. `stopped`: stopped on purpose, as by
- * a shutdown, and will be resumed; the attempt does not count towards the limit of attempts. `interrupted`: its end could not be stored; the run
- * stays open, and the attempt counts.
+ * The lock of one session, and the only way to write to it while it is locked. It ends when the session is unlocked, or its lease is lost.
+ *
+ * While the storage cannot be used, a read or write is repeated, until the lease expires and is lost or the run is aborted: each can be repeated
+ * without a second effect. Then its last error is thrown.
  */
-export type UnlockedRun = 'ended' | 'stopped' | 'interrupted';
-
-const LEAVE_OPEN = { ended: false, stopped: 'uncounted', interrupted: true } as const;
-
-/** A locked session: only its run can write to it, until it is unlocked or its lease is lost. */
-export class LockedSession implements HeldLease {
+export class SessionLock implements HeldLease {
   readonly key: SessionKey;
   readonly lease: SessionLease;
   /** Undefined for a session that is not locked for a run. */
@@ -285,24 +285,32 @@ export class LockedSession implements HeldLease {
   isLocked = true;
   readonly #locks: SessionLocks;
   readonly #name: string;
-  readonly #holder: SessionHolder | undefined;
+  readonly #service: BaseSessionService;
+  readonly #lockingRun: LockingRun | undefined;
 
-  constructor(locks: SessionLocks, { key, holder }: LockRequest, name: string, lease: SessionLease, run?: LockedFor) {
+  constructor(
+    locks: SessionLocks,
+    { key, lockingRun }: LockRequest,
+    name: string,
+    lease: SessionLease,
+    run?: LockedFor,
+  ) {
     this.key = key;
     this.lease = lease;
     this.run = run;
     this.#locks = locks;
     this.#name = name;
-    this.#holder = holder;
+    this.#service = locks.runner.sessionService;
+    this.#lockingRun = lockingRun;
     this.renewedMs = locks.runner.platform.now();
     locks.keeper.hold(this);
-    if (holder) locks.holders.set(name, holder);
+    if (lockingRun) locks.lockingRuns.set(name, lockingRun);
   }
 
   lose(error: EventloomError): void {
     if (this.lost) return;
     this.lost = error;
-    this.#holder?.abort(error);
+    this.#lockingRun?.abort(error);
   }
 
   get endMs(): number {
@@ -313,41 +321,56 @@ export class LockedSession implements HeldLease {
     return (isKnown ? this.renewedMs : nowMs) + ttlMs;
   }
 
-  /**
-   * Runs work of the store under the lease. While the storage cannot be used the work is repeated, until the lease expires and is lost, or
-   * the run is aborted. All work under a lease can be repeated without a second effect.
-   *
-   * @param given passed to the work, so that an append needs no closure
-   * @throws the last error of the work
-   */
-  write<T, A = undefined>(work: (given: A) => MaybePromise<T>, given: A): MaybePromise<T> {
+  /** Appends an event. Returns it as it was stored. */
+  append(request: Omit<AppendEventRequest, 'lease'>): MaybePromise<Event> {
+    const { lease } = this;
+    return this.#whileAway(() => this.#service.appendEvent({ ...request, lease }));
+  }
+
+  /** Appends several events in one transaction. */
+  appendAll(request: Omit<AppendEventsRequest, 'lease'>): MaybePromise<Event[]> {
+    const { lease } = this;
+    return this.#whileAway(() => this.#service.appendEvents({ ...request, lease }));
+  }
+
+  recordToolCall(entry: ToolLedgerEntry): MaybePromise<void> {
+    return this.#whileAway(() => this.#service.recordToolCall(this.lease, entry));
+  }
+
+  listToolCalls(invocationId: string): MaybePromise<ToolLedgerEntry[]> {
+    return this.#whileAway(() => this.#service.listToolCalls({ ...this.key, invocationId }));
+  }
+
+  /** Reads the session; undefined if it was deleted. */
+  read(config: GetSessionConfig | undefined): MaybePromise<Session | undefined> {
+    return this.#whileAway(() => this.#service.getSession({ ...this.key, config }));
+  }
+
+  #whileAway<T>(work: () => MaybePromise<T>): MaybePromise<T> {
     try {
-      const done = work(given);
-      return done instanceof Promise ? this.#repeat(done, work, given) : done;
+      const done = work();
+      return done instanceof Promise ? done.catch((error: unknown) => this.#repeat(work, error)) : done;
     } catch (error) {
-      return this.#repeat(Promise.reject(error), work, given);
+      return this.#repeat(work, error);
     }
   }
 
-  #repeat<T, A>(done: Promise<T>, work: (given: A) => MaybePromise<T>, given: A): Promise<T> {
-    return done.catch(async (thrown: unknown) => {
-      const run = this.#holder;
-      const { platform } = this.#locks.runner;
-      const isAborted = (): boolean => run?.abortReason !== undefined;
-      try {
-        return await repeatWhileAway(
-          () => work(given),
-          thrown,
-          platform,
-          this.endMs,
-          run?.abortGuard.signal,
-          isAborted,
-        );
-      } catch (error) {
-        if (isAway(error) && !isAborted()) this.lose(error);
-        throw error;
-      }
-    });
+  async #repeat<T>(work: () => MaybePromise<T>, thrown: unknown): Promise<T> {
+    const run = this.#lockingRun;
+    const isAborted = (): boolean => run?.abortReason !== undefined;
+    try {
+      return await repeatWhileAway(
+        work,
+        thrown,
+        this.#locks.runner.platform,
+        this.endMs,
+        run?.abortGuard.signal,
+        isAborted,
+      );
+    } catch (error) {
+      if (isAway(error) && !isAborted()) this.lose(error);
+      throw error;
+    }
   }
 
   /**
@@ -356,9 +379,7 @@ export class LockedSession implements HeldLease {
    * @throws the error of `endRun`, a StaleWriterError among them if another writer has the session; then nothing is changed
    */
   end(session: Session, outcome: RunOutcome, event?: Event): MaybePromise<Event | undefined> {
-    const { sessionService } = this.#locks.runner;
-    const end: EndRunRequest = { session, event, outcome };
-    const ended = this.write(sessionService.endRun.bind(sessionService, this.lease), end);
+    const ended = this.#whileAway(() => this.#service.endRun(this.lease, { session, event, outcome }));
     if (ended instanceof Promise)
       return ended.then((stored) => {
         this.#release();
@@ -371,16 +392,15 @@ export class LockedSession implements HeldLease {
   /**
    * Lets the next one in. A second call does nothing, and neither does the call when the lease is lost. While the storage cannot be used, the
    * release is repeated in the background. A failure is reported to the platform: the lease runs out by itself.
-   * @param changes how the run ended, and ids of runs and requests of which nothing was stored
+   * @param options whether the run stays open, how it ended, and ids of runs and requests of which nothing was stored. Default: the run has ended,
+   * or there was none
    */
-  unlock(run: UnlockedRun = 'ended', changes?: Omit<ReleaseLeaseOptions, 'leaveOpen'>): MaybePromise<void> {
+  unlock(options?: ReleaseLeaseOptions): MaybePromise<void> {
     if (!this.isLocked) return;
     this.#release();
     if (this.lost) return;
-    const leaveOpen = LEAVE_OPEN[run];
-    const options = leaveOpen || changes ? { leaveOpen, ...changes } : undefined;
     try {
-      const released = this.#locks.runner.sessionService.releaseLease(this.lease, options);
+      const released = this.#service.releaseLease(this.lease, options);
       if (released instanceof Promise) return released.catch((error: unknown) => this.#releaseLater(options, error));
     } catch (error) {
       this.#releaseLater(options, error);
@@ -388,8 +408,8 @@ export class LockedSession implements HeldLease {
   }
 
   #releaseLater(options: ReleaseLeaseOptions | undefined, error: unknown): void {
-    const { sessionService, platform } = this.#locks.runner;
-    const release = (): MaybePromise<void> => sessionService.releaseLease(this.lease, options);
+    const { platform } = this.#locks.runner;
+    const release = (): MaybePromise<void> => this.#service.releaseLease(this.lease, options);
     platform.background(repeatWhileAway(release, error, platform, this.endMs));
   }
 
@@ -399,19 +419,20 @@ export class LockedSession implements HeldLease {
     if (!run) return this.unlock();
     const { lastSeq, invocationId, requestId, continues, wasOpen, webhook } = run;
     const { session } = loaded ?? {};
-    if (session && session.lastSeq > lastSeq) return this.unlock('interrupted');
+    if (session && session.lastSeq > lastSeq) return this.unlock({ leaveOpen: true });
     const forget = continues ? [] : [invocationId];
     if (requestId !== undefined && !session?.events.some((event) => event.requestId === requestId))
       forget.push(requestId);
     if (webhook) forget.push(webhook.id);
-    await this.unlock(wasOpen ? 'stopped' : 'ended', { forget });
+    // An attempt that stored nothing does not count.
+    await this.unlock({ leaveOpen: wasOpen && 'uncounted', forget });
   }
 
   #release(): void {
     this.isLocked = false;
-    const { keeper, holders, loader } = this.#locks;
+    const { keeper, lockingRuns, loader } = this.#locks;
     keeper.release(this);
-    if (this.#holder && holders.get(this.#name) === this.#holder) holders.delete(this.#name);
+    if (this.#lockingRun && lockingRuns.get(this.#name) === this.#lockingRun) lockingRuns.delete(this.#name);
     if (this.loaded) loader.keep(this.#name, this.loaded);
   }
 }

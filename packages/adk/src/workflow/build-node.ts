@@ -175,7 +175,8 @@ export class ToolNode extends BaseNode {
     const requests = personRequests(invocationContext, [{ id, name: tool.name, args }], actions).flat();
     if (requests.length > 0) {
       const longRunningToolIds = requests.flatMap(({ functionCall }) => functionCall?.id ?? []);
-      const { requestedAuthConfigs, requestedToolConfirmations, requestedInputs, ...changes } = actions;
+      const { stateDelta, removedState, artifactDelta } = actions;
+      const changes = { stateDelta, artifactDelta, ...(removedState ? { removedState } : {}) };
       yield createEvent({ content: { role: 'model', parts: requests }, longRunningToolIds, actions: changes });
       return;
     }

@@ -1,11 +1,9 @@
 import {
   type BaseAgent,
-  type BaseSessionService,
   createEvent,
   type Event,
   type EventActions,
   type EventParams,
-  type MaybePromise,
   ObjectType,
   type OnBusy,
   type Part,
@@ -27,14 +25,13 @@ import {
   openAnswers,
   outcomeOfEvent,
   type OptionRules,
-  sessionKeyOf,
   mergeEventActions,
   type PluginManager,
 } from '@eventloom/core/internal';
 import { coveredUntil } from '../event-committer.ts';
 import type { Runner } from '../runner.ts';
 import type { LoadedSession } from '../session-loader.ts';
-import type { LockedSession } from '../session-locks.ts';
+import type { SessionLock } from '../session-locks.ts';
 import { eventsOfRun, isReplayed } from './resume-invocation.ts';
 
 /** Parameters of `Runner.closeRun`. */
@@ -77,16 +74,16 @@ export async function closeRun(runner: Runner, params: CloseRunParams): Promise<
     if (!RunNotFoundError.isInstance(error)) throw error;
   });
   if (!begun) return undefined;
-  const { locked: session, loaded } = begun;
+  const { lock, loaded } = begun;
   let closed: ClosedRun | undefined;
   try {
-    closed = await storeClosing(runner, session, loaded, invocationId, reason);
+    closed = await storeClosing(runner, lock, loaded, invocationId, reason);
     return closed.error;
   } finally {
     // A run whose process ended before it stored anything left no trace.
-    const isEmpty = (session.run?.firstSeq ?? 0) > loaded.session.lastSeq;
-    if (closed) await session.unlock('ended', isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
-    else await session.unlock('interrupted');
+    const isEmpty = (lock.run?.firstSeq ?? 0) > loaded.session.lastSeq;
+    if (closed) await lock.unlock(isEmpty ? { forget: [invocationId] } : { outcome: closed.outcome });
+    else await lock.unlock({ leaveOpen: true });
   }
 }
 
@@ -99,13 +96,13 @@ interface ClosedRun {
 }
 
 async function storeClosing(
-  { agent, appName, platform, pluginManager, sessionService }: Runner,
-  locked: LockedSession,
+  { agent, appName, platform, pluginManager }: Runner,
+  lock: SessionLock,
   { session, derived }: LoadedSession,
   invocationId: string,
   reason: string,
 ): Promise<ClosedRun> {
-  const { lease, run } = locked;
+  const { run } = lock;
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
@@ -126,11 +123,8 @@ async function storeClosing(
     ...(requestId === undefined ? {} : { requestId }),
     ...(customMetadata === undefined ? {} : { customMetadata }),
   });
-  const store = (event: Event): MaybePromise<Event> => sessionService.appendEvent({ session, event, lease });
-  const append = async (event: Event): Promise<Event> => locked.write(store, event);
-  const toAnswers = (loaded: Pick<LoadedSession, 'session' | 'derived'>): Promise<Event[]> =>
-    answerOpenCalls(sessionService, loaded, invocationId, params);
-  for (const answer of await locked.write(toAnswers, { session, derived })) await append(answer);
+  const append = async (event: Event): Promise<Event> => lock.append({ session, event });
+  for (const answer of await answerOpenCalls(lock, { session, derived }, invocationId, params)) await append(answer);
   // A process that ended while it stored the end of the run may have stored the error event already.
   const last = events.at(-1);
   const error =
@@ -159,7 +153,7 @@ function isAnswered(root: BaseAgent, events: readonly Event[], plugins: PluginMa
  * @param params of an event by this author
  */
 export async function answerOpenCalls(
-  sessionService: BaseSessionService,
+  lock: SessionLock,
   { session, derived }: Pick<LoadedSession, 'session' | 'derived'>,
   invocationId: string,
   params: (author: string) => EventParams,
@@ -171,10 +165,7 @@ export async function answerOpenCalls(
   const entries = new Map<string, ToolLedgerEntry>();
   const runs = new Set([...toAnswer].map(({ event }) => event.invocationId));
   for (const { event } of answers) runs.add(event.invocationId);
-  for (const run of runs) {
-    const ledger = await sessionService.listToolCalls({ ...sessionKeyOf(session), invocationId: run });
-    for (const entry of ledger) entries.set(entry.callId, entry);
-  }
+  for (const run of runs) for (const entry of await lock.listToolCalls(run)) entries.set(entry.callId, entry);
   const events: Event[] = [];
   for (const [asking, made] of Map.groupBy(toAnswer, ({ event }) => event)) {
     const answer = answerCalls(made, entries);

@@ -8,7 +8,7 @@ import {
 import { readStreamed } from '@eventloom/core/internal';
 import { isReplayed } from './resume-invocation.ts';
 import type { RunRequest } from '../run-start.ts';
-import type { RunControl } from '../run-stream.ts';
+import type { RunControl } from '../run-control.ts';
 import type { Runner } from '../runner.ts';
 import { endOpenRun } from './end-open-run.ts';
 import { untilFree } from './known-request.ts';
@@ -39,7 +39,7 @@ export async function* followRun(
     // Before the events are read: once the run has ended, all of them are there.
     const record = await sessionService.findRun({ ...key, id: invocationId });
     if (!record) throw goneError(key, invocationId);
-    if (seq === undefined) control.start(record);
+    if (seq === undefined) control.noteBegun(record);
     seq ??= record.firstSeq - 1;
     for (let lastSeq = seq + 1; seq < lastSeq;) {
       const session = await sessionService.getSession({ ...key, config: { afterSeq: seq, beforeSeq: seq + PAGE + 1 } });

@@ -18,7 +18,7 @@ import { isPersonRequest, isSameJson, stateScopeOf } from '@eventloom/core/inter
 import { parseJson, readConfirmation, unwrapAnswer } from '../answers.ts';
 import type { RunRequest } from '../run-start.ts';
 import type { Runner } from '../runner.ts';
-import type { LockedSession } from '../session-locks.ts';
+import type { SessionLock } from '../session-locks.ts';
 
 /** The stored part of a request. */
 interface KnownRequest {
@@ -47,7 +47,7 @@ export async function checkNotKnown(runner: Runner, request: RunRequest, request
 export function checkNotIn(
   request: RunRequest,
   requestId: string,
-  { run }: LockedSession,
+  { run }: SessionLock,
   { events, lastSeq }: Session,
 ): void {
   const search = new RequestSearch(run?.invocationId ?? '', requestId);
@@ -98,7 +98,7 @@ async function forget(
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   try {
-    const { locked } = await runner.sessions.begin({
+    const { lock } = await runner.sessions.begin({
       key,
       purpose: 'a request that was sent again',
       onBusy: 'queue',
@@ -107,7 +107,7 @@ async function forget(
       invocationId,
       abortSignal,
     });
-    await locked.undo();
+    await lock.undo();
   } catch (error) {
     if (!RunNotFoundError.isInstance(error)) throw error;
   }

@@ -1,0 +1,196 @@
+import {
+  type Event,
+  type EventloomError,
+  type LiveRun,
+  RunAbortedError,
+  type RunRecord,
+  type Session,
+  type SessionLease,
+} from '@eventloom/core';
+import { AbortGuard, type ObservedOperation, streamedRecordOf } from '@eventloom/core/internal';
+import type { AgentDriver } from './agent-driver.ts';
+import { run } from './run.ts';
+import type { RunInput } from './run-start.ts';
+import type { RunStream } from './run-stream.ts';
+import type { Runner } from './runner.ts';
+import type { LockingRun } from './session-locks.ts';
+
+/**
+ * The stream of one run, and the runner's handle on it: aborts the run, and tracks its progress. It is not a generator with extra
+ * properties, because setting them would cost half a microsecond.
+ */
+export class RunControl implements RunStream, LockingRun {
+  invocationId: string;
+  /** The live side of a live run, once its parameters are checked. */
+  live: LiveRun | undefined;
+  /** Observes the run, once its session is locked. */
+  operation: ObservedOperation | undefined;
+  readonly abortGuard: AbortGuard = new AbortGuard();
+  attempt = 0;
+  isLeftOpen = false;
+  /** The caller's own abort. */
+  readonly signal: AbortSignal | undefined;
+  /** The reason that the run was aborted for, if it was. */
+  abortReason: EventloomError | undefined;
+  /** True once the run has begun: its message is stored, or its session is locked again. */
+  hasBegun = false;
+  seq = 0;
+  firstSeq = 0;
+  beginSeq = 0;
+  readonly #runner: Runner;
+  readonly #input: RunInput;
+  /** The id of this run, unless its message continues another one. */
+  readonly #ownId: string;
+  readonly #events: AsyncGenerator<Event, void, undefined>;
+  /** Rejects the wait for the agent's next event. */
+  #interrupt: ((reason: EventloomError) => void) | undefined;
+  #phase: 'new' | 'read' | 'ended' = 'new';
+  #whenStarted: PromiseWithResolvers<boolean> | undefined;
+
+  constructor(runner: Runner, input: RunInput, invocationId: string) {
+    this.#runner = runner;
+    this.#input = input;
+    this.#ownId = invocationId;
+    this.invocationId = invocationId;
+    const signal = input.params?.abortSignal;
+    // The parameters are checked when the run begins; a value that is not a signal is refused then.
+    this.signal = typeof signal?.aborted === 'boolean' ? signal : undefined;
+    this.#events = run(runner, input, this);
+  }
+
+  /** Notes the place of a stored event that is about to be yielded. */
+  noteStored(seq: number): void {
+    this.seq = seq - this.firstSeq;
+  }
+
+  /** Notes where in the session an event is that is about to be yielded. One that is only streamed leaves the position as it is. */
+  noteYielded({ id, partial }: Event, { events, lastSeq }: Session): void {
+    if (partial === true) return;
+    // Events of agents called as tools may be stored after it. Such an event is yielded at the position of its record.
+    for (let seq = lastSeq, index = events.length - 1; seq > this.firstSeq + this.seq; seq--, index--) {
+      const event = events[index];
+      if (!event || (event.id !== id && streamedRecordOf(event)?.id !== id)) continue;
+      this.seq = seq - this.firstSeq;
+      return;
+    }
+  }
+
+  /** Follows the caller's signal from now on. @throws RunAbortedError when it has fired already */
+  watchSignal(): void {
+    const { signal } = this;
+    if (signal?.aborted) throw new RunAbortedError('the run was aborted before it started', { cause: signal.reason });
+    signal?.addEventListener('abort', this.#onSignal, { once: true });
+  }
+
+  readonly #onSignal = (): void =>
+    this.abort(new RunAbortedError('the run was aborted', { cause: this.signal?.reason }));
+
+  /** Aborts the run: work that listens to its signal stops, and the stream throws the reason. */
+  abort(reason: EventloomError): void {
+    this.abortReason ??= reason;
+    this.abortGuard.abort(reason);
+    this.#interrupt?.(reason);
+  }
+
+  /** Aborts the run because another one takes its session. A live run first stores the speech so far. */
+  async yieldSession(reason: EventloomError): Promise<void> {
+    await this.live?.yieldSession(this.#runner.platform);
+    this.abort(reason);
+  }
+
+  /** Asks the agent for its next event. After an abort, an agent that does not listen to it is not waited for. */
+  nextStep(driver: AgentDriver): Promise<IteratorResult<Event, void>> {
+    if (this.abortReason) throw this.abortReason;
+    const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<Event, void>>();
+    // Before the step, which may abort the run itself. A live run waits for its client in its own way.
+    if (!this.live) this.#interrupt = reject;
+    const step = this.operation ? this.operation.run(() => driver.next()) : driver.next();
+    if (this.live) return this.live.until(step, driver.context);
+    // Chained promise to promise, because engines follow such a chain to show asynchronous stack frames.
+    step.then(resolve, reject);
+    return promise;
+  }
+
+  /** Runs one step of the run inside the operation that observes it. */
+  observe<T>(step: () => T): T {
+    return this.operation ? this.operation.run(step) : step();
+  }
+
+  /** Closes an agent that did not end. Work that its finally blocks may wait for is stopped first. */
+  async closeAgent(driver: AgentDriver | undefined): Promise<void> {
+    if (!driver?.isRunning) return;
+    this.#stopWork();
+    await this.observe(() => driver.close());
+  }
+
+  #stopWork(): void {
+    this.abortGuard.abort(new RunAbortedError('the run ended before its agent had finished'));
+  }
+
+  /**
+   * Notes that the run has begun: its message is stored, or it is resumed. A run of another process that is followed has no lease.
+   * @param lastSeq the newest event of the session. Default: the run's first
+   */
+  noteBegun(
+    { invocationId, firstSeq }: Pick<RunRecord, 'invocationId' | 'firstSeq'>,
+    lease?: SessionLease,
+    lastSeq = firstSeq,
+  ): void {
+    this.invocationId = invocationId;
+    this.attempt = lease?.epoch ?? 0;
+    this.firstSeq = firstSeq;
+    this.beginSeq = lastSeq - firstSeq;
+    this.seq = this.beginSeq;
+    this.hasBegun = true;
+    this.#whenStarted?.resolve(true);
+  }
+
+  /** Marks the run as ended. Aborts work that continues beside a run that did not complete. */
+  end(isCompleted: boolean): void {
+    this.signal?.removeEventListener('abort', this.#onSignal);
+    if (isCompleted) this.operation?.succeed();
+    else this.operation?.leave();
+    if (!isCompleted) this.#stopWork();
+    this.live?.close();
+    this.#phase = 'ended';
+    this.#whenStarted?.resolve(this.hasBegun);
+  }
+
+  whenStarted(): Promise<boolean> {
+    this.#whenStarted ??= Promise.withResolvers();
+    if (this.hasBegun || this.#phase === 'ended') this.#whenStarted.resolve(this.hasBegun);
+    return this.#whenStarted.promise;
+  }
+
+  retry(): RunStream {
+    return new RunControl(this.#runner, this.#input, this.#ownId);
+  }
+
+  next(): Promise<IteratorResult<Event, void>> {
+    if (this.#phase === 'new') this.#phase = 'read';
+    return this.#events.next();
+  }
+
+  return(): Promise<IteratorResult<Event, void>> {
+    this.#endUnbegun();
+    return this.#events.return(undefined);
+  }
+
+  throw(error: unknown): Promise<IteratorResult<Event, void>> {
+    this.#endUnbegun();
+    return this.#events.throw(error);
+  }
+
+  /** A generator that is closed before its first step runs none of its code. */
+  #endUnbegun(): void {
+    if (this.#phase === 'new') this.end(false);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}
