@@ -3,8 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MessageKind } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
 import type { BackEnd, BackEndName, StartOptions } from './back-ends.ts';
-import { type Answer, type ClientSession, follow, type Message, send } from './client.ts';
+import { type Answer, begin, type ClientSession, follow, type Message, send } from './client.ts';
 import { findFaults } from './find-faults.ts';
+import type { WebhookMessage } from './webhook-receiver.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
 
 /**
@@ -41,6 +42,8 @@ export class Arena implements AsyncDisposable {
   readonly manners: readonly Manner[];
   /** The answers that clients got. */
   readonly answers: Answer[] = [];
+  /** The webhooks that were received. */
+  webhooks: readonly WebhookMessage[] = [];
   readonly #servers: AttackedServer[] = [];
   readonly #faults: string[] = [];
   #tokens = 0;
@@ -91,6 +94,22 @@ export class Arena implements AsyncDisposable {
     const parts = answersTo(events);
     if (parts.length === 0 || options.manner === 'leave') return;
     await this.#pursue(session, { parts, requestId: `${message.requestId}-answer` }, { manner: options.manner });
+  }
+
+  /**
+   * Begins a run with a webhook, as a client does that does not read it. Resolves when the client knows the run.
+   * @param leaves true for a client that never asks again
+   */
+  async begin(session: ClientSession, kind: MessageKind, webhookUrl: string, leaves: boolean): Promise<void> {
+    const message = this.newMessage(kind);
+    const giveUp = performance.now() + TIMEOUT_MS[this.backEnd.name];
+    while (performance.now() < giveUp) {
+      const server = this.#pickServer();
+      const invocationId = server && (await begin(server.url, session, message, webhookUrl));
+      if (invocationId !== undefined || (server && leaves)) return;
+      await pause(ASK_AGAIN_MS);
+    }
+    this.addFault(`a run with a webhook (${message.text}) was not begun`);
   }
 
   /** A message that nobody sent before. */
@@ -163,7 +182,7 @@ export class Arena implements AsyncDisposable {
     do {
       await pause(ASK_AGAIN_MS);
       const sessions = await this.backEnd.readSessions(server);
-      faults = await findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran() });
+      faults = await findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran(), webhooks: this.webhooks });
     } while (faults.length > 0 && performance.now() < giveUp);
     await this[Symbol.asyncDispose]();
     return [...this.#faults, ...this.#servers.flatMap((each) => each.faults()), ...faults];

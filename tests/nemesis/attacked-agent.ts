@@ -38,6 +38,9 @@ export interface Host {
   readonly slowMs: number;
 }
 
+/** Signs the webhooks of a server under attack. */
+export const WEBHOOK_SECRET = `whsec_${btoa('s'.repeat(32))}`;
+
 /** The last text of a turn that was not interrupted. */
 export const finalText = (token: string): string =>
   `all that was asked for is done, ${token}, and nothing was done twice`;

@@ -10,6 +10,8 @@ import {
   type BegunRun,
   type EndRunRequest,
   type Event,
+  type RunWebhook,
+  type RunWebhookChange,
   type SessionLease,
   type Platform,
   systemPlatform,
@@ -27,7 +29,7 @@ import { createInterface } from 'node:readline';
 import { Pool } from 'pg';
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
-import { createAgents, type Step } from './attacked-agent.ts';
+import { createAgents, type Step, WEBHOOK_SECRET } from './attacked-agent.ts';
 
 /** Options of a server under attack. */
 export interface AttackOptions {
@@ -41,6 +43,8 @@ export interface AttackOptions {
   readonly drainMs: number;
   /** Kills the process at this step or commit, counted from 1; 0 for never. */
   readonly dieAt: number;
+  /** The origin that webhooks are sent to; empty for none. */
+  readonly webhooksTo: string;
 }
 
 const options = JSON.parse(process.argv[2] ?? '') as AttackOptions;
@@ -76,6 +80,7 @@ function counted(service: BaseSessionService): BaseSessionService {
   const appendAll = service.appendEvents.bind(service);
   const record = service.recordToolCall.bind(service);
   const end = service.endRun.bind(service);
+  const changeWebhook = service.changeRunWebhook.bind(service);
   return Object.assign(service, {
     async beginRun(request: BeginRunRequest): Promise<BegunRun> {
       const begun = await begin(request);
@@ -100,6 +105,11 @@ function counted(service: BaseSessionService): BaseSessionService {
       const event = await end(lease, request);
       passPoint();
       return event;
+    },
+    async changeRunWebhook(webhook: RunWebhook, change: RunWebhookChange | undefined): Promise<boolean> {
+      const isChanged = await changeWebhook(webhook, change);
+      passPoint();
+      return isChanged;
     },
   });
 }
@@ -146,6 +156,7 @@ const server = await serve(
     runners,
     relay,
     live: liveEndpoint(),
+    webhooks: options.webhooksTo === '' ? undefined : { secret: WEBHOOK_SECRET, origins: [options.webhooksTo] },
     limits: { unfinishedRunsEveryMs: options.leaseMs, maxReadersPerRun: 1000 },
     platform,
     onError: report,

@@ -4,18 +4,20 @@ import { type CloudflareBindings, createCloudflareServer } from '@eventloom/clou
 import { live } from '@eventloom/live';
 import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
-import { createAgents, type Step } from './attacked-agent.ts';
+import { createAgents, type Step, WEBHOOK_SECRET } from './attacked-agent.ts';
 
 interface Env extends CloudflareBindings {
   readonly WATCHER: string;
   readonly PACE_MS: string;
   readonly SLOW_MS: string;
   readonly LEASE_MS: string;
+  readonly WEBHOOKS_TO: string;
 }
 
 const server = createCloudflareServer<Env>({
   appNames: ['front', 'front-once', 'crew', 'crew-once'],
   live: liveEndpoint(),
+  webhooks: (env) => ({ secret: WEBHOOK_SECRET, origins: [env.WEBHOOKS_TO] }),
   runners: (env, services) => {
     const agents = createAgents({
       paceMs: Number(env.PACE_MS),

@@ -50,6 +50,7 @@ const DEFAULTS: Omit<AttackOptions, 'store' | 'ranFile'> = {
   slowMs: 60,
   drainMs: 0,
   dieAt: 0,
+  webhooksTo: '',
 };
 
 /**

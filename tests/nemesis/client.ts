@@ -75,6 +75,31 @@ export function send(url: string, session: ClientSession, message: Message): Pro
   );
 }
 
+/**
+ * Begins a run whose end is sent to a webhook, without reading it. Returns the id of the run; undefined if the server did not answer, or asks
+ * to send the request again. Never rejects for a lost connection. @throws Error for an answer that the server must not give
+ */
+export async function begin(
+  url: string,
+  { appName, userId, sessionId }: ClientSession,
+  { text, requestId }: Message,
+  webhookUrl: string,
+): Promise<string | undefined> {
+  const newMessage = { role: 'user', parts: [{ text }] };
+  const body = JSON.stringify({ newMessage, requestId, webhook: { url: webhookUrl } });
+  const address = `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}/runs`;
+  let answer: { readonly status: number; readonly text: string };
+  try {
+    const response = await fetch(address, { method: 'POST', body, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    answer = { status: response.status, text: await response.text() };
+  } catch {
+    return undefined;
+  }
+  if (answer.status === 202) return (JSON.parse(answer.text) as { readonly invocationId: string }).invocationId;
+  if (answer.status === 503 || answer.text.includes('SESSION_BUSY') || isOfWrangler(answer.text)) return undefined;
+  throw new Error(`a begin was answered with ${answer.status}: ${answer.text}`);
+}
+
 /** Follows a run, from behind a number. Never rejects. */
 export function follow(
   url: string,
@@ -147,9 +172,13 @@ async function read(
   }
 }
 
+/** True for what `wrangler dev` itself says when the connection to its runtime is lost, and when it starts the runtime again. */
+function isOfWrangler(text: string): boolean {
+  return text.startsWith('Error: ') || text.startsWith('Your worker restarted');
+}
+
 function errorIn(json: string): AnswerEnd {
-  // `wrangler dev` itself says so when the connection to its runtime is lost, and when it starts the runtime again.
-  if (json.startsWith('Error: ') || json.startsWith('Your worker restarted')) return { kind: 'cut' };
+  if (isOfWrangler(json)) return { kind: 'cut' };
   const { error, code } = JSON.parse(json) as { readonly error: string; readonly code: string };
   return { kind: 'error', code, message: error };
 }

@@ -61,6 +61,17 @@ function liveFaultsOf(stored: readonly Event[]): Promise<string[]> {
   return findFaults({ sessions: [{ session: called, events: stored, openRuns: [] }], answers: [answer], ran: [] });
 }
 
+/** Returns the faults of a session whose run began with a webhook. @param sent the ids and states of the webhooks that were received */
+function webhookFaultsOf(
+  stored: readonly Event[],
+  sent: readonly (readonly [id: string, state: string])[],
+  invocationId = 'e-1',
+): Promise<string[]> {
+  const own = { ...session, sessionId: 'webhook-1' };
+  const webhooks = sent.map(([id, state]) => ({ id, data: { ...own, invocationId, state } }));
+  return findFaults({ sessions: [{ session: own, events: stored, openRuns: [] }], answers: [], ran: [], webhooks });
+}
+
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
 test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', async () => {
@@ -72,6 +83,12 @@ test('findFaults returns nothing for runs whose client got all events, was disco
   expect(await faultsOf([MESSAGE, FAILURE, END], answerOf(failed('RUN_ABANDONED'), [FAILURE]))).toEqual([]);
   expect(await faultsOf([], answerOf(failed('SESSION_BUSY'), []))).toEqual([]);
   expect(await liveFaultsOf([SPOKEN, CALL, RESPONSE, FINAL])).toEqual([]);
+  const [sent, again] = [
+    ['msg_1', 'completed'],
+    ['msg_1', 'completed'],
+  ] as const;
+  expect(await webhookFaultsOf(STORED, [sent, again])).toEqual([]);
+  expect(await webhookFaultsOf([MESSAGE, FAILURE, END], [['msg_1', 'interrupted']])).toEqual([]);
   const late = answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'], requestId: 'other' });
   expect(await faultsOf([MESSAGE, CALL, RESPONSE, FAILURE, END], late)).toEqual([]);
 });
@@ -160,6 +177,21 @@ test.each<[string, RegExp, Promise<string[]>]>([
     'a request whose answers are stored twice',
     /the message of a on "" is stored twice/,
     faultsOf([...STORED, { ...ANSWER, id: 'one' }, { ...ANSWER, id: 'two' }]),
+  ],
+  ['a webhook that was not sent', /was not sent/, webhookFaultsOf(STORED, [])],
+  [
+    'a webhook with two ids',
+    /under more than one id/,
+    webhookFaultsOf(STORED, [
+      ['msg_1', 'completed'],
+      ['msg_2', 'completed'],
+    ]),
+  ],
+  ['a webhook with a wrong outcome', /that completed/, webhookFaultsOf(STORED, [['msg_1', 'interrupted']])],
+  [
+    'a webhook of a run that is not stored',
+    /which is not stored/,
+    webhookFaultsOf([], [['msg_1', 'completed']], 'e-2'),
   ],
   ['a live run with an open call', /the call c of the run e-1 has no response/, liveFaultsOf([SPOKEN, CALL, FINAL])],
   ['a live run without an answer', /0 answers to "m1"/, liveFaultsOf([SPOKEN, CALL, RESPONSE])],

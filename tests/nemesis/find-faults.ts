@@ -3,6 +3,7 @@ import { streamedRecordOf, toStreamed } from '@eventloom/core/internal';
 import { findLooseEnds, type LooseEnd } from '@eventloom/runner';
 import { finalText } from './attacked-agent.ts';
 import type { Answer, AnswerEnd, ClientSession } from './client.ts';
+import type { WebhookMessage } from './webhook-receiver.ts';
 
 /** A session as it is stored when all attacks are over. */
 export interface StoredSession {
@@ -19,8 +20,12 @@ export interface Evidence {
   readonly answers: readonly Answer[];
   /** A line for each time that a tool ran that must not run twice. */
   readonly ran: readonly string[];
+  /** The webhooks that were received. */
+  readonly webhooks?: readonly WebhookMessage[];
 }
 
+/** The sessions whose runs begin with a webhook have ids that begin so. */
+export const WEBHOOK_SESSION = 'webhook-';
 /** The sessions that are called in have ids that begin so. */
 export const LIVE_SESSION = 'live-';
 /** Codes that let a client send its message again, because no part of the message was stored. */
@@ -44,13 +49,14 @@ const FALSE_ALARMS = new Set([
  * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that got a wrong
  * answer. Returns one sentence for each fault.
  */
-export async function findFaults({ sessions, answers, ran }: Evidence): Promise<string[]> {
+export async function findFaults({ sessions, answers, ran, webhooks = [] }: Evidence): Promise<string[]> {
   const calls = answers.filter(({ asked }) => asked === 'call');
   const found = await Promise.all(sessions.map((session) => faultsOfSession(session, calls)));
   return [
     ...found.flat(),
     ...answers.flatMap((answer) => faultsOfAnswer(answer, answers, sessions)),
     ...repeated(ran).map((line) => `a tool ran twice that must not: ${line}`),
+    ...faultsOfWebhooks(sessions, webhooks),
   ];
 }
 
@@ -126,6 +132,31 @@ function sayLooseEnd(end: LooseEnd): string {
     case 'repeated-response':
       return `the call ${end.callId} of the run ${end.invocationId} has ${end.responses} responses`;
   }
+}
+
+/** Each run that was stored with a webhook has sent its outcome, under one id; and nothing was sent about other runs. */
+function faultsOfWebhooks(sessions: readonly StoredSession[], webhooks: readonly WebhookMessage[]): string[] {
+  const faults: string[] = [];
+  const known = new Set<string>();
+  for (const { session, events } of sessions) {
+    if (!session.sessionId.startsWith(WEBHOOK_SESSION)) continue;
+    for (const [invocationId, run] of Map.groupBy(events, (event) => event.invocationId)) {
+      known.add(invocationId);
+      const sent = webhooks.filter(({ data }) => data.invocationId === invocationId);
+      const isFailed = run.some(({ errorCode }) => errorCode !== undefined);
+      const name = `${nameOf(session)}: the webhook of the run ${invocationId}`;
+      if (sent.length === 0) faults.push(`${name} was not sent`);
+      if (new Set(sent.map(({ id }) => id)).size > 1) faults.push(`${name} was sent under more than one id`);
+      for (const { state } of sent.map(({ data }) => data))
+        if (state !== (isFailed ? 'interrupted' : 'completed'))
+          faults.push(`${name} says "${state}" of a run that ${isFailed ? 'was interrupted' : 'completed'}`);
+    }
+  }
+  const others = webhooks.filter(({ data }) => !known.has(data.invocationId));
+  return [
+    ...faults,
+    ...others.map(({ data }) => `a webhook was sent about the run ${data.invocationId}, which is not stored`),
+  ];
 }
 
 /** True if the run ended at a call whose response comes later. */

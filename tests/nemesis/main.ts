@@ -34,6 +34,9 @@ function mountSmallDisk(own: string): string | undefined {
   return status === 0 ? disk : undefined;
 }
 
+/** Time between two lines that say how far a scenario is, in milliseconds. */
+const PROGRESS_MS = 60_000;
+
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
 const program = await bundleProgram('attacked-process', folder);
 
@@ -41,9 +44,15 @@ async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise
   const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);
   const arena = new Arena(backEnd, Number(values.seed), values.manners.split(',') as Manner[]);
   const begin = performance.now();
+  const secondsSoFar = (): number => Math.round((performance.now() - begin) / 1000);
+  const progress = setInterval(
+    () => console.log(`… ${secondsSoFar()} s, ${arena.started} servers, ${arena.answers.length} answers`),
+    PROGRESS_MS,
+  );
   await scenario.play(arena, { rounds, sessions: Number(values.sessions) });
   const faults = await arena.findFaults();
-  const seconds = Math.round((performance.now() - begin) / 1000);
+  clearInterval(progress);
+  const seconds = secondsSoFar();
   const ends = Map.groupBy(arena.answers, ({ end }) => (end.kind === 'error' ? end.code : end.kind));
   const outcomes = Array.from(ends, ([end, { length }]) => `${length} ${end}`).join(', ');
   console.log(

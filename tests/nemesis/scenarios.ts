@@ -4,9 +4,10 @@ import type { AttackedServer } from './attacked-server.ts';
 import type { MessageKind } from './attacked-agent.ts';
 import { APP_NAMES, type BackEndName, LEASE_MS } from './back-ends.ts';
 import { type ClientSession, follow, type Frame, send } from './client.ts';
-import { isStreamed, LIVE_SESSION } from './find-faults.ts';
+import { isStreamed, LIVE_SESSION, WEBHOOK_SESSION } from './find-faults.ts';
 import { call } from './live-client.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
+import { startWebhookReceiver } from './webhook-receiver.ts';
 
 /** The size of a scenario. */
 export interface ScenarioSize {
@@ -295,6 +296,45 @@ async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): 
   }
 }
 
+/** Time for which a webhook whose attempt was killed is not sent again, and that of the attempt, in milliseconds. */
+const WEBHOOK_MS = 40_000;
+
+/**
+ * A process is killed at each point from the begin of a run to the delivery of its webhook. Every second client does not ask again: the
+ * webhook is stored with the run. With more than one round, only every so many points.
+ */
+async function killBeforeWebhooks(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {
+  await using receiver = await startWebhookReceiver();
+  arena.webhooks = receiver.messages;
+  const { origin: webhooksTo } = receiver;
+  const all: Promise<void>[] = [];
+  for (const kind of ['chat', 'tools'] as const) {
+    for (const appName of ['front', 'front-once']) {
+      for (let at = 1; ; at += stride) {
+        const session = {
+          appName,
+          userId: USERS[at % USERS.length] ?? '',
+          sessionId: `${WEBHOOK_SESSION}${kind}-${at}`,
+        };
+        const received = receiver.received(session);
+        all.push(received);
+        const server = await arena.start({ dieAt: at, webhooksTo });
+        const begun = arena.begin(session, kind, `${webhooksTo}/ends`, at % 2 === 0);
+        await Promise.race([server.ended, received]);
+        const hasDied = server.hasEnded;
+        await server.signal('SIGKILL');
+        const next = await arena.start({ webhooksTo });
+        await begun;
+        await Promise.race([received, pause(5 * LEASE_MS)]);
+        await next.signal('SIGKILL');
+        if (!hasDied) break;
+      }
+    }
+  }
+  await arena.start({ webhooksTo });
+  await Promise.race([Promise.all(all), pause(WEBHOOK_MS)]);
+}
+
 /** A run is followed from behind each of its events when its process is gone: the next process serves what is stored of it. */
 async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promise<void> {
   for (let round = 0; round < rounds; round++) {
@@ -374,6 +414,7 @@ export const SCENARIOS = {
     play: killCalls,
   },
   'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
+  'killed-before-webhooks': { backEnds: ALL, testRounds: {}, play: killBeforeWebhooks },
   'followed-after-restart': {
     backEnds: ALL,
     testRounds: { sqlite: 3, postgres: 1, 'durable-objects': 1 },

@@ -83,8 +83,8 @@ async function startWrangler(
   options: StartOptions,
   mayBeFull: boolean,
 ): Promise<AttackedServer> {
-  const { paceMs = 5, slowMs = 60, dieAt = 0, leaseMs = LEASE_MS } = options;
-  const vars = { WATCHER: watcher, PACE_MS: paceMs, SLOW_MS: slowMs, LEASE_MS: leaseMs };
+  const { paceMs = 5, slowMs = 60, dieAt = 0, leaseMs = LEASE_MS, webhooksTo = 'http://127.0.0.1:9' } = options;
+  const vars = { WATCHER: watcher, PACE_MS: paceMs, SLOW_MS: slowMs, LEASE_MS: leaseMs, WEBHOOKS_TO: webhooksTo };
   const args = ['dev', '--config', CONFIG, '--local', '--persist-to', folder, '--ip', '127.0.0.1'];
   args.push('--port', '0', '--inspector-port', '0');
   for (const [name, value] of Object.entries(vars)) args.push('--var', `${name}:${value}`);
