@@ -319,7 +319,7 @@ async function killBeforeWebhooks(arena: Arena, { rounds: stride }: ScenarioSize
         const received = receiver.received(session);
         all.push(received);
         const server = await arena.start({ dieAt: at, webhooksTo });
-        const begun = arena.begin(session, kind, `${webhooksTo}/ends`, at % 2 === 0);
+        const begun = arena.begin(session, kind, `${webhooksTo}/ends`, at % 2 === 1);
         await Promise.race([server.ended, received]);
         const hasDied = server.hasEnded;
         await server.signal('SIGKILL');
@@ -414,7 +414,7 @@ export const SCENARIOS = {
     play: killCalls,
   },
   'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
-  'killed-before-webhooks': { backEnds: ALL, testRounds: {}, play: killBeforeWebhooks },
+  'killed-before-webhooks': { backEnds: ALL, testRounds: { sqlite: 8 }, play: killBeforeWebhooks },
   'followed-after-restart': {
     backEnds: ALL,
     testRounds: { sqlite: 3, postgres: 1, 'durable-objects': 1 },
