@@ -272,13 +272,17 @@ async function followThrough(
   return seen;
 }
 
+/** With at least this many points between two kills, `killAtEachPoint` plays only messages of one kind. */
+const SHORT_STRIDE = 5;
+
 /**
  * A process is killed at each point of a run, one after the other, for each kind of message; the next message of the same session comes at once.
  * Each point is tried in a session of its own. With more than one round, only every so many points.
  */
 async function killAtEachPoint(arena: Arena, { rounds: stride }: ScenarioSize): Promise<void> {
-  for (const [index, kind] of ([...KINDS, 'chat'] as const).entries()) {
-    const names = index < KINDS.length ? ['front', 'front-once'] : ['crew', 'crew-once'];
+  const messages = [...KINDS.map((kind) => ({ kind, app: 'front' })), { kind: 'chat', app: 'crew' } as const];
+  for (const { kind, app } of stride < SHORT_STRIDE ? messages : messages.filter((each) => each.kind === 'tools')) {
+    const names = [app, `${app}-once`];
     for (const appName of names) {
       for (let at = 1; ; at += stride) {
         const session = { appName, userId: USERS[at % USERS.length] ?? '', sessionId: `${kind}-${at}` };
@@ -391,8 +395,8 @@ async function killCalls(arena: Arena, { rounds, sessions }: ScenarioSize): Prom
 /** Every scenario, by its name. */
 export const SCENARIOS = {
   'dropped-clients': { backEnds: ALL, testRounds: { sqlite: 3, postgres: 3, 'durable-objects': 2 }, play: dropClients },
-  'killed-servers': { backEnds: ALL, testRounds: { sqlite: 6, 'durable-objects': 1 }, play: killServers },
-  'terminated-servers': { backEnds: NODE, testRounds: { sqlite: 2 }, play: terminateServers },
+  'killed-servers': { backEnds: ALL, testRounds: { sqlite: 6, postgres: 2, 'durable-objects': 1 }, play: killServers },
+  'terminated-servers': { backEnds: NODE, testRounds: { sqlite: 2, postgres: 1 }, play: terminateServers },
   'stopped-servers': {
     backEnds: ALL,
     testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
@@ -413,7 +417,7 @@ export const SCENARIOS = {
     testRounds: { sqlite: 2, postgres: 1, 'durable-objects': 1 },
     play: killCalls,
   },
-  'killed-at-each-point': { backEnds: NODE, testRounds: {}, play: killAtEachPoint },
+  'killed-at-each-point': { backEnds: NODE, testRounds: { sqlite: 5 }, play: killAtEachPoint },
   'killed-before-webhooks': { backEnds: ALL, testRounds: { sqlite: 8 }, play: killBeforeWebhooks },
   'followed-after-restart': {
     backEnds: ALL,
