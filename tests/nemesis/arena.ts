@@ -3,7 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { MessageKind } from './attacked-agent.ts';
 import type { AttackedServer } from './attacked-server.ts';
 import type { BackEnd, BackEndName, StartOptions } from './back-ends.ts';
-import { type Answer, begin, type ClientSession, follow, type Message, send } from './client.ts';
+import {
+  type Answer,
+  begin,
+  cancel,
+  type CancelledRun,
+  type ClientSession,
+  follow,
+  type Message,
+  send,
+} from './client.ts';
 import { findFaults } from './find-faults.ts';
 import type { WebhookMessage } from './webhook-receiver.ts';
 import { createSeededRandom, type SeededRandom } from './seeded-random.ts';
@@ -20,6 +29,8 @@ export interface TalkOptions {
   /** Hangs up when this many frames came, and continues as its kind of client does. */
   readonly leaveAfter?: number | undefined;
   readonly onBusy?: OnBusy | undefined;
+  /** Cancels the run after this time, in milliseconds, and again until the server says that it has ended. */
+  readonly cancelAfterMs?: number | undefined;
   /** The server of the first request. Default: any. */
   readonly server?: AttackedServer | undefined;
 }
@@ -43,6 +54,8 @@ export class Arena implements AsyncDisposable {
   readonly manners: readonly Manner[];
   /** The answers that clients got. */
   readonly answers: Answer[] = [];
+  /** The runs that were reported as cancelled. */
+  readonly cancelled: CancelledRun[] = [];
   /** The webhooks that were received. */
   webhooks: readonly WebhookMessage[] = [];
   readonly #servers: AttackedServer[] = [];
@@ -90,7 +103,10 @@ export class Arena implements AsyncDisposable {
    */
   async talk(session: ClientSession, kind: MessageKind, options: TalkOptions): Promise<void> {
     const message = { ...this.newMessage(kind), onBusy: options.onBusy };
+    const { cancelAfterMs } = options;
+    const cancelled = cancelAfterMs === undefined ? undefined : this.#cancel(session, message, cancelAfterMs);
     const answer = await this.#pursue(session, message, options);
+    await cancelled;
     const events = answer?.frames.map(({ event }) => event) ?? [];
     const parts = answersTo(events);
     if (parts.length === 0 || options.manner === 'leave') return;
@@ -111,6 +127,18 @@ export class Arena implements AsyncDisposable {
       await pause(ASK_AGAIN_MS[this.backEnd.name]);
     }
     this.addFault(`a run with a webhook (${message.text}) was not begun`);
+  }
+
+  async #cancel(session: ClientSession, { requestId = '' }: Message, afterMs: number): Promise<void> {
+    await pause(afterMs);
+    const giveUp = performance.now() + TIMEOUT_MS[this.backEnd.name];
+    while (performance.now() < giveUp) {
+      const server = this.#pickServer();
+      const run = server && (await cancel(server.url, session, requestId));
+      if (run) return void this.cancelled.push(run);
+      await pause(ASK_AGAIN_MS[this.backEnd.name]);
+    }
+    this.addFault(`the run of ${requestId} could not be cancelled`);
   }
 
   /** A message that nobody sent before. */
@@ -183,7 +211,13 @@ export class Arena implements AsyncDisposable {
     do {
       await pause(ASK_AGAIN_MS[this.backEnd.name]);
       const sessions = await this.backEnd.readSessions(server);
-      faults = await findFaults({ sessions, answers: this.answers, ran: this.backEnd.ran(), webhooks: this.webhooks });
+      faults = await findFaults({
+        sessions,
+        answers: this.answers,
+        ran: this.backEnd.ran(),
+        cancelled: this.cancelled,
+        webhooks: this.webhooks,
+      });
     } while (faults.length > 0 && performance.now() < giveUp);
     await this[Symbol.asyncDispose]();
     return [...this.#faults, ...this.#servers.flatMap((each) => each.faults()), ...faults];

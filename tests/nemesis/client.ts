@@ -75,6 +75,37 @@ export function send(url: string, session: ClientSession, message: Message): Pro
   );
 }
 
+/** A run whose cancellation was answered with 200. */
+export interface CancelledRun {
+  readonly session: ClientSession;
+  readonly requestId: string;
+  /** The ids of the events of the session right after the answer. */
+  readonly eventIds: readonly string[];
+}
+
+/**
+ * Cancels a run. Returns what is stored when the server says that the run has ended; undefined while it does not say so, or does not answer.
+ * Never rejects.
+ */
+export async function cancel(
+  url: string,
+  session: ClientSession,
+  requestId: string,
+): Promise<CancelledRun | undefined> {
+  const { appName, userId, sessionId } = session;
+  const address = `${url}/apps/${appName}/users/${userId}/sessions/${sessionId}`;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const { status } = await fetch(`${address}/runs/${requestId}`, { method: 'DELETE', signal });
+    if (status !== 200) return undefined;
+    const stored = await fetch(address, { signal });
+    const { events } = (await stored.json()) as { readonly events: readonly Event[] };
+    return { session, requestId, eventIds: events.map(({ id }) => id) };
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Begins a run whose end is sent to a webhook, without reading it. Returns the id of the run; undefined if the server did not answer, or asks
  * to send the request again. Never rejects for a lost connection. @throws Error for an answer that the server must not give

@@ -72,6 +72,13 @@ function webhookFaultsOf(
   return findFaults({ sessions: [{ session: own, events: stored, openRuns: [] }], answers: [], ran: [], webhooks });
 }
 
+/** Returns the faults of a run that was reported as cancelled when so much of it was stored. */
+function cancelFaultsOf(stored: readonly Event[], seen: readonly Event[] = stored): Promise<string[]> {
+  return faultsOf(stored, undefined, {
+    cancelled: [{ session, requestId: 'r', eventIds: seen.map(({ id }) => id) }],
+  });
+}
+
 const failed = (code: string): AnswerEnd => ({ kind: 'error', code, message: 'so' });
 
 test('findFaults returns nothing for runs whose client got all events, was disconnected, or got RUN_GOES_ON', async () => {
@@ -87,6 +94,7 @@ test('findFaults returns nothing for runs whose client got all events, was disco
     ['msg_1', 'completed'],
     ['msg_1', 'completed'],
   ] as const;
+  expect(await cancelFaultsOf([MESSAGE, FAILURE, END])).toEqual([]);
   expect(await webhookFaultsOf(STORED, [sent, again])).toEqual([]);
   expect(await webhookFaultsOf([MESSAGE, FAILURE, END], [['msg_1', 'interrupted']])).toEqual([]);
   const late = answerOf(failed('INVALID_MESSAGE'), [], { callIds: ['c'], requestId: 'other' });
@@ -178,6 +186,8 @@ test.each<[string, RegExp, Promise<string[]>]>([
     /the message of a on "" is stored twice/,
     faultsOf([...STORED, { ...ANSWER, id: 'one' }, { ...ANSWER, id: 'two' }]),
   ],
+  ['a run that continues after it was cancelled', /has 2 later events/, cancelFaultsOf(STORED, STORED.slice(0, 3))],
+  ['a cancelled run that is not stored', /cancelled and is not stored/, cancelFaultsOf([])],
   ['a webhook that was not sent', /was not sent/, webhookFaultsOf(STORED, [])],
   [
     'a webhook with two ids',

@@ -2,7 +2,7 @@ import { type Event, getFunctionResponses, ObjectType } from '@eventloom/core';
 import { streamedRecordOf, toStreamed } from '@eventloom/core/internal';
 import { findLooseEnds, type LooseEnd } from '@eventloom/runner';
 import { finalText } from './attacked-agent.ts';
-import type { Answer, AnswerEnd, ClientSession } from './client.ts';
+import type { Answer, AnswerEnd, CancelledRun, ClientSession } from './client.ts';
 import type { WebhookMessage } from './webhook-receiver.ts';
 
 /** A session as it is stored when all attacks are over. */
@@ -20,6 +20,8 @@ export interface Evidence {
   readonly answers: readonly Answer[];
   /** A line for each time that a tool ran that must not run twice. */
   readonly ran: readonly string[];
+  /** The runs that were reported as cancelled. */
+  readonly cancelled?: readonly CancelledRun[];
   /** The webhooks that were received. */
   readonly webhooks?: readonly WebhookMessage[];
 }
@@ -49,13 +51,20 @@ const FALSE_ALARMS = new Set([
  * Finds what must not be, after any attack: a run without an end, a call without a response, anything twice, and a client that got a wrong
  * answer. Returns one sentence for each fault.
  */
-export async function findFaults({ sessions, answers, ran, webhooks = [] }: Evidence): Promise<string[]> {
+export async function findFaults({
+  sessions,
+  answers,
+  ran,
+  cancelled = [],
+  webhooks = [],
+}: Evidence): Promise<string[]> {
   const calls = answers.filter(({ asked }) => asked === 'call');
   const found = await Promise.all(sessions.map((session) => faultsOfSession(session, calls)));
   return [
     ...found.flat(),
     ...answers.flatMap((answer) => faultsOfAnswer(answer, answers, sessions)),
     ...repeated(ran).map((line) => `a tool ran twice that must not: ${line}`),
+    ...cancelled.flatMap((run) => faultsOfCancelled(run, sessions)),
     ...faultsOfWebhooks(sessions, webhooks),
   ];
 }
@@ -132,6 +141,19 @@ function sayLooseEnd(end: LooseEnd): string {
     case 'repeated-response':
       return `the call ${end.callId} of the run ${end.invocationId} has ${end.responses} responses`;
   }
+}
+
+/** A run that was reported as cancelled has an end, and nothing was stored for it later. */
+function faultsOfCancelled(
+  { session, requestId, eventIds }: CancelledRun,
+  sessions: readonly StoredSession[],
+): string[] {
+  const stored = sessions.find((each) => nameOf(each.session) === nameOf(session))?.events ?? [];
+  const begin = stored.find((event) => event.author === 'user' && event.requestId === requestId);
+  const late = stored.filter(({ id, invocationId }) => invocationId === begin?.invocationId && !eventIds.includes(id));
+  if (begin && late.length === 0) return [];
+  const fault = begin ? `has ${late.length} later events` : 'is not stored';
+  return [`${nameOf(session)}: the run of ${requestId} was reported as cancelled and ${fault}`];
 }
 
 /** Each run that was stored with a webhook has sent its outcome, under one id; and nothing was sent about other runs. */

@@ -29,6 +29,9 @@ const ALL: readonly BackEndName[] = ['sqlite', 'postgres', 'durable-objects'];
 const NODE: readonly BackEndName[] = ['sqlite', 'postgres'];
 const KINDS: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew', 'pay', 'wait'];
 
+/** Kinds of messages at which no agent asks a person: those of calls, and of runs that are cancelled. */
+const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
+
 /** The users of the sessions. */
 export const USERS = ['user-0', 'user-1', 'user-2'];
 
@@ -146,6 +149,35 @@ async function blockStore(arena: Arena, { rounds, sessions }: ScenarioSize): Pro
     await pause(round % 2 === 0 ? LEASE_MS / 3 : 2 * LEASE_MS);
     attacks.unblock?.(arena.running);
     await Promise.all([answered, meanwhile]);
+  }
+}
+
+/**
+ * Clients cancel their runs, while the process is killed at any point, or the store takes nothing for a while. A run that is reported as
+ * cancelled never continues.
+ */
+async function cancelRuns(arena: Arena, { rounds, sessions }: ScenarioSize): Promise<void> {
+  const { random, backEnd } = arena;
+  for (let round = 0; round < rounds; round++) {
+    const isKilled = round % 2 === 0 || !backEnd.attacks.block;
+    const server = await arena.start({ dieAt: isKilled ? random.between(1, 12 * sessions) : 0 });
+    const answered = Promise.all(
+      Array.from({ length: sessions }, (_, index) => {
+        const cancelAfterMs = random.between(1, 300);
+        return arena.talk(sessionOf(index), random.pick(SPOKEN), { manner: 'follow', cancelAfterMs });
+      }),
+    );
+    if (!isKilled) {
+      await pause(random.between(1, 150));
+      backEnd.attacks.block?.(arena.running);
+      await pause(random.pick([LEASE_MS / 3, 2 * LEASE_MS]));
+      backEnd.attacks.unblock?.(arena.running);
+    }
+    await Promise.race([answered, server.ended]);
+    await server.signal('SIGKILL');
+    const last = await arena.start();
+    await answered;
+    if (round < rounds - 1) await last.signal('SIGKILL');
   }
 }
 
@@ -358,9 +390,6 @@ async function followAfterRestart(arena: Arena, { rounds }: ScenarioSize): Promi
   }
 }
 
-/** Kinds of messages in calls. The agents of `crew` are no live agents, and nobody is asked in calls. */
-const SPOKEN: readonly MessageKind[] = ['chat', 'tools', 'steps', 'crew'];
-
 /** The bytes of a call behind which its connection is cut, at most. */
 const CUT_CALL_WITHIN = 20_000;
 
@@ -418,6 +447,7 @@ export const SCENARIOS = {
     play: killCalls,
   },
   'killed-at-each-point': { backEnds: NODE, testRounds: { sqlite: 5 }, play: killAtEachPoint },
+  'cancelled-runs': { backEnds: ALL, testRounds: { sqlite: 2 }, play: cancelRuns },
   'killed-before-webhooks': { backEnds: ALL, testRounds: { sqlite: 8 }, play: killBeforeWebhooks },
   'followed-after-restart': {
     backEnds: ALL,
