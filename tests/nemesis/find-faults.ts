@@ -143,17 +143,17 @@ function sayLooseEnd(end: LooseEnd): string {
   }
 }
 
-/** A run that was reported as cancelled has an end, and nothing was stored for it later. */
+/** Nothing is stored for a run after it was reported as cancelled. A request that was cancelled while it waited for its session can be sent again. */
 function faultsOfCancelled(
   { session, requestId, eventIds }: CancelledRun,
   sessions: readonly StoredSession[],
 ): string[] {
   const stored = sessions.find((each) => nameOf(each.session) === nameOf(session))?.events ?? [];
   const begin = stored.find((event) => event.author === 'user' && event.requestId === requestId);
-  const late = stored.filter(({ id, invocationId }) => invocationId === begin?.invocationId && !eventIds.includes(id));
-  if (begin && late.length === 0) return [];
-  const fault = begin ? `has ${late.length} later events` : 'is not stored';
-  return [`${nameOf(session)}: the run of ${requestId} was reported as cancelled and ${fault}`];
+  if (!begin || !eventIds.includes(begin.id)) return [];
+  const late = stored.filter(({ id, invocationId }) => invocationId === begin.invocationId && !eventIds.includes(id));
+  if (late.length === 0) return [];
+  return [`${nameOf(session)}: the run of ${requestId} was reported as cancelled and has ${late.length} later events`];
 }
 
 /** Each run that was stored with a webhook has sent its outcome, under one id; and nothing was sent about other runs. */
