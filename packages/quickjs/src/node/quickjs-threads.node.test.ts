@@ -70,6 +70,24 @@ test('an abort ends the running code, and the next execution gets a new thread',
   expect(threads.size).toBe(1);
 });
 
+test('an abort at the moment of the answer does not fail the next execution', SLOW, async () => {
+  const threads = new QuickJsThreads({ maxThreads: 1 });
+  const run = runIn(threads);
+  await run('ann', '0');
+  for (let round = 0; round < 10; round++) {
+    const controller = new AbortController();
+    const aborted = run('ann', '1', controller.signal);
+    const waiting = run('ben', '2');
+    await new Promise((resolve) => setImmediate(resolve));
+    // The thread answers while this one is busy: its answer is read after the abort.
+    for (const until = performance.now() + 20; performance.now() < until;);
+    controller.abort();
+    expect(await waiting).toMatchObject({ stdout: '2\n' });
+    await aborted;
+  }
+  expect(threads.size).toBe(1);
+});
+
 test('an abort removes queued code, and code with an aborted signal does not run', SLOW, async () => {
   const ended: string[] = [];
   const run = runIn(new QuickJsThreads({ maxThreads: 1 }), ended);

@@ -38,6 +38,8 @@ interface ThreadRun extends Pick<QuickJsThreadRun, 'params' | 'owner'> {
 /** A thread has an execution, or a timer that ends it. */
 interface Thread {
   readonly worker: Worker;
+  /** True from the call that ends the thread: it takes no further execution, although the answer of its last one may still arrive. */
+  isEnding: boolean;
   execution: ThreadRun | undefined;
   idleTimer: NodeJS.Timeout | undefined;
 }
@@ -96,8 +98,7 @@ export class QuickJsThreads {
     const { promise, resolve, reject } = Promise.withResolvers<CodeExecutionOutput>();
     const execution: ThreadRun = { params, owner, resolve, reject };
     const abort = (): void => {
-      // The 'exit' of the thread settles the execution.
-      if (execution.thread) execution.thread.worker.terminate().catch(reject);
+      if (execution.thread) this.#kill(execution.thread, reject);
       else this.#giveUp(execution, 'it was aborted while it waited for a thread');
     };
     abortSignal.addEventListener('abort', abort, { once: true });
@@ -146,12 +147,13 @@ export class QuickJsThreads {
   }
 
   #startThread(): Thread {
-    const thread: Thread = { worker: startWorker(), execution: undefined, idleTimer: undefined };
+    const thread: Thread = { worker: startWorker(), isEnding: false, execution: undefined, idleTimer: undefined };
     const { worker } = thread;
     this.#threads.add(thread);
     worker.on('message', (output: CodeExecutionOutput) => {
       thread.execution?.resolve(output);
       thread.execution = undefined;
+      if (thread.isEnding) return;
       thread.idleTimer = setTimeout(() => this.#end(thread), this.#idleMs).unref();
       worker.unref();
       this.#idle.push(thread);
@@ -164,6 +166,12 @@ export class QuickJsThreads {
       this.#startNext();
     });
     return thread;
+  }
+
+  /** Ends a thread that has an execution. Its `exit` settles the execution, and starts the next one on a new thread. */
+  #kill(thread: Thread, onFailure: (error: unknown) => void): void {
+    thread.isEnding = true;
+    thread.worker.terminate().catch(onFailure);
   }
 
   #end(thread: Thread): void {
