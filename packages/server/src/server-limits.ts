@@ -35,7 +35,10 @@ export interface ServerLimits {
   readonly maxParallelToolCalls: number;
   /** Characters of events kept of one run, beside its largest one; the oldest go first. Default 16 Mi. */
   readonly maxRunChars: number;
-  /** Characters of events kept of all runs together; finished runs get a quarter of it, and the oldest goes first. Default 64 Mi. */
+  /**
+   * Characters of events kept of all runs together, until their last reader has read them. Finished runs get a quarter of it, and the oldest goes
+   * first. At the limit, events of the user whose runs keep most are dropped. Default 64 Mi.
+   */
   readonly maxKeptChars: number;
   /** The time for which a finished run can still be read, in milliseconds. Default 5 minutes. */
   readonly keepRunsMs: number;
@@ -44,8 +47,8 @@ export interface ServerLimits {
   /** Readers of one run at a time; a further one is refused with TOO_MANY_READERS. Default 64. */
   readonly maxReadersPerRun: number;
   /**
-   * Connections that read runs of one user at a time, those that began a run included; a further one that follows a run is refused with
-   * USER_LIMIT. Default 200.
+   * Connections that read runs of one user at a time; a further one, to follow a run or to begin a run whose events are streamed, is refused
+   * with USER_LIMIT. Default 200.
    */
   readonly maxReadersPerUser: number;
   /** A stream that is silent for this long gets a comment; the client of a live run is pinged at this interval. Default 15,000 ms. */

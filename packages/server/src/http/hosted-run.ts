@@ -1,4 +1,5 @@
-import { type Event, type SessionKey, InvalidRequestError } from '@eventloom/core';
+import { ConfigurationError, type Event, type SessionKey, InvalidRequestError } from '@eventloom/core';
+import { describeKind } from '@eventloom/core/internal';
 import type { ErrorBody } from '@eventloom/core/wire';
 import { formatPosition } from '../runs/run-log.ts';
 import { type FrameEncoder, sseResponse } from '../runs/run-reader.ts';
@@ -22,7 +23,10 @@ export interface RunItem {
   readonly error?: ErrorBody;
 }
 
-/** Writes the items of a run as server-sent events in the format of a protocol. */
+/**
+ * Writes the items of a run as server-sent events in the format of a protocol. One that throws cuts its own connection, and the error is reported
+ * to `onError`: the run and its other readers continue.
+ */
 export interface RunWriter {
   /** Writes one item, as whole blocks: `data: …\n\n`. An empty text leaves the item out. */
   item(item: RunItem): string;
@@ -51,7 +55,7 @@ export class HostedRun {
    */
   async sse(writer: RunWriter): Promise<Response> {
     const frames = {
-      encode: (json: string, position?: number) => writer.item(toItem(json, position)),
+      encode: (json: string, position?: number) => textOf(writer.item(toItem(json, position))),
       end: writer.end,
     };
     const { invocationId, body } = await this.#open(frames);
@@ -76,6 +80,14 @@ export class HostedRun {
       }
     }
   }
+}
+
+/** @throws ConfigurationError for a writer, perhaps in JavaScript, that returns no text */
+function textOf(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw new ConfigurationError(
+    `RunWriter: item: expected a text, got ${describeKind(text)}; return '' for an item to leave out`,
+  );
 }
 
 function toItem(json: string, position: number | undefined): RunItem {

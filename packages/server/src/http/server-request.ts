@@ -128,6 +128,7 @@ export class ServerRequest<Server extends FrontContext = ServerContext> {
   /** See `ProtocolRequest.startRun`. */
   async startRun(this: ServerRequest, request: RunBody): Promise<HostedRun> {
     const body = parseRunBody(this, request);
+    this.server.runs.readers.checkUser(body.userId);
     const requested = await startRun(this, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
     const { log, known } = requested;
     await this.server.runs.opened(log);

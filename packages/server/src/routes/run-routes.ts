@@ -92,6 +92,7 @@ async function runSse(request: ServerRequest): Promise<Response> {
   const { runs } = request.server;
   const { headers } = request.raw;
   const body = parseRunBody(request, await request.json());
+  runs.readers.checkUser(body.userId);
   const requested = await startRun(request, body, body.streaming ? StreamingMode.SSE : StreamingMode.NONE);
   const { log, known } = requested;
   await runs.opened(log);

@@ -16,6 +16,8 @@ interface Place {
   /** Sends a body as a user, named by the authorization header if the server authenticates. */
   readonly send: (userId: string, method: string, path: string, body: unknown) => Promise<Answer>;
   readonly run: (userId: string, sessionId: string, text?: string) => Promise<Answer>;
+  /** Starts a run and streams it. */
+  readonly stream: (userId: string, sessionId: string) => Promise<Response>;
   readonly patch: (userId: string, sessionId: string) => Promise<Answer>;
 }
 
@@ -45,6 +47,14 @@ function setUp(
   return {
     send,
     run: (userId, sessionId, text = 'hi') => send(userId, 'POST', '/run', bodyOf(userId, sessionId, text)),
+    stream: async (userId, sessionId) => {
+      const init = {
+        method: 'POST',
+        headers: { authorization: userId },
+        body: JSON.stringify(bodyOf(userId, sessionId)),
+      };
+      return server.fetch(new Request('http://localhost/run_sse', init));
+    },
     patch: (userId, sessionId) =>
       send(userId, 'PATCH', `/apps/app/users/${userId}/sessions/${sessionId}`, { stateDelta: { a: 1 } }),
   };
@@ -106,6 +116,18 @@ describe('runs in flight', () => {
     expect(await run('bob', 's')).toEqual(DONE);
     gate.open();
     expect(await running).toEqual(DONE);
+  });
+
+  test('are not begun for a stream if the user has as many connections as one may have', async () => {
+    const gate = new Gate();
+    const { run, stream } = setUp([{ gate, text: 'late' }, 'not streamed', 'again'], { maxReadersPerUser: 1 });
+    const first = await stream('ann', 's0');
+    const refused = await stream('ann', 's1');
+    expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'USER_LIMIT' }]);
+    expect(await run('ann', 's1')).toEqual(DONE);
+    gate.open();
+    await first.text();
+    expect(await (await stream('ann', 's1')).text()).toContain('again');
   });
 
   test('count until the run ends, even if the client has its answer', async () => {

@@ -230,7 +230,6 @@ export class RunFollower {
       log.leave = () => {
         if (this.#mirrors.get(name) === log) this.#mirrors.delete(name);
         leave?.();
-        this.#memory.release(log);
       };
     }
     return log;

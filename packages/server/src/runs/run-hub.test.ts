@@ -170,12 +170,42 @@ describe('the hub', () => {
     expect(hub.inFlight).toBe(0);
   });
 
-  test('refuses runs while active ones fill the memory limit', async () => {
-    const { play } = setUp({ maxKeptChars: 100 });
-    const gate = new Gate();
-    play([say('a text that is long enough to fill everything that is kept here, and more'), gate]);
-    await gate.reached;
-    expect(() => play([])).toThrow(ServerBusyError);
+  test('drops events of the user who keeps most when the memory limit is reached, and starts further runs', async () => {
+    const { hub, play } = setUp({ maxKeptChars: 1500 });
+    const full = Array.from({ length: 6 }, (_none, index) => say(`a${index}`));
+    const gates = [new Gate(), new Gate(), new Gate()];
+    const [larger, smaller] = [
+      play([...full, gates[0] ?? new Gate()]),
+      play([...full.slice(0, 4), gates[1] ?? new Gate()]),
+    ];
+    await Promise.all(gates.slice(0, 2).map((gate) => gate.reached));
+    const ofBob = play([say('b0'), say('b1'), say('b2'), gates[2] ?? new Gate()], { key: { ...KEY, userId: 'bob' } });
+    const received = readAll(hub.readers.read(ofBob));
+    await gates[2]?.reached;
+    expect(ofBob.count).toBe(3);
+    expect(larger.count).toBeLessThan(6);
+    expect(larger.chars + smaller.chars + ofBob.chars).toBeLessThanOrEqual(1500);
+    for (const gate of gates) gate.open();
+    expect(await received).toEqual(['1 b0', '2 b1', '3 b2']);
+  });
+
+  test('counts a completed run that is not kept until its last reader has read it', async () => {
+    const { hub, play } = setUp({ maxKeptChars: 2000, maxKeptRuns: 0 });
+    const events = Array.from({ length: 6 }, (_none, index) => say(`${index}`));
+    const run = play(events);
+    const unread = readerOf(hub.readers.read(run));
+    await run.ended;
+    const gates = [new Gate(), new Gate()];
+    const next = play([...events, ...events, gates[0] ?? new Gate()]);
+    await gates[0]?.reached;
+    expect(run.chars + next.chars).toBeLessThanOrEqual(2000);
+    await unread.cancel();
+    next.cancel();
+    await next.ended;
+    const last = play([...events, ...events, gates[1] ?? new Gate()]);
+    await gates[1]?.reached;
+    expect(last.count).toBe(12);
+    last.cancel();
   });
 
   test('limits the readers of one run', () => {

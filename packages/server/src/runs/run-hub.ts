@@ -132,8 +132,6 @@ export class RunHub {
       throw new ServerBusyError(
         `the server has ${this.#active.size} runs in flight, which is its maximum; try again later`,
       );
-    if (this.#memory.isFull)
-      throw new ServerBusyError('the runs in flight use all of the memory for events; try again later');
     const finishesOthers = onOpenRun === 'finish' && onBusy !== 'interrupt';
     const runConfig: RunConfig | undefined = finishesOthers ? { ...given, onOpenRun: 'reject' } : given;
     const log = new RunLog(this.#memory, key, '');
@@ -195,7 +193,7 @@ export class RunHub {
       this.#memory.keep(log.name, log);
     } else {
       if (!log.leftOpen) log.publication?.forget();
-      this.#memory.release(log);
+      log.release();
     }
     if (log.failure !== undefined) this.#report(log.failure);
   }

@@ -90,6 +90,8 @@ export class RunLog implements RelayedLog, LogMirror {
   #seq = 0;
   #chunks = 0;
   #charsLeft = CHARS_OF_FIRST_TURN;
+  #isReleased = false;
+  #isForgotten = false;
 
   constructor(memory: RunMemory, key: SessionKey, invocationId: string) {
     this.#memory = memory;
@@ -192,11 +194,21 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#stopReason ??= reason;
   }
 
-  /** Stops mirroring a run of another process that has no local readers. */
+  /** Gives the memory of the log back, as soon as its last reader has left. */
+  release(): void {
+    this.#isReleased = true;
+    this.leaveUnread();
+  }
+
+  /** Stops mirroring a run of another process, and forgets a log that is released, unless the log has readers. */
   leaveUnread(): void {
-    if (!this.leave || this.pending + this.readers.size > 0) return;
-    this.leave();
+    if (this.pending + this.readers.size > 0) return;
+    const { leave } = this;
     this.leave = undefined;
+    leave?.();
+    if (!leave && !this.#isReleased) return;
+    this.#memory.forget(this);
+    this.#isForgotten = true;
   }
 
   mirror(frames: readonly RunFrame[], gonePosition: number): void {
@@ -232,7 +244,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.#frames[this.#dropped++] = { position: frame.position, json: '' };
     this.gonePosition = frame.position;
     this.chars -= frame.json.length;
-    this.#memory.count(this, -frame.json.length);
+    if (!this.#isForgotten) this.#memory.count(this, -frame.json.length);
     if (this.#dropped < COMPACT_AT) return;
     this.#frames = this.#frames.slice(this.#dropped);
     this.#dropped = 0;
@@ -248,7 +260,7 @@ export class RunLog implements RelayedLog, LogMirror {
     this.chars += json.length;
     this.#charsLeft -= json.length;
     if (json.length > this.largestChars) this.largestChars = json.length;
-    this.#memory.count(this, json.length);
+    if (!this.#isForgotten) this.#memory.count(this, json.length);
     this.#opened.resolve();
     for (const reader of this.readers) reader.notify();
     this.publication?.notify();

@@ -1,5 +1,7 @@
 import { Gate } from '@eventloom/testing';
 import { describe, expect, test } from 'vitest';
+import { SlowReaderError } from '../errors.ts';
+import type { FrameEncoder } from './run-reader.ts';
 import { keptOf, readAll, readerOf, readTexts, say, setUp, shorten } from './fixtures/hosted-runs.ts';
 
 describe('writes to a reader', () => {
@@ -34,11 +36,84 @@ describe('writes to a reader', () => {
     const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
     const run = play([say('one'), new Gate()]);
     const stream = hub.readers.read(run);
-    platform.advance(3000);
+    platform.advance(2000);
     const [received = ''] = await readTexts(stream);
     expect(shorten(received)).toBe('- SLOW_READER');
     expect(received).toContain('the client read nothing for too long and was disconnected');
     expect(run.readers.size).toBe(0);
+    expect(() => platform.advance(10_000)).not.toThrow();
+  });
+
+  test('end with a cut connection if the client does not even read that', async () => {
+    const { hub, play, platform } = setUp({ heartbeatMs: 1000 });
+    const stream = hub.readers.read(play([say('one'), new Gate()]));
+    platform.advance(3000);
+    await expect(readTexts(stream)).rejects.toThrow(SlowReaderError);
+  });
+});
+
+describe('a format whose writer throws', () => {
+  const broken = (from: number): FrameEncoder => ({
+    encode(json, position = 0) {
+      if (position >= from * 1e9) throw new TypeError('the writer is broken');
+      return `data: ${json}\n\n`;
+    },
+  });
+
+  test.each([
+    ['at its first event', 1],
+    ['at a later event', 2],
+  ])('%s cuts its own connection, and the run and its other readers continue', async (_when, from) => {
+    const { hub, play, platform, reported } = setUp();
+    const [gate, end] = [new Gate(), new Gate()];
+    const run = play([gate, say('one'), end, say('two'), say('three')]);
+    const cut = readTexts(hub.readers.read(run, undefined, broken(from)));
+    const whole = readAll(hub.readers.read(run));
+    gate.open();
+    await end.reached;
+    platform.advance(0);
+    end.open();
+    await expect(cut).rejects.toThrow('the writer is broken');
+    expect(await whole).toEqual(['1 one', '2 two', '3 three']);
+    await run.ended;
+    expect([run.failure, run.readers.size, hub.inFlight]).toEqual([undefined, 0, 0]);
+    expect(reported).toEqual([new TypeError('the writer is broken')]);
+    expect(() => platform.advance(60_000)).not.toThrow();
+  });
+
+  test('at the reason for an early end cuts the connection', async () => {
+    const { hub, play, platform, reported } = setUp({ heartbeatMs: 1000 });
+    const run = play([say('one'), new Gate()]);
+    const stream = hub.readers.read(run, undefined, broken(0));
+    platform.advance(2000);
+    await expect(readTexts(stream)).rejects.toThrow('the writer is broken');
+    expect([run.readers.size, reported.length]).toEqual([0, 1]);
+  });
+
+  test('at a stored event cuts the connection', async () => {
+    const { hub, play, reported } = setUp();
+    const run = play([say('two'), new Gate()]);
+    async function* pages() {
+      yield [{ position: 1e9, json: JSON.stringify(say('one')) }];
+    }
+    const stream = hub.readers.read(run, 0, broken(0), { pages: pages(), untilPosition: 1e9 });
+    await expect(readTexts(stream)).rejects.toThrow('the writer is broken');
+    expect([run.readers.size, reported.length]).toEqual([0, 1]);
+  });
+});
+
+describe('a format that leaves items out', () => {
+  test('gets those behind a page of them', async () => {
+    const { hub, play } = setUp();
+    const run = play([say('one'), say('two')]);
+    await run.ended;
+    async function* pages() {
+      yield [{ position: 1e9, json: JSON.stringify(say('one')) }];
+      yield [{ position: 2e9, json: JSON.stringify(say('two')) }];
+    }
+    const frames: FrameEncoder = { encode: (json, position) => (position === 1e9 ? '' : `data: ${json}\n\n`) };
+    const stream = hub.readers.read(run, 0, frames, { pages: pages(), untilPosition: 2e9 });
+    expect(await readAll(stream)).toEqual(['- two']);
   });
 });
 

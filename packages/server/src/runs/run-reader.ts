@@ -76,7 +76,8 @@ export interface EarlierFrames {
 export class RunReader {
   /** The bytes to send. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  readonly #log: RunLog;
+  /** Undefined once the stream is closed: a connection that never takes its last bytes holds no events. */
+  #log: RunLog | undefined;
   readonly #readers: RunReaders;
   readonly #platform: Platform;
   readonly #frames: FrameEncoder;
@@ -134,7 +135,7 @@ export class RunReader {
 
   /** Writes what came, if the connection waits for it. */
   notify(): void {
-    if (this.#onMore && (!this.isGathering || this.#log.isEnded)) this.#write();
+    if (this.#onMore && this.#log && (!this.isGathering || this.#log.isEnded)) this.#write(this.#log);
   }
 
   /** Sends a heartbeat to a silent connection, and closes one that has not read for `MAX_MISSED_BEATS` beats. */
@@ -179,29 +180,28 @@ export class RunReader {
   pull(): Promise<void> | undefined {
     if (this.#probed === false) this.#probed = true;
     if (this.#earlier) return this.#pullEarlier(this.#earlier);
-    if ((this.#log.isEnded || !this.isGathering) && this.#write()) return undefined;
+    const log = this.#log;
+    if (!log || ((log.isEnded || !this.isGathering) && this.#write(log))) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#onMore = resolve;
     return promise;
   }
 
   async #pullEarlier({ pages, untilPosition }: EarlierFrames): Promise<void> {
-    if (this.#first) {
-      this.say(encodeFrames(this.#first, this.#frames));
-      this.#first = undefined;
-      return;
-    }
+    let frames: readonly RunFrame[] | undefined = this.#first || undefined;
+    this.#first = undefined;
     try {
-      const next = await pages.next();
-      if (!this.#controller) return;
-      if (next.done !== true) {
-        this.say(encodeFrames(next.value, this.#frames));
-        return;
-      }
+      frames ??= (await pages.next()).value || undefined;
     } catch (error) {
       // Only this reader ends: the run needs nothing of it.
-      this.say(this.#ending(error));
+      this.#sayLast(error);
       this.#close(error)?.close();
+      return;
+    }
+    if (!this.#controller) return;
+    if (frames) {
+      // A page of frames that the protocol leaves out is no answer to the connection.
+      if (!this.#encodeAndSay(() => encodeFrames(frames, this.#frames))) await this.pull();
       return;
     }
     this.#earlier = undefined;
@@ -210,26 +210,48 @@ export class RunReader {
   }
 
   /** Writes what there is, and closes the stream at the end of the log. False when there is nothing. */
-  #write(): boolean {
-    const log = this.#log;
+  #write(log: RunLog): boolean {
     const position = this.#position ?? log.beginPosition;
     if (position < log.gonePosition) {
-      this.say(this.#ending(tooSlow(log)));
+      this.#sayLast(tooSlow(log));
       this.#close()?.close();
       return true;
     }
-    let text = '';
-    for (const frame of log.framesAfter(position, MAX_WRITE_CHARS)) {
-      text += this.#frames.encode(frame.json, frame.position);
-      this.#position = frame.position;
-    }
-    const isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
-    // The reason is not a frame of the run: it has no number, so a client that reconnects does not skip a frame.
-    if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
-    if (text !== '') this.say(text);
+    const frames = log.framesAfter(position, MAX_WRITE_CHARS);
+    const lastPosition = frames.at(-1)?.position ?? position;
+    const isLast = log.isEnded && lastPosition >= log.lastPosition;
+    if (frames.length === 0 && !isLast) return false;
+    this.#position = lastPosition;
+    const hasSaid = this.#encodeAndSay(() => {
+      const text = encodeFrames(frames, this.#frames);
+      if (!isLast) return text;
+      // The reason is not a frame of the run: it has no number, so a client that reconnects does not skip a frame.
+      return text + (log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? ''));
+    });
     if (isLast) this.#close()?.close();
-    else if (text !== '') this.#readers.gather(this);
-    return isLast || text !== '';
+    else if (hasSaid) this.#readers.gather(this);
+    return isLast || hasSaid;
+  }
+
+  /**
+   * Writes a text that the encoder of a protocol makes. If the encoder throws, the connection is cut, with no word about the run: it may go on, and
+   * other readers may read it.
+   * @returns true if something was written, or the connection was cut
+   */
+  #encodeAndSay(encode: () => string): boolean {
+    let text: string;
+    try {
+      text = encode();
+    } catch (error) {
+      this.#close(error)?.error(error);
+      return true;
+    }
+    if (text !== '') this.say(text);
+    return text !== '';
+  }
+
+  #sayLast(error: unknown): void {
+    this.#encodeAndSay(() => this.#ending(error));
   }
 
   /** The last words of a stream that ends before its run. They are no frame of the run and have no position. */
@@ -238,8 +260,13 @@ export class RunReader {
   }
 
   #disconnect(why: string): void {
-    this.say(this.#ending(new SlowReaderError(why)));
-    this.#close()?.close();
+    this.#sayLast(new SlowReaderError(why));
+    const controller = this.#close();
+    if (!controller) return;
+    controller.close();
+    // The reason waits in front of a connection that may never read again. An error cuts it, unless it has read meanwhile.
+    const cut = (): void => controller.error(new SlowReaderError(why));
+    this.#platform.schedule(this.#readers.heartbeatMs, cut, { idle: true });
   }
 
   /**
@@ -249,11 +276,15 @@ export class RunReader {
   #close(failure?: unknown): ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined {
     const controller = this.#controller;
     if (!controller) return undefined;
+    const log = this.#log;
     this.#controller = undefined;
+    this.#log = undefined;
+    this.#earlier = undefined;
+    this.#first = undefined;
     this.#cancelProbe?.();
     this.#onMore?.();
     this.#onMore = undefined;
-    this.#readers.closed(this, this.#log, failure);
+    if (log) this.#readers.closed(this, log, failure);
     return controller;
   }
 }
@@ -359,13 +390,13 @@ export class RunReaders {
     }
   };
 
-  /** Forgets a reader that was closed. A mirror that nobody reads any more is left. */
+  /** Forgets a reader that was closed, and the log if nothing else needs it. */
   closed(reader: RunReader, log: RunLog, failure?: unknown): void {
     const ofUser = this.#byUser.get(log.key.userId);
     if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
     if (this.#byUser.size === 0) this.stop();
     log.readers.delete(reader);
-    if (log.isMirror) log.leaveUnread();
+    log.leaveUnread();
     if (failure !== undefined) this.#options.report(failure);
   }
 
@@ -381,6 +412,23 @@ export class RunReaders {
     this.#callOffBeat = undefined;
   }
 
+  /** The time between two heartbeats. */
+  get heartbeatMs(): number {
+    return this.#options.limits.heartbeatMs;
+  }
+
+  /** Checks that a user may open one more connection. If not, connections that read nothing are disconnected soon. @throws UserLimitError */
+  checkUser(userId: string): void {
+    const { maxReadersPerUser } = this.#options.limits;
+    const readers = this.#byUser.get(userId);
+    if (!readers || readers.size < maxReadersPerUser) return;
+    for (const reader of readers) reader.probe();
+    throw new UserLimitError(
+      `the user has ${readers.size} connections that read runs, which is ` +
+        'limits.maxReadersPerUser of this server; try again when one of them is closed',
+    );
+  }
+
   /** Reads a log for a client that did not start the run. @throws UserLimitError @throws TooManyReadersError */
   join(
     log: RunLog,
@@ -388,15 +436,7 @@ export class RunReaders {
     frames: FrameEncoder | undefined,
     earlier?: EarlierFrames,
   ): ReadableStream<Uint8Array<ArrayBuffer>> | string {
-    const { maxReadersPerUser } = this.#options.limits;
-    const readers = this.#byUser.get(log.key.userId);
-    if (readers && readers.size >= maxReadersPerUser) {
-      for (const reader of readers) reader.probe();
-      throw new UserLimitError(
-        `the user has ${readers.size} connections that read runs, which is ` +
-          'limits.maxReadersPerUser of this server; try again when one of them is closed',
-      );
-    }
+    this.checkUser(log.key.userId);
     return this.read(log, position, frames, earlier);
   }
 }
