@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
+/** Flags of node for a server: see "An image" in docs/guide/serving-on-node.md. */
+const FLAGS = '--max-semi-space-size=32 --expose-gc';
 const root = join(import.meta.dirname, '..');
 const app = join(root, 'apps/node-server');
 const [, , target = join(app, 'dist'), packed] = process.argv;
@@ -44,7 +46,7 @@ await build({
 for (const file of ['Dockerfile', 'LICENSE']) cpSync(join(file === 'LICENSE' ? root : app, file), join(folder, file));
 writeManifest();
 console.log(
-  `built ${folder}; start it with: node ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
+  `built ${folder}; start it with: node ${FLAGS} ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
 );
 
 /** Installs what the app needs in production in plain folders, without links into this repository or into pnpm's store. */
@@ -78,7 +80,7 @@ function writeManifest(): void {
     private: true,
     license,
     type: 'module',
-    scripts: { start: 'node --max-semi-space-size=32 --expose-gc main.js' },
+    scripts: { start: `node ${FLAGS} main.js` },
     dependencies: Object.fromEntries(installed) as Record<string, string>,
     engines: { node: '>=22.18' },
   };

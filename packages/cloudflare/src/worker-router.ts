@@ -1,10 +1,10 @@
 import { checkOptions, wrongOption } from '@eventloom/core/internal';
 import {
   type AuthenticatedUser,
-  checkId,
   DEFAULT_LIMITS,
   type LiveEndpoint,
   RateLimitedError,
+  type RunOwner,
   type ServerLimits,
   type ServerOptions,
 } from '@eventloom/server';
@@ -14,6 +14,7 @@ import {
   checkAppName,
   checkServerOptions,
   commonRoutes,
+  requireOwner,
   requireSameUser,
   type FrontContext,
   guardOf,
@@ -45,12 +46,6 @@ const ISOLATE_LIMITS: ServerLimits = {
   maxBodyBytesInFlight: 32 * 1024 * 1024,
   maxBodyBytesInFlightPerUser: 20 * 1024 * 1024,
 };
-
-/** The user and app that a request names. */
-interface Owner {
-  readonly appName: string;
-  readonly userId: string;
-}
 
 /**
  * Checks requests as `createServer` does and forwards each to the object of the user it names. A refused request reaches no object;
@@ -184,17 +179,14 @@ export class WorkerRouter<Env extends CloudflareBindings> {
   }
 
   async #handOn(route: Route, request: FrontRequest): Promise<Response> {
-    const owner = route.owner ? await route.owner(request) : ownerInPath(route.path, request);
-    checkId('userId', owner.userId);
-    request.requireSameUser(owner.userId);
-    request.appName(owner.appName);
+    const owner = await requireOwner(route, request);
     const hasBody = route.body !== undefined || route.bodySchema !== undefined;
     return this.#send(owner, request.raw, request.user, hasBody ? await request.bytes() : undefined);
   }
 
   /** Takes the body as bytes, already read: a body over the limit is refused before the object receives a request. */
   async #send(
-    { appName, userId }: Owner,
+    { appName, userId }: RunOwner,
     { url, method, headers }: Request,
     user: AuthenticatedUser | undefined,
     body?: Uint8Array<ArrayBuffer>,
@@ -212,11 +204,4 @@ export class WorkerRouter<Env extends CloudflareBindings> {
       );
     }
   }
-}
-
-/** @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError */
-function ownerInPath(path: string, request: FrontRequest): Owner {
-  if (path.includes('{sessionId}')) return request.sessionKey();
-  const userId = request.userId();
-  return { appName: request.appName(), userId };
 }

@@ -46,8 +46,9 @@ export interface ProtocolRouteSpec {
 /** A route that acts for one user. */
 export interface ProtocolRoute extends ProtocolRouteSpec {
   /**
-   * Says which user and app a request is for; needed where the path does not have `{appName}` and `{userId}`. On Workers it is called before
-   * `handle`, and names the object that answers the request.
+   * Says which user and app a request is for; needed where the path does not have `{appName}` and `{userId}`. It is called before `handle`, which is
+   * called only if the user is the one that the request comes from. On Workers it is called in the Worker too, and names the object that answers the
+   * request.
    * @throws InvalidRequestError when the request does not say it
    */
   owner?(request: CommonRequest): RunOwner | Promise<RunOwner>;
@@ -103,7 +104,7 @@ export interface ProtocolRequest extends CommonRequest {
    * @throws RunNotFoundError @throws RunRelayError and StorageError if the run could not be ended, and what `followRun` throws
    */
   cancelRun(request: FollowRunRequest): Promise<boolean>;
-  /** Throws unless the request may act for this user: to be called before a session or an artifact is read. @throws ForbiddenError */
+  /** Throws unless the request may act for this user. The owner of the route was checked before `handle`: this is for other users that a request names. @throws ForbiddenError */
   requireSameUser(userId: string): void;
   /** Returns the root agent of an app, to describe it. A protocol runs it with `startRun`. @throws AppNotFoundError */
   agent(appName: string): BaseAgent;

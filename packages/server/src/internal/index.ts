@@ -20,7 +20,7 @@ export { within } from '../runs/within.ts';
 export { isLiveRequest, liveProtocolOf } from '../live-endpoint.ts';
 export { openApiRoute } from '../openapi/open-api-document.ts';
 export { serverRoutes } from '../routes/server-routes.ts';
-export { commonRoutes, userRoutes } from '../routes/user-routes.ts';
+export { commonRoutes, requireOwner, userRoutes } from '../routes/user-routes.ts';
 export { boundsOf, mergeLimits } from '../server-limits.ts';
 export { checkServerOptions } from '../server-options.ts';
 export { VERSION } from '../version.ts';

@@ -131,6 +131,81 @@ describe('a custom protocol', () => {
     expect((await ask('DELETE', '/p/app/ann/runs/none')).status).toBe(404);
   });
 
+  test('is not called for a request that names another user, an invalid one or an unknown app', async () => {
+    const handle = () => expect.unreachable();
+    const shared = { method: 'get', summary: '', answer: { schema: {} }, handle } as const;
+    const protocol: Protocol = {
+      name: 'naive',
+      routes: [
+        { ...shared, path: '/q/{appName}/{userId}', operationId: 'inPath' },
+        { ...shared, path: '/q/{appName}/{userId}/of/{sessionId}', operationId: 'inSession' },
+        {
+          ...shared,
+          path: '/q',
+          operationId: 'inQuery',
+          owner: (request) => ({ appName: request.query('app') ?? '', userId: request.query('user') ?? '' }),
+        },
+      ],
+    };
+    const authenticate = () => ({ userId: 'mallory' });
+    const { ask } = await setUp([], { authenticate, protocols: [protocol] });
+    const answers = [
+      ['/q/app/ann', 403],
+      ['/q?app=app&user=ann', 403],
+      ['/q?app=app', 400],
+      ['/q/none/mallory', 404],
+      ['/q?app=none&user=mallory', 404],
+      ['/q/app/mallory/of/%00', 400],
+    ] as const;
+    for (const [path, status] of answers) expect([path, (await ask('GET', path)).status]).toEqual([path, status]);
+  });
+
+  test('whose owner returns no user and app is answered with 500, and the error names the route', async () => {
+    const route = { method: 'get', path: '/q', operationId: 'q', summary: '', answer: { schema: {} } } as const;
+    const owner = (() => undefined) as unknown as NonNullable<ProtocolRoute['owner']>;
+    const errors: unknown[] = [];
+    const { ask } = await setUp([], {
+      protocols: [{ name: 'p', routes: [{ ...route, owner, handle: () => expect.unreachable() }] }],
+      onError: (error) => errors.push(error),
+    });
+    expect(await ask('GET', '/q')).toMatchObject({
+      status: 500,
+      text: expect.stringContaining('"code":"CONFIGURATION"'),
+    });
+    expect(String(errors)).toContain('/q: owner: expected { appName, userId } with two texts, got nothing');
+  });
+
+  test('whose writer returns no text is reported by name, and the run is stored', async () => {
+    const errors: unknown[] = [];
+    const item = (() => ({ data: 1 })) as unknown as () => string;
+    const route = {
+      method: 'post',
+      path: OWNER,
+      operationId: 'q',
+      summary: '',
+      bodySchema: {},
+      answer: { schema: {} },
+    } as const;
+    const handle = async (request: ProtocolRequest) => {
+      const key = { appName: 'app', userId: 'ann', sessionId: 's' };
+      return (await request.startRun({ ...key, newMessage: { parts: [{ text: 'hi' }] } })).sse({ item });
+    };
+    const { server, sessionService } = await setUp([CHUNKS], {
+      protocols: [{ name: 'p', routes: [{ ...route, handle }] }],
+      onError: (error) => errors.push(error),
+    });
+    const init = { method: 'POST', body: '{}' };
+    const response = await server.fetch(new Request('http://localhost/p/app/ann', init));
+    await expect(response.text()).rejects.toThrow('RunWriter: item: expected a text, got an object');
+    await server.whenIdle();
+    expect(String(errors)).toContain("return '' for an item to leave out");
+    const session = await sessionService.getSession({ appName: 'app', userId: 'ann', sessionId: 's' });
+    expect(session?.events.map(({ author, error }) => [author, error])).toEqual([
+      ['user', undefined],
+      ['agent', undefined],
+    ]);
+  });
+
   test("acts for the authenticated user only, within that user's limits", async () => {
     const authenticate = (request: Request) => {
       const userId = request.headers.get('authorization');

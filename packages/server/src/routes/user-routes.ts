@@ -1,5 +1,9 @@
+import { ConfigurationError } from '@eventloom/core';
+import { describeKind, isRecord } from '@eventloom/core/internal';
+import { checkId } from '../http/request-body.ts';
 import type { Route } from '../http/route.ts';
-import { checkProtocols, type Protocol, type ProtocolRequest, type ProtocolRoute, specOf } from '../protocol.ts';
+import type { ServerRequest } from '../http/server-request.ts';
+import { checkProtocols, type Protocol, type ProtocolRoute, type RunOwner, specOf } from '../protocol.ts';
 import type { FrontContext } from '../server-context.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { graphRoutes } from './graph-routes.ts';
@@ -36,7 +40,40 @@ export function commonRoutes(protocols: readonly Protocol[] = []): Route<FrontCo
 }
 
 function toRoute(route: ProtocolRoute): Route {
-  const handle = (request: ProtocolRequest): Response | Promise<Response> => route.handle(request);
   const owner = route.owner?.bind(route);
-  return { ...specOf(route), handle, ...(owner ? { owner } : {}) };
+  const spec = { ...specOf(route), ...(owner ? { owner } : {}) };
+  const handle = async (request: ServerRequest): Promise<Response> => {
+    await requireOwner(spec, request);
+    return route.handle(request);
+  };
+  return { ...spec, handle };
+}
+
+/**
+ * Returns the user and app that a request is for, and requires that the user is the request's own.
+ * @throws InvalidRequestError @throws ForbiddenError @throws AppNotFoundError, and what the route's `owner` throws
+ */
+export async function requireOwner<Server extends FrontContext>(
+  { path, owner }: Pick<Route, 'path' | 'owner'>,
+  request: ServerRequest<Server>,
+): Promise<RunOwner> {
+  const { appName, userId } = owner ? checkOwner(path, await owner(request)) : ownerInPath(path, request);
+  checkId('userId', userId);
+  request.requireSameUser(userId);
+  request.appName(appName);
+  if (!request.user) request.quota.chargeTo(userId);
+  return { appName, userId };
+}
+
+function ownerInPath<Server extends FrontContext>(path: string, request: ServerRequest<Server>): RunOwner {
+  return path.includes('{sessionId}') ? request.sessionKey() : { userId: request.userId(), appName: request.appName() };
+}
+
+/** A route in JavaScript may return anything. */
+function checkOwner(path: string, owner: unknown): RunOwner {
+  if (isRecord(owner) && typeof owner['appName'] === 'string' && typeof owner['userId'] === 'string')
+    return { appName: owner['appName'], userId: owner['userId'] };
+  throw new ConfigurationError(
+    `${path}: owner: expected { appName, userId } with two texts, got ${describeKind(owner)}; throw an InvalidRequestError for a request that names no user`,
+  );
 }
