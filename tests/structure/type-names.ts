@@ -5,9 +5,15 @@ import { isTestFile, type Workspace } from './repository.ts';
 const SAME_MEANING = new Set([
   // The runner of eventloom extends that of the runner package.
   'Runner',
-  // The names of the ADK, in its shape and in that of Eventloom.
+  // The names of the ADK, in its shape and in that of Eventloom, or with the reason why they are not offered.
+  'ApiParameter',
+  'ListSkillsTool',
+  'LoadSkillResourceTool',
+  'LoadSkillTool',
   'MCPConnectionParams',
   'MCPSession',
+  'Route',
+  'RunSkillScriptTool',
   'StdioConnectionParams',
   'StreamableHTTPConnectionParams',
   // Sessions and server cannot import each other, and describe the same parts of a PostgreSQL client.
