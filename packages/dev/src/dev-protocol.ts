@@ -240,34 +240,50 @@ const PAGE_HEADERS = {
 
 function pageRoutes(ui: UiFiles): NonNullable<Protocol['commonRoutes']> {
   const page = { method: 'get', answer: { contentType: 'text/html' }, isPublic: true } as const;
+  const file = async (path: string): Promise<Response> => {
+    const [, extension = ''] = /\.([a-z\d]+)$/.exec(path) ?? [];
+    const type = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
+    const bytes = type === undefined ? undefined : await ui(path);
+    return bytes
+      ? new Response(bytes, { headers: { ...PAGE_HEADERS, 'content-type': type ?? '' } })
+      : notFound(`the page has no file ${JSON.stringify(path)}`);
+  };
   return [
     {
       ...page,
       path: '/dev-ui',
       operationId: 'openDevUi',
       summary: 'Redirects to adk-web',
-      handle: ({ raw }) =>
-        new Response(null, { status: 302, headers: { location: `/dev-ui/index.html${new URL(raw.url).search}` } }),
+      handle: ({ raw }) => redirect(raw, 'dev-ui/'),
+    },
+    {
+      ...page,
+      path: '/dev-ui/',
+      operationId: 'devUiPage',
+      summary: 'The page of adk-web',
+      handle: () => file('index.html'),
     },
     {
       ...page,
       path: '/dev-ui/{path+}',
       operationId: 'devUiFile',
       summary: 'A file of adk-web',
-      handle: async (request) => {
+      handle: (request) => {
         const path = request.param('path');
+        // The router of adk-web knows the address of its folder alone, and drops the query of any other.
+        if (path === 'index.html') return redirect(request.raw, './');
         // The page asks for the address of its server: this one.
         if (path === 'assets/config/runtime-config.json')
           return Response.json({ backendUrl: '' }, { headers: PAGE_HEADERS });
-        const [, extension = ''] = /\.([a-z\d]+)$/.exec(path) ?? [];
-        const type = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
-        const bytes = type === undefined ? undefined : await ui(path);
-        return bytes
-          ? new Response(bytes, { headers: { ...PAGE_HEADERS, 'content-type': type ?? '' } })
-          : notFound(`the page has no file ${JSON.stringify(path)}`);
+        return file(path);
       },
     },
   ];
+}
+
+/** The address is relative, so that it is right behind a prefix, too. */
+function redirect({ url }: Request, address: string): Response {
+  return new Response(null, { status: 302, headers: { location: address + new URL(url).search } });
 }
 
 function notFound(error: string): Response {

@@ -101,22 +101,22 @@ const OPERATIONS: Readonly<Record<Operation['kind'], string>> = {
 type ModelOperation = Extract<Operation, { readonly kind: 'model' }>;
 
 /** The numbers of a request's options, by the names of their attributes. */
-const REQUEST_NUMBERS = {
-  temperature: 'gen_ai.request.temperature',
-  topP: 'gen_ai.request.top_p',
-  topK: 'gen_ai.request.top_k',
-  maxOutputTokens: 'gen_ai.request.max_tokens',
-  presencePenalty: 'gen_ai.request.presence_penalty',
-  frequencyPenalty: 'gen_ai.request.frequency_penalty',
-  seed: 'gen_ai.request.seed',
-} as const;
+const REQUEST_NUMBERS = [
+  ['temperature', 'gen_ai.request.temperature'],
+  ['topP', 'gen_ai.request.top_p'],
+  ['topK', 'gen_ai.request.top_k'],
+  ['maxOutputTokens', 'gen_ai.request.max_tokens'],
+  ['presencePenalty', 'gen_ai.request.presence_penalty'],
+  ['frequencyPenalty', 'gen_ai.request.frequency_penalty'],
+  ['seed', 'gen_ai.request.seed'],
+] as const;
 
 function addRequest(attributes: Attributes, operation: ModelOperation): void {
   const { config } = operation.request;
   attributes[PROVIDER_NAME] = providerOf(operation.model);
   attributes[REQUEST_MODEL] = modelOf(operation);
   if (operation.live) attributes[LIVE] = true;
-  for (const [option, attribute] of Object.entries(REQUEST_NUMBERS)) {
+  for (const [option, attribute] of REQUEST_NUMBERS) {
     const value = config[option];
     if (typeof value === 'number') attributes[attribute] = value;
   }

@@ -58,7 +58,7 @@ export class TracedOperation implements ActiveOperation {
 
   constructor(span: Span, around: Context, settings: TraceSettings) {
     this.span = span;
-    this.context = trace.setSpan(around, span).setValue(CURRENT, this);
+    this.context = new OperationContext(trace.setSpan(around, span), this);
     this.settings = settings;
   }
 
@@ -86,6 +86,29 @@ export class TracedOperation implements ActiveOperation {
     span.setAttribute(ERROR_TYPE, type);
     if (settings.contentLength === undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     else span.setStatus({ code: SpanStatusCode.ERROR, message: error.message.slice(0, settings.contentLength) });
+  }
+}
+
+/** The context of an operation. The API's own contexts copy all their values for each that is set. */
+class OperationContext implements Context {
+  readonly #values: Context;
+  readonly #operation: TracedOperation;
+
+  constructor(values: Context, operation: TracedOperation) {
+    this.#values = values;
+    this.#operation = operation;
+  }
+
+  getValue(key: symbol): unknown {
+    return key === CURRENT ? this.#operation : this.#values.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new OperationContext(this.#values.setValue(key, value), this.#operation);
+  }
+
+  deleteValue(key: symbol): Context {
+    return new OperationContext(this.#values.deleteValue(key), this.#operation);
   }
 }
 

@@ -11,7 +11,11 @@ import type { ServerLimits } from './server-limits.ts';
 /** The context that every request is checked with, also on a Worker that forwards the request. */
 export interface FrontContext {
   /** The apps there are, by name. */
-  readonly runners: { has(appName: string): boolean; keys(): Iterable<string> };
+  readonly runners: {
+    has(appName: string): boolean;
+    keys(): Iterable<string>;
+    get?(appName: string): Runner | undefined;
+  };
   readonly runs: { readonly isDraining: boolean };
   /** Asks whether sessions can be read. Absent where requests are answered elsewhere. */
   readonly isStorageReachable?: () => Promise<boolean>;

@@ -248,7 +248,7 @@ export class ObservedOperation {
  * Runs the steps of a generator inside an operation, which ends with it.
  *
  * @param abortSignal ends the operation when it fires, even if the generator and its reader ignore it
- * @param onValue called with each value before its reader gets it
+ * @param onValue called with each value before its reader gets it; must not throw
  */
 export function observeGenerator<T>(
   operation: ObservedOperation,
@@ -257,6 +257,25 @@ export function observeGenerator<T>(
   onValue?: (value: T) => void,
 ): AsyncGenerator<T, void, void> {
   return new ObservedGenerator(operation, inner, abortSignal, onValue);
+}
+
+/** The operations in progress that end when a signal fires: one listener for a signal, because a run has many operations. */
+const endedByAbort = new WeakMap<AbortSignal, Set<ObservedOperation>>();
+
+function leaveOnAbort(operation: ObservedOperation, abortSignal: AbortSignal): void {
+  const open = endedByAbort.get(abortSignal) ?? listenForAbort(abortSignal);
+  open.add(operation);
+  operation.whenEnded(() => open.delete(operation));
+}
+
+function listenForAbort(abortSignal: AbortSignal): Set<ObservedOperation> {
+  const open = new Set<ObservedOperation>();
+  endedByAbort.set(abortSignal, open);
+  const leaveAll = (): void => {
+    for (const operation of open) operation.leave();
+  };
+  abortSignal.addEventListener('abort', leaveAll, { once: true });
+  return open;
 }
 
 class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
@@ -274,16 +293,15 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     this.#operation = operation;
     this.#inner = inner;
     this.#onValue = onValue;
-    abortSignal.addEventListener('abort', this.#onAbort, { once: true });
-    operation.whenEnded(() => abortSignal.removeEventListener('abort', this.#onAbort));
+    // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
+    leaveOnAbort(operation, abortSignal);
   }
-
-  // Also applies at a yield, because the reader may be stuck in a callback and never request the next value.
-  readonly #onAbort = (): void => this.#operation.leave();
 
   next(): Promise<IteratorResult<T, void>> {
-    return this.#step(() => this.#inner.next());
+    return this.#step(this.#next);
   }
+
+  readonly #next = (): Promise<IteratorResult<T, void>> => this.#inner.next();
 
   /** Closes the generator because its reader stopped reading. */
   async return(): Promise<IteratorResult<T, void>> {
@@ -300,20 +318,29 @@ class ObservedGenerator<T> implements AsyncGenerator<T, void, void> {
     return this.#step(() => this.#inner.throw(error));
   }
 
-  async #step(step: () => Promise<IteratorResult<T, void>>): Promise<IteratorResult<T, void>> {
+  /** Returns the promise of the generator itself: the operation observes it first, and its reader waits no longer for that. */
+  #step(step: () => Promise<IteratorResult<T, void>>): Promise<IteratorResult<T, void>> {
     this.#isWorking = true;
+    let result: Promise<IteratorResult<T, void>>;
     try {
-      const result = await this.#operation.run(step);
-      if (result.done === true) this.#operation.succeed();
-      else this.#onValue?.(result.value);
-      return result;
+      result = this.#operation.run(step);
     } catch (error) {
-      this.#operation.fail(error);
-      throw error;
-    } finally {
-      this.#isWorking = false;
+      result = Promise.reject(error);
     }
+    result.then(this.#onResult, this.#onError);
+    return result;
   }
+
+  readonly #onResult = (result: IteratorResult<T, void>): void => {
+    this.#isWorking = false;
+    if (result.done === true) this.#operation.succeed();
+    else this.#onValue?.(result.value);
+  };
+
+  readonly #onError = (error: unknown): void => {
+    this.#isWorking = false;
+    this.#operation.fail(error);
+  };
 
   [Symbol.asyncIterator](): this {
     return this;

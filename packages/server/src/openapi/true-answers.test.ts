@@ -83,6 +83,7 @@ test('answers and accepted bodies match the schemas of the document', async () =
   await check(200, 'GET', '/health');
   await check(200, 'GET', '/version');
   await check(200, 'GET', '/list-apps');
+  await check(200, 'GET', '/list-apps', { query: '?detailed=true' });
   await check(200, 'POST', SESSIONS, { body: { sessionId: 's', state: { a: 1 }, events: EVENTS } });
   await check(409, 'POST', SESSION);
   await check(400, 'POST', SESSIONS, { body: { events: [{}] } });

@@ -8,6 +8,36 @@ import type { FrontContext } from '../server-context.ts';
 const OK = { type: 'object', properties: { status: { type: 'string' } }, required: ['status'] };
 const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
 
+const APP = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    rootAgentName: { type: 'string' },
+    description: { type: 'string' },
+    language: { type: 'string' },
+  },
+  required: ['name', 'language'],
+};
+const APPS = {
+  anyOf: [
+    { type: 'array', items: { type: 'string' } },
+    { type: 'object', properties: { apps: { type: 'array', items: APP } }, required: ['apps'] },
+  ],
+};
+
+/** A Worker in front of the users' objects has the names alone: its apps have no root agent and no description. */
+function listApps(request: ServerRequest<FrontContext>): Response {
+  const { runners, version } = request.server;
+  const names = [...runners.keys()];
+  if (request.query('detailed') !== 'true') return jsonResponse(names);
+  const apps = names.map((name) => {
+    const agent = runners.get?.(name)?.agent;
+    const root = agent && { rootAgentName: agent.name, description: agent.description };
+    return { name, ...root, language: version.language };
+  });
+  return jsonResponse({ apps });
+}
+
 function answerOk(): Response {
   return jsonResponse({ status: 'ok' });
 }
@@ -94,7 +124,8 @@ export const serverRoutes: readonly Route<FrontContext>[] = [
     path: '/list-apps',
     operationId: 'listApps',
     summary: 'The names of the apps',
-    answer: { schema: { type: 'array', items: { type: 'string' } } },
-    handle: ({ server }) => jsonResponse([...server.runners.keys()]),
+    query: { detailed: '`true` answers `{ apps }` with the root agent and the description of each app, as the ADK does.' },
+    answer: { schema: APPS },
+    handle: listApps,
   },
 ];

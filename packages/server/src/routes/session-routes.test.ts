@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { SESSIONS, setUp } from './fixtures/session-client.ts';
 
+test('apps are listed by name, and with their root agents on request, as the ADK lists them', async () => {
+  const { send } = setUp();
+  expect((await send('GET', '/list-apps')).json).toEqual(['app']);
+  expect((await send('GET', '/list-apps?detailed=true')).json).toEqual({
+    apps: [{ name: 'app', rootAgentName: 'agent', description: '', language: 'typescript' }],
+  });
+});
+
 describe('listing sessions', () => {
   test("answers an array of the user's sessions without events", async () => {
     const { send } = setUp();
