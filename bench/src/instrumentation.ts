@@ -1,6 +1,8 @@
 /**
- * Measures what instrumentation adds to W1 and W2: nothing, a `SpanStore`, and `openTelemetry()` with a batch exporter that drops the spans.
- * Rounds are interleaved; prints medians in microseconds a turn, and their ratios to a turn without instrumentation.
+ * Measures what instrumentation adds to W1 and W2: nothing, a `SpanStore`, the spans of the SDK alone, and `openTelemetry()` with a batch
+ * exporter that drops the spans. "SDK alone" is the floor: a turn without instrumentation, and as many spans with as many attributes, started and
+ * ended one after the other. Rounds are interleaved; prints medians in microseconds of processor time a turn, and their ratios to a turn without
+ * instrumentation.
  *
  * node --expose-gc src/instrumentation.ts
  */
@@ -9,6 +11,7 @@ import { SpanStore } from '@eventloom/dev';
 import { openTelemetry } from '@eventloom/otel';
 import { Runner } from '@eventloom/runner';
 import { InMemorySessionService } from '@eventloom/sessions';
+import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { InstantModel, ToolCallingModel } from './models.ts';
 import { APP, createAgent, turn } from './setup.ts';
@@ -22,15 +25,19 @@ const exporter: SpanExporter = {
   forceFlush: () => Promise.resolve(),
 };
 const tracerProvider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+const tracer = tracerProvider.getTracer('alone');
+const SDK_ALONE = 'SDK alone';
 const kinds: Readonly<Record<string, Instrumentation | undefined>> = {
   none: undefined,
+  [SDK_ALONE]: undefined,
   'span store': new SpanStore(),
   'batch exporter': openTelemetry({ tracerProvider }),
 };
 
-for (const [name, createModel] of [
-  ['W1', () => new InstantModel()],
-  ['W2', () => new ToolCallingModel(10)],
+for (const [name, createModel, spansBelowAgent] of [
+  ['W1', () => new InstantModel(), 1],
+  // 11 calls of the model, 10 of the tool.
+  ['W2', () => new ToolCallingModel(10), 21],
 ] as const) {
   const times: Record<string, number[]> = {};
   for (let round = -3; round < ROUNDS; round++) {
@@ -48,6 +55,7 @@ for (const [name, createModel] of [
         const sessionId = `s${index}`;
         await sessionService.createSession({ ...APP, sessionId });
         await turn(runner, sessionId);
+        if (kind === SDK_ALONE) writeSpans(spansBelowAgent);
       }
       const { user, system } = process.cpuUsage(from);
       if (round >= 0) (times[kind] ??= []).push((user + system) / TURNS);
@@ -60,6 +68,30 @@ for (const [name, createModel] of [
   }
 }
 await tracerProvider.shutdown();
+
+/** Starts and ends the spans of a turn: a run, an agent, and the calls below it. */
+function writeSpans(below: number): void {
+  const attributes = () => ({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.conversation.id': 's',
+    'eventloom.invocation_id': 'e',
+    'gen_ai.agent.name': 'agent',
+    'eventloom.execution_id': 'x',
+    'gen_ai.provider.name': 'bench',
+    'gen_ai.request.model': 'bench',
+  });
+  const run = tracer.startSpan('invoke_workflow', { attributes: attributes() }, ROOT_CONTEXT);
+  const inRun = trace.setSpan(ROOT_CONTEXT, run);
+  const agent = tracer.startSpan('invoke_agent', { attributes: attributes() }, inRun);
+  const inAgent = trace.setSpan(inRun, agent);
+  for (let index = 0; index < below; index++) {
+    const call = tracer.startSpan('chat', { attributes: attributes(), kind: SpanKind.CLIENT }, inAgent);
+    call.setAttributes({ 'gen_ai.response.model': 'bench', 'gen_ai.usage.input_tokens': 1 });
+    call.end();
+  }
+  agent.end();
+  run.end();
+}
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;

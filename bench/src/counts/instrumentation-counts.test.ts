@@ -1,0 +1,17 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type { InstrumentationCounts } from './count-instrumentation.ts';
+
+test('a run without instrumentation calls none of its functions and makes no promise for it, also where its packages are loaded', async () => {
+  const program = fileURLToPath(new URL('count-instrumentation.ts', import.meta.url));
+  // A process that does nothing else: what else runs would be counted as well.
+  const { stdout } = await promisify(execFile)(process.execPath, [program]);
+  const counts = JSON.parse(stdout) as Record<'absent' | 'unused' | 'used', InstrumentationCounts>;
+  expect(counts.absent.calls).toBe(0);
+  expect(counts.unused).toEqual(counts.absent);
+  // The counts see it where it is: 6 spans in each of 10 turns.
+  expect(counts.used.calls).toBeGreaterThan(600);
+  expect(counts.used.promises).toBeGreaterThan(counts.absent.promises);
+}, 60_000);
