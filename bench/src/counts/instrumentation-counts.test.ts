@@ -11,7 +11,7 @@ test('a run without instrumentation calls none of its functions and makes no pro
   const counts = JSON.parse(stdout) as Record<'absent' | 'unused' | 'used', InstrumentationCounts>;
   expect(counts.absent.calls).toBe(0);
   expect(counts.unused).toEqual(counts.absent);
-  // The counts see it where it is: 6 spans in each of 10 turns.
+  // The counts see it where it is: 5 spans in each of 10 turns.
   expect(counts.used.calls).toBeGreaterThan(600);
   expect(counts.used.promises).toBeGreaterThan(counts.absent.promises);
 }, 60_000);

@@ -124,7 +124,9 @@ export const serverRoutes: readonly Route<FrontContext>[] = [
     path: '/list-apps',
     operationId: 'listApps',
     summary: 'The names of the apps',
-    query: { detailed: '`true` answers `{ apps }` with the root agent and the description of each app, as the ADK does.' },
+    query: {
+      detailed: '`true` answers `{ apps }` with the root agent and the description of each app, as the ADK does.',
+    },
     answer: { schema: APPS },
     handle: listApps,
   },
