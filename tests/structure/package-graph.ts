@@ -30,7 +30,7 @@ export const allowedEdges: AllowedEdges = {
   // The instruction of all agents is filled as that of one.
   plugins: ['llm-agent'],
   // Servers sample with the model of the agent that calls them.
-  mcp: ['llm-agent'],
+  mcp: ['tools', 'llm-agent'],
   // The runner compacts sessions after runs, and llm-agent knows how events are summarized.
   runner: ['tools', 'llm-agent'],
   // `./server` plugs into a server, which knows live runs only as an option.

@@ -1,5 +1,6 @@
 import { ConfigurationError, type Platform } from '@eventloom/core';
 import { checkOptions, describeKind, type OptionRules } from '@eventloom/core/internal';
+import { AddressRefusedError, checkPublicUrl, openPublicUrl } from '@eventloom/tools/internal';
 import { HttpTransport, isAuthProvider } from './http-transport.ts';
 import { limitBody } from './limit-body.ts';
 
@@ -90,7 +91,10 @@ export interface StreamableHTTPConnectionOptions extends MCPConnectionOptions {
   readonly authProvider?: object | undefined;
   /** True tells the server that its session ends when the connection is closed. Default true. */
   readonly terminateOnClose?: boolean | undefined;
-  /** Sends the requests. Default: the global `fetch`. */
+  /**
+   * Sends the requests. Default: the global `fetch`, and for addresses of other hosts that a public server names, such as its authorization
+   * server, a client that connects to public addresses alone.
+   */
   readonly fetch?: ((url: string | URL, init?: RequestInit) => Promise<Response>) | undefined;
 }
 
@@ -129,7 +133,8 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   readonly url: URL;
   readonly terminateOnClose: boolean;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #fetch: NonNullable<StreamableHTTPConnectionOptions['fetch']>;
+  readonly #fetch: StreamableHTTPConnectionOptions['fetch'];
+  readonly #isPublic: boolean;
   readonly #authProvider: object | undefined;
 
   /** @throws ConfigurationError for an address that is not HTTP, for invalid headers, and for an unknown option */
@@ -140,7 +145,8 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
     this.url = toUrl(owner, options.url);
     this.terminateOnClose = options.terminateOnClose ?? true;
     this.#headers = checkHeaders(owner, options.headers ?? {});
-    this.#fetch = options.fetch ?? ((url, init) => fetch(url, init));
+    this.#fetch = options.fetch;
+    this.#isPublic = isPublic(this.url);
     this.#authProvider = options.authProvider;
     if (options.authProvider && !isAuthProvider(options.authProvider))
       throw new ConfigurationError(
@@ -163,7 +169,7 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
       maxMessageBytes,
       terminateOnClose,
       headers: this.#headers,
-      fetch: this.#fetch,
+      fetch: (to, init) => this.#send(to, init),
       authProvider: host.authProvider ?? this.#authProvider,
       host,
     });
@@ -172,8 +178,37 @@ export class StreamableHTTPConnectionParams extends MCPConnectionParams {
   /** Sends a request to an authorization server: without the headers for the MCP server, and without redirects. Not for applications. */
   async '~fetchMetadata'(url: string | URL, init: RequestInit = {}): Promise<Response> {
     const signal = AbortSignal.timeout(this.timeoutMs);
-    const response = await this.#fetch(url, { ...init, redirect: 'manual', signal });
+    const response = await this.#send(url, { ...init, redirect: 'manual', signal });
     return limitBody(response, MAX_METADATA_BYTES, () => undefined);
+  }
+
+  /**
+   * Sends a request to the server, or to an address that it names. A public server may not name one of an internal network, which this process
+   * can reach and the server cannot.
+   * @throws AddressRefusedError
+   */
+  async #send(to: string | URL, init: RequestInit = {}): Promise<Response> {
+    const url = new URL(to);
+    const isTrusted = url.origin === this.url.origin || !this.#isPublic;
+    if (!isTrusted) checkPublicUrl(url.href);
+    if (this.#fetch) return this.#fetch(to, init);
+    if (isTrusted) return fetch(to, init);
+    const { method, headers, body, signal } = new Request(url, init);
+    const bytes = body && new Uint8Array(await new Response(body).arrayBuffer());
+    return openPublicUrl(url.href, signal, {
+      method,
+      headers: Object.fromEntries(headers),
+      ...(bytes && { body: bytes }),
+    });
+  }
+}
+
+function isPublic({ href }: URL): boolean {
+  try {
+    return checkPublicUrl(href) !== undefined;
+  } catch (error) {
+    if (AddressRefusedError.isInstance(error)) return false;
+    throw error;
   }
 }
 

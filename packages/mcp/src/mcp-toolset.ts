@@ -4,31 +4,19 @@ import {
   type BaseTool,
   type BaseToolsetOptions,
   ConfigurationError,
-  type Platform,
   type ReadonlyContext,
-  systemPlatform,
-  type ToolContext,
   type ToolPredicate,
 } from '@eventloom/core';
 import { checkOptions, describeKind, isToolName, type OptionRules, reportTo } from '@eventloom/core/internal';
-import {
-  type CallToolResult,
-  type InputRequiredResult,
-  isInputRequiredResult,
-  ProtocolError,
-  UrlElicitationRequiredError,
-} from '@modelcontextprotocol/client';
-import type { ActiveCall } from './active-calls.ts';
-import { toToolResult } from './call-result.ts';
-import { checkHeaders, MCPConnectionParams, StreamableHTTPConnectionParams } from './connection-params.ts';
-import { type AnswerQuestion, type CallContinuation, Questions } from './elicitation.ts';
-import { MCPAuthorizationError, MCPLimitError, MCPProtocolError } from './errors.ts';
-import { MCPConnection, type MCPConnectionOwner } from './mcp-connection.ts';
+import { MCPConnectionParams, StreamableHTTPConnectionParams } from './connection-params.ts';
+import type { AnswerQuestion } from './elicitation.ts';
+import { MCPAuthorizationError, MCPLimitError } from './errors.ts';
+import type { MCPConnection } from './mcp-connection.ts';
 import { isMCPTool, MCPTool } from './mcp-tool.ts';
-import { sample } from './sampling.ts';
+import { ServerCalls } from './server-calls.ts';
 import { promptTools, resourceTools } from './server-contents.ts';
-import { acceptTools, type ServerTool } from './server-tools.ts';
-import { UserAuthorization } from './user-authorization.ts';
+import { acceptTools } from './server-tools.ts';
+import { type UserConnection, UserConnections } from './user-connections.ts';
 
 /** Options of `MCPToolset`. */
 export interface MCPToolsetOptions extends BaseToolsetOptions {
@@ -106,16 +94,6 @@ const OPTIONS: OptionRules<MCPToolsetOptions> = {
   onUnavailable: 'text',
 };
 
-/** A user's connection, and the tools that were made of its list. */
-interface UserConnection {
-  readonly connection: MCPConnection;
-  headers: Readonly<Record<string, string>>;
-  /** Id of the run that exchanged the user's consent. */
-  consentRun: string | undefined;
-  listed: readonly unknown[] | undefined;
-  tools: readonly MCPTool[];
-}
-
 /**
  * The tools of an MCP server. Each user has one connection, which all of their turns share: it is opened when an agent lists the tools, opened
  * again when the server forgot it or it broke, and closed with the runner. Between turns it does not keep the process alive.
@@ -136,9 +114,7 @@ interface UserConnection {
 export class MCPToolset extends BaseToolset {
   readonly connectionParams: MCPConnectionParams;
   readonly #options: MCPToolsetOptions;
-  /** Connections by user; the most recently used one is the last. */
-  readonly #connections = new Map<string, UserConnection>();
-  #platform: Platform = systemPlatform;
+  readonly #users: UserConnections;
   #version = 0;
 
   /** @throws ConfigurationError for missing or unknown options, and for invalid values */
@@ -151,6 +127,7 @@ export class MCPToolset extends BaseToolset {
     });
     this.connectionParams = connectionParams;
     this.#options = options;
+    this.#users = new UserConnections(this.name, options, () => void this.#version++);
   }
 
   /** Changes when a server reports that its tools have changed. */
@@ -168,10 +145,8 @@ export class MCPToolset extends BaseToolset {
    * @throws MCPConnectionError if the server is unreachable, MCPProtocolError if it refuses, MCPLimitError if it offers too many tools
    */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    if (context) this.#platform = context.invocationContext.platform;
-    const user = this.#connectionOf(this.#userOf(context));
-    if (context) user.headers = await this.#headersFor(context);
-    const connect = context && (await this.#authorize(user, context));
+    const user = await this.#users.prepare(context);
+    const connect = context && this.#users.asksForConsent ? this.#connectTool() : undefined;
     try {
       const listed = await user.connection.listTools();
       if (listed !== user.listed) this.#accept(user, listed);
@@ -181,7 +156,7 @@ export class MCPToolset extends BaseToolset {
     }
     const tools = user.tools.filter((tool) => this.isToolSelected(tool, context));
     // The call that asked for the consent runs again after it.
-    if (connect && user.consentRun === context.invocationId) return [...tools, connect];
+    if (connect && user.consentRun === context?.invocationId) return [...tools, connect];
     const { maxTools = 128 } = this.#options;
     if (tools.length > maxTools)
       throw new MCPLimitError(
@@ -199,67 +174,13 @@ export class MCPToolset extends BaseToolset {
 
   /** Lets the process end while no run is active. The connections stay open for the next run. */
   override suspend(): Promise<void> {
-    for (const { connection } of this.#connections.values()) connection.suspend();
+    this.#users.suspend();
     return Promise.resolve();
   }
 
   /** Closes all connections. The next use connects again. */
-  override async close(): Promise<void> {
-    const users = [...this.#connections.values()];
-    this.#connections.clear();
-    await Promise.all(users.map(({ connection }) => connection.close()));
-  }
-
-  #userOf(context: ReadonlyContext | undefined): string {
-    return context && this.#options.connectionPerUser !== false ? context.userId : '';
-  }
-
-  #connectionOf(userId: string): UserConnection {
-    let user = this.#connections.get(userId);
-    if (!user) user = this.#createConnection();
-    else this.#connections.delete(userId);
-    this.#connections.set(userId, user);
-    this.#closeLeastUsed();
-    return user;
-  }
-
-  #createConnection(): UserConnection {
-    const connection = new MCPConnection(this.#owner(), () => user.headers);
-    const user: UserConnection = { connection, headers: {}, consentRun: undefined, listed: undefined, tools: [] };
-    return user;
-  }
-
-  #owner(): MCPConnectionOwner {
-    const platform = (): Platform => this.#platform;
-    const { allowSampling = false, allowElicitation = true } = this.#options;
-    return {
-      name: this.name,
-      params: this.connectionParams,
-      allowsSampling: allowSampling,
-      allowsElicitation: allowElicitation,
-      get platform() {
-        return platform();
-      },
-      toolsChanged: () => void this.#version++,
-    };
-  }
-
-  /** Closes connections beyond the limit that have no active call. */
-  #closeLeastUsed(): void {
-    const { maxConnections = 32 } = this.#options;
-    for (const [userId, { connection }] of this.#connections) {
-      if (this.#connections.size <= maxConnections) return;
-      if (connection.isBusy) continue;
-      this.#connections.delete(userId);
-      this.#platform.background(connection.close());
-    }
-  }
-
-  async #headersFor(context: ReadonlyContext): Promise<Readonly<Record<string, string>>> {
-    const { headerProvider } = this.#options;
-    return headerProvider
-      ? checkHeaders(`MCPToolset "${this.name}": headerProvider`, await headerProvider(context))
-      : {};
+  override close(): Promise<void> {
+    return this.#users.close();
   }
 
   #accept(user: UserConnection, listed: Awaited<ReturnType<MCPConnection['listTools']>>): void {
@@ -268,11 +189,21 @@ export class MCPToolset extends BaseToolset {
     const added = this.#contentTools(user.connection);
     const own = new Set(added.map(({ name }) => name));
     const theirs = tools.filter(({ name }) => !own.has(name));
+    const { callTimeoutMs } = this.connectionParams;
+    const { allowSampling, allowElicitation, onElicitation } = this.#options;
+    const { platform } = this.#users;
+    const params = { server: this.name, callTimeoutMs, platform, allowSampling, allowElicitation, onElicitation };
+    const calls = new ServerCalls(params);
     const offered = theirs.map(
-      (tool) => new MCPTool({ ...tool, call: (args, context) => this.#call(tool, args, context) }),
+      (tool) =>
+        new MCPTool({
+          ...tool,
+          call: (args, context) =>
+            this.#users.use(context, (connection) => calls.call(connection, tool, args, context)),
+        }),
     );
     user.tools = [...offered, ...added];
-    for (const error of refused.slice(0, 10)) reportTo(this.#platform, error);
+    for (const error of refused.slice(0, 10)) reportTo(platform, error);
   }
 
   /** Creates the tools over the server's resources and prompts. Tools of the server cannot take their names. */
@@ -281,7 +212,7 @@ export class MCPToolset extends BaseToolset {
     const params = {
       nameOf: (name: string) => this.prefixed(name),
       timeoutMs: this.connectionParams.timeoutMs,
-      connectionOf: (context: ToolContext) => this.#connectionOf(this.#userOf(context)).connection,
+      users: this.#users,
     };
     return [
       ...(useMcpResources === true && connection.has('resources') ? resourceTools(params) : []),
@@ -289,73 +220,8 @@ export class MCPToolset extends BaseToolset {
     ];
   }
 
-  async #call(tool: ServerTool, args: Record<string, unknown>, toolContext: ToolContext): Promise<unknown> {
-    const { connection } = this.#connectionOf(this.#userOf(toolContext));
-    try {
-      return await this.#callAuthorized(connection, tool, args, toolContext);
-    } catch (error) {
-      if (!MCPAuthorizationError.isInstance(error)) throw error;
-      return this.#requestConsent(connection, toolContext, error);
-    }
-  }
-
-  async #callAuthorized(
-    connection: MCPConnection,
-    tool: ServerTool,
-    args: Record<string, unknown>,
-    toolContext: ToolContext,
-  ): Promise<unknown> {
-    const controller = new AbortController();
-    const call: ActiveCall = {
-      toolContext,
-      questions: new Questions(this.name, toolContext, this.#options.onElicitation),
-      interrupt: () => controller.abort(),
-      isUnclear: false,
-    };
-    const signal = AbortSignal.any([toolContext.abortSignal, controller.signal]);
-    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call, signal));
-    if (!call.questions.areOpen) return call.isUnclear ? this.#unclear(result) : result;
-    call.questions.ask();
-    return undefined;
-  }
-
-  /**
-   * Prepares the authorization of the context's user: exchanges an answer of the user. Returns the tool that asks for the consent; undefined
-   * if the toolset asks for none.
-   */
-  async #authorize(user: UserConnection, context: ReadonlyContext): Promise<MCPTool | undefined> {
-    const { authCredential, clientMetadataUrl, skipIssuerMetadataValidation = false, connectionParams } = this.#options;
-    if (!authCredential || !(connectionParams instanceof StreamableHTTPConnectionParams)) return undefined;
-    const { appName, userId, invocationId } = context;
-    const service = context.invocationContext.invocation.credentialService;
-    if (!service)
-      throw new ConfigurationError(
-        `MCPToolset "${this.name}": authCredential needs a credential service; write credentialService: new InMemoryCredentialService() in the runner's options`,
-      );
-    const { url } = connectionParams;
-    const { credentialKey = `mcp:${url.origin}${url.pathname}` } = this.#options;
-    user.connection.authorization ??= new UserAuthorization({
-      server: this.name,
-      url,
-      client: authCredential.oauth2 ?? {},
-      clientMetadataUrl,
-      skipIssuerMetadataValidation,
-      service,
-      key: { appName, userId, credentialKey },
-      platform: this.#platform,
-      fetch: (to, init) => connectionParams['~fetchMetadata'](to, init),
-    });
-    try {
-      if (await user.connection.authorization.acceptAnswer()) user.consentRun = invocationId;
-    } catch (error) {
-      if (!MCPAuthorizationError.isInstance(error)) throw error;
-      reportTo(this.#platform, error);
-    }
-    return this.#connectTool(user.connection);
-  }
-
   /** Creates the tool that stands for those of a server for which the user has not consented. */
-  #connectTool(connection: MCPConnection): MCPTool {
+  #connectTool(): MCPTool {
     const name = `connect_${this.name.replaceAll(/\W/g, '_')}`.slice(0, 64);
     return new MCPTool({
       name,
@@ -364,152 +230,13 @@ export class MCPToolset extends BaseToolset {
       inputSchema: { type: 'object', properties: {} },
       idempotent: true,
       annotations: {},
-      call: async (_, toolContext) => {
-        try {
+      call: (_, toolContext) =>
+        this.#users.use(toolContext, async (connection) => {
           const listed = await connection.listTools();
           this.#version++;
           return { connected: true, tools: listed.length };
-        } catch (error) {
-          if (!MCPAuthorizationError.isInstance(error)) throw error;
-          return this.#requestConsent(connection, toolContext, error);
-        }
-      },
+        }),
     });
-  }
-
-  /** Asks the user for the consent that a call needs. */
-  async #requestConsent(
-    { authorization }: MCPConnection,
-    toolContext: ToolContext,
-    error: MCPAuthorizationError,
-  ): Promise<unknown> {
-    const asked = toolContext.requests.filter(({ kind }) => kind === 'credential').length;
-    const request = asked < MAX_CONSENTS ? await authorization?.request() : undefined;
-    if (!request) throw error;
-    toolContext.requestCredential(request);
-    return undefined;
-  }
-
-  /** Sends a call, and again with the answers that the server requires. */
-  async #exchange(
-    connection: MCPConnection,
-    { serverToolName: name, definition: toolDefinition, idempotent }: ServerTool,
-    args: Record<string, unknown>,
-    { toolContext, questions }: ActiveCall,
-    signal: AbortSignal,
-  ): Promise<unknown> {
-    const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
-    let continuation = questions.continuation();
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const result: CallToolResult | InputRequiredResult = await connection
-        .send(
-          ({ client }, { options, meta }) =>
-            client.callTool(
-              { name, arguments: args, ...meta, ...continuation },
-              { ...options, toolDefinition, allowInputRequired: true },
-            ),
-          {
-            isRepeatable: idempotent,
-            timeoutMs: this.connectionParams.callTimeoutMs,
-            signal,
-            onProgress: (value) => progress.add(value),
-            traceHeaders: toolContext.traceHeaders,
-          },
-        )
-        .catch(async (error: unknown) => {
-          // The result of a call whose questions are still open does not count: the call is sent again after the answers.
-          toolContext.abortSignal.throwIfAborted();
-          if (questions.areOpen || (await this.#asksToOpen(error, questions))) return { content: [] };
-          throw error;
-        });
-      await progress.emitted;
-      if (!isInputRequiredResult(result)) return toToolResult(result);
-      continuation = await this.#answersTo(result, toolContext, questions);
-      if (!continuation) return undefined;
-      if (!continuation.inputResponses) await this.#pause(signal);
-    }
-    throw new MCPLimitError(`MCP server "${this.name}": requires input more than ${MAX_ROUNDS} times in a call`);
-  }
-
-  /** True if a call failed because the person has to open addresses first, which are then asked. */
-  async #asksToOpen(error: unknown, questions: Questions): Promise<boolean> {
-    const { allowElicitation = true } = this.#options;
-    const { cause } = error instanceof Error ? error : {};
-    if (!allowElicitation || !(cause instanceof UrlElicitationRequiredError)) return false;
-    for (const question of cause.elicitations.slice(0, MAX_ROUNDS)) await questions.answerTo(question);
-    return questions.areOpen;
-  }
-
-  async #answersTo(
-    required: InputRequiredResult,
-    toolContext: ToolContext,
-    questions: Questions,
-  ): Promise<CallContinuation | undefined> {
-    const { allowSampling = false, allowElicitation = true } = this.#options;
-    const methods = Object.values(required.inputRequests ?? {}).map(({ method }) => method);
-    const forbidden =
-      (!allowElicitation && methods.includes('elicitation/create')) ||
-      (!allowSampling && methods.includes('sampling/createMessage'));
-    if (forbidden)
-      throw new MCPProtocolError(`MCP server "${this.name}": requires input that it was not allowed to ask for`);
-    try {
-      return await questions.answersTo(required, (params) => sample(params, toolContext));
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      throw new MCPProtocolError(`MCP server "${this.name}": requires input that cannot be given: ${error.message}`, {
-        cause: error,
-      });
-    }
-  }
-
-  /** Waits before a call is sent again to a server that is not ready for it. */
-  async #pause(signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#platform.schedule(RETRY_MS, resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    cancel();
-  }
-
-  #unclear(result: unknown): unknown {
-    return {
-      error: `MCP server "${this.name}" asked the user something during several calls at once, so the user was not asked. Call its tools one after the other.`,
-      result,
-    };
-  }
-}
-
-/** Maximum number of times that a call asks for the user's consent. */
-const MAX_CONSENTS = 3;
-/** Maximum number of times that a server may require input in one run of a call. */
-const MAX_ROUNDS = 10;
-/** Time before a call is sent again to a server that is not ready for it. */
-const RETRY_MS = 250;
-
-/** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
-class LatestOnly {
-  /** Resolves when nothing is waiting; undefined before the first message. */
-  emitted: Promise<void> | undefined;
-  readonly #emit: (value: unknown) => Promise<boolean>;
-  #waiting: { readonly value: unknown } | undefined;
-  #isEmitting = false;
-
-  constructor(emit: (value: unknown) => Promise<boolean>) {
-    this.#emit = emit;
-  }
-
-  add(value: unknown): void {
-    this.#waiting = { value };
-    if (!this.#isEmitting) this.emitted = this.#emitAll();
-  }
-
-  async #emitAll(): Promise<void> {
-    this.#isEmitting = true;
-    for (let next = this.#waiting; next; next = this.#waiting) {
-      this.#waiting = undefined;
-      await this.#emit(next.value);
-    }
-    this.#isEmitting = false;
   }
 }
 

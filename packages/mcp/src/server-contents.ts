@@ -1,16 +1,17 @@
 import type { ContentBlock } from '@modelcontextprotocol/client';
-import type { Part, ToolContext } from '@eventloom/core';
+import type { Part } from '@eventloom/core';
 import { toResponseWithMedia, describeBlocks, describeResource } from './call-result.ts';
-import type { MCPConnection, MCPRequest } from './mcp-connection.ts';
+import type { MCPRequest } from './mcp-connection.ts';
 import { MCPTool } from './mcp-tool.ts';
+import type { UserConnections } from './user-connections.ts';
 
 /** The tools over resources or prompts of a server need these of their toolset. */
 interface ServerContentsParams {
   /** Returns the name of a tool with the toolset's prefix. */
   readonly nameOf: (name: string) => string;
   readonly timeoutMs: number;
-  /** Returns the connection of the user of a call. */
-  readonly connectionOf: (context: ToolContext) => MCPConnection;
+  /** The connections of the users, which ask for the consent that a call needs. */
+  readonly users: UserConnections;
 }
 
 const NO_ARGUMENTS = { type: 'object', properties: {} };
@@ -91,7 +92,7 @@ interface ServerContentsTool {
 
 /** Creates a tool that only reads, so that it may be repeated. */
 function tool(
-  { nameOf, timeoutMs, connectionOf }: ServerContentsParams,
+  { nameOf, timeoutMs, users }: ServerContentsParams,
   { name, description, properties, required, request }: ServerContentsTool,
 ): MCPTool {
   return new MCPTool({
@@ -101,13 +102,14 @@ function tool(
     inputSchema: { ...NO_ARGUMENTS, properties, ...(required && { required }) },
     idempotent: true,
     annotations: { readOnlyHint: true },
-    call: async (args, toolContext) => {
-      const { response, media = [] } = await connectionOf(toolContext).send(
-        (session, { options }) => request(args, session, options),
-        { isRepeatable: true, timeoutMs, signal: toolContext.abortSignal },
-      );
-      return toResponseWithMedia(response, media);
-    },
+    call: (args, toolContext) =>
+      users.use(toolContext, async (connection) => {
+        const { response, media = [] } = await connection.send(
+          (session, { options }) => request(args, session, options),
+          { isRepeatable: true, timeoutMs, signal: toolContext.abortSignal },
+        );
+        return toResponseWithMedia(response, media);
+      }),
   });
 }
 

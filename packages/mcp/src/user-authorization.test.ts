@@ -4,8 +4,10 @@ import { InMemoryCredentialService } from '@eventloom/credentials';
 import { InMemorySessionService } from '@eventloom/sessions';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
+import { StreamableHTTPConnectionParams } from './connection-params.ts';
 import { calling, play, responsesOf, toolsetOf } from './fixtures/play.ts';
 import { serveSessions } from './fixtures/served.ts';
+import { MCPToolset } from './mcp-toolset.ts';
 
 const REDIRECT_URI = 'https://app.example/callback';
 const authCredential = { authType: 'oauth2', oauth2: { redirectUri: REDIRECT_URI } };
@@ -14,10 +16,16 @@ const SECRET = 'access-token-';
 /** An MCP server that wants tokens, and its authorization server, at the same address. */
 function guarded() {
   let issued = 0;
+  let isRefreshed = true;
   const valid = new Set<string>();
   const exchanged: URLSearchParams[] = [];
-  const build = (server: McpServer) =>
-    void server.registerTool('secret', {}, () => ({ content: [{ type: 'text', text: 'the secret' }] }));
+  const build = (server: McpServer) => {
+    server.registerTool('secret', {}, () => ({ content: [{ type: 'text', text: 'the secret' }] }));
+    server.registerResource('note', 'x://note', {}, () => ({ contents: [{ uri: 'x://note', text: 'the note' }] }));
+    server.registerPrompt('hello', {}, () => ({
+      messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
+    }));
+  };
   const served = serveSessions({ build });
   const issue = (): Response => {
     const token = `${SECRET}${++issued}`;
@@ -47,12 +55,17 @@ function guarded() {
     if (url.pathname === '/token') {
       const form = new URLSearchParams(init.body instanceof URLSearchParams ? init.body : '');
       exchanged.push(form);
-      return form.get('code') === 'bad' ? Response.json({ error: 'invalid_grant' }, { status: 400 }) : issue();
+      const isRefused = form.get('code') === 'bad' || (!isRefreshed && form.get('grant_type') === 'refresh_token');
+      return isRefused ? Response.json({ error: 'invalid_grant' }, { status: 400 }) : issue();
     }
     const authorization = new Headers(init.headers).get('authorization') ?? '';
     return valid.has(authorization) ? served.fetch(to, init) : new Response(null, { status: 401 });
   };
-  return { fetch, exchanged, revoke: () => valid.clear() };
+  const endConsent = (): void => {
+    valid.clear();
+    isRefreshed = false;
+  };
+  return { fetch, exchanged, revoke: () => valid.clear(), endConsent };
 }
 
 function requestsOf(events: readonly Event[]) {
@@ -120,6 +133,25 @@ test('a token that the server refuses is renewed once, also for calls at the sam
 });
 
 test.each([
+  ['load_mcp_resource', { uri: 'x://note' }, 'the note'],
+  ['get_mcp_prompt', { name: 'hello' }, 'hello'],
+  ['secret', {}, 'the secret'],
+])('%s asks for the consent that ended, and runs after it', async (name, args, expected) => {
+  const { fetch, endConsent } = guarded();
+  const toolset = toolsetOf({ fetch }, { name: 'vault', authCredential, useMcpResources: true, useMcpPrompts: true });
+  const step = () => {
+    endConsent();
+    return calling({ id: 'r', name, args }) as object;
+  };
+  const { say, runner } = await play(toolset, [connect, 'connected', step, 'done'], services());
+  await say(consentTo(await say('go')));
+  const asked = await say('read');
+  expect(requestsOf(asked)).toHaveLength(1);
+  expect(JSON.stringify(responsesOf(await say(consentTo(asked))))).toContain(expected);
+  await runner.close();
+});
+
+test.each([
   ['of another request', { state: 'forged' }],
   ['with a code that the server refuses', { code: 'bad' }],
 ])('an answer %s gives no access, and the user is asked again', async (_, changes) => {
@@ -162,4 +194,49 @@ test.each([
   [{ authCredential, connectionPerUser: false }, 'needs a connection for each user'],
 ])('options that cannot work are refused', (options, message) => {
   expect(() => toolsetOf({ fetch }, options)).toThrow(message);
+});
+
+/** A public MCP server that wants tokens, and names this authorization server. */
+function naming(authorizationServer: string, metadata: Readonly<Record<string, string>>) {
+  const asked: string[] = [];
+  const fetch = async (to: string | URL): Promise<Response> => {
+    const url = new URL(to);
+    asked.push(url.host);
+    if (url.host === 'mcp.example.com' && url.pathname === '/.well-known/oauth-protected-resource/mcp')
+      return Response.json({ resource: PUBLIC_URL, authorization_servers: [authorizationServer] });
+    if (url.host === 'mcp.example.com') return new Response(null, { status: 401 });
+    return Response.json({
+      issuer: authorizationServer,
+      authorization_endpoint: `${authorizationServer}/authorize`,
+      token_endpoint: `${authorizationServer}/token`,
+      registration_endpoint: `${authorizationServer}/register`,
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+      ...metadata,
+    });
+  };
+  const connectionParams = new StreamableHTTPConnectionParams({ url: PUBLIC_URL, fetch });
+  return { asked, toolset: new MCPToolset({ name: 'vault', connectionParams, authCredential }) };
+}
+
+const PUBLIC_URL = 'https://mcp.example.com/mcp';
+
+test.each<[string, Record<string, string>?]>([
+  ['http://169.254.169.254'],
+  ['http://127.0.0.1:6379'],
+  ['http://[::1]:8080'],
+  ['http://localhost:9000'],
+  ['https://vault.internal'],
+  ['https://auth.example.com', { registration_endpoint: 'http://10.0.0.7/register' }],
+])('a public server cannot make the process ask %s', async (address, metadata = {}) => {
+  const { asked, toolset } = naming(address, metadata);
+  const { say, runner } = await play(toolset, [connect, 'done'], services());
+  const [response] = responsesOf(await say('go'));
+  expect(String(response?.['error'])).toMatch(
+    /MCP server "vault": names an authorization server that may not be asked/,
+  );
+  expect(new Set(asked)).toEqual(
+    new Set(['mcp.example.com', ...(address.includes('example') ? ['auth.example.com'] : [])]),
+  );
+  await runner.close();
 });

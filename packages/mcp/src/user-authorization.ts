@@ -20,6 +20,7 @@ import type {
   Platform,
 } from '@eventloom/core';
 import { isRecord } from '@eventloom/core/internal';
+import { AddressRefusedError } from '@eventloom/tools/internal';
 import { MCPAuthorizationError } from './errors.ts';
 
 /** Maximum length of the page on which a user consents. */
@@ -114,6 +115,12 @@ export class UserAuthorization {
       forceReauthorization,
       ...(scope !== undefined && { scope }),
       ...(resourceMetadataUrl && { resourceMetadataUrl }),
+    }).catch((error: unknown) => {
+      if (!AddressRefusedError.isInstance(error)) throw error;
+      throw new MCPAuthorizationError(
+        `MCP server "${this.#params.server}": names an authorization server that may not be asked: ${error.message}`,
+        { cause: error },
+      );
     });
     if (result !== 'AUTHORIZED') throw new UnauthorizedError('the user has to consent');
   }

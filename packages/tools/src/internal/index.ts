@@ -6,4 +6,5 @@ import type { PublicRequest } from '../built-in/public-address.ts';
 export type { PublicRequest } from '../built-in/public-address.ts';
 /** Sends a request to a host of the public internet, without following redirects. Its type does not name a `#` import, which older compilers cannot resolve. */
 export const openPublicUrl: (url: string, signal: AbortSignal, request?: PublicRequest) => Promise<Response> = open;
+export { checkPublicUrl } from '../built-in/public-address.ts';
 export { AddressRefusedError } from '../errors.ts';

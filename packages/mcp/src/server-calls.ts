@@ -1,0 +1,183 @@
+import type { Platform, ToolContext } from '@eventloom/core';
+import {
+  type CallToolResult,
+  type InputRequiredResult,
+  isInputRequiredResult,
+  ProtocolError,
+  UrlElicitationRequiredError,
+} from '@modelcontextprotocol/client';
+import type { ActiveCall } from './active-calls.ts';
+import { toToolResult } from './call-result.ts';
+import { type AnswerQuestion, type CallContinuation, Questions } from './elicitation.ts';
+import { MCPLimitError, MCPProtocolError } from './errors.ts';
+import type { MCPConnection } from './mcp-connection.ts';
+import { sample } from './sampling.ts';
+import type { ServerTool } from './server-tools.ts';
+
+/** Maximum number of times that a server may require input in one run of a call. */
+const MAX_ROUNDS = 10;
+/** Time before a call is sent again to a server that is not ready for it. */
+const RETRY_MS = 250;
+
+/** The parts of a toolset that its calls need. */
+interface ServerCallsParams {
+  /** Name of the toolset, for errors. */
+  readonly server: string;
+  readonly callTimeoutMs: number;
+  readonly allowSampling?: boolean | undefined;
+  readonly allowElicitation?: boolean | undefined;
+  readonly onElicitation?: AnswerQuestion | undefined;
+  readonly platform: Platform;
+}
+
+/** Calls tools of a server: with progress, questions of the server to the person, and requests to the agent's model. */
+export class ServerCalls {
+  readonly #params: ServerCallsParams;
+
+  constructor(params: ServerCallsParams) {
+    this.#params = params;
+  }
+
+  /** Returns the result of a call for the model; undefined if the person is asked first. */
+  async call(
+    connection: MCPConnection,
+    tool: ServerTool,
+    args: Record<string, unknown>,
+    toolContext: ToolContext,
+  ): Promise<unknown> {
+    const controller = new AbortController();
+    const call: ActiveCall = {
+      toolContext,
+      questions: new Questions(this.#params.server, toolContext, this.#params.onElicitation),
+      interrupt: () => controller.abort(),
+      isUnclear: false,
+    };
+    const signal = AbortSignal.any([toolContext.abortSignal, controller.signal]);
+    const result = await connection.calls.during(call, () => this.#exchange(connection, tool, args, call, signal));
+    if (!call.questions.areOpen) return call.isUnclear ? this.#unclear(result) : result;
+    call.questions.ask();
+    return undefined;
+  }
+
+  /** Sends a call, and again with the answers that the server requires. */
+  async #exchange(
+    connection: MCPConnection,
+    { serverToolName: name, definition: toolDefinition, idempotent }: ServerTool,
+    args: Record<string, unknown>,
+    { toolContext, questions }: ActiveCall,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const progress = new LatestOnly((value: unknown) => toolContext.emit(value));
+    let continuation = questions.continuation();
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const result: CallToolResult | InputRequiredResult = await connection
+        .send(
+          ({ client }, { options, meta }) =>
+            client.callTool(
+              { name, arguments: args, ...meta, ...continuation },
+              { ...options, toolDefinition, allowInputRequired: true },
+            ),
+          {
+            isRepeatable: idempotent,
+            timeoutMs: this.#params.callTimeoutMs,
+            signal,
+            onProgress: (value) => progress.add(value),
+            traceHeaders: toolContext.traceHeaders,
+          },
+        )
+        .catch(async (error: unknown) => {
+          // The result of a call whose questions are still open does not count: the call is sent again after the answers.
+          toolContext.abortSignal.throwIfAborted();
+          if (questions.areOpen || (await this.#asksToOpen(error, questions))) return { content: [] };
+          throw error;
+        });
+      await progress.emitted;
+      if (!isInputRequiredResult(result)) return toToolResult(result);
+      continuation = await this.#answersTo(result, toolContext, questions);
+      if (!continuation) return undefined;
+      if (!continuation.inputResponses) await this.#pause(signal);
+    }
+    throw new MCPLimitError(
+      `MCP server "${this.#params.server}": requires input more than ${MAX_ROUNDS} times in a call`,
+    );
+  }
+
+  /** True if a call failed because the person has to open addresses first, which are then asked. */
+  async #asksToOpen(error: unknown, questions: Questions): Promise<boolean> {
+    const { allowElicitation = true } = this.#params;
+    const { cause } = error instanceof Error ? error : {};
+    if (!allowElicitation || !(cause instanceof UrlElicitationRequiredError)) return false;
+    for (const question of cause.elicitations.slice(0, MAX_ROUNDS)) await questions.answerTo(question);
+    return questions.areOpen;
+  }
+
+  async #answersTo(
+    required: InputRequiredResult,
+    toolContext: ToolContext,
+    questions: Questions,
+  ): Promise<CallContinuation | undefined> {
+    const { allowSampling = false, allowElicitation = true } = this.#params;
+    const methods = Object.values(required.inputRequests ?? {}).map(({ method }) => method);
+    const forbidden =
+      (!allowElicitation && methods.includes('elicitation/create')) ||
+      (!allowSampling && methods.includes('sampling/createMessage'));
+    if (forbidden)
+      throw new MCPProtocolError(
+        `MCP server "${this.#params.server}": requires input that it was not allowed to ask for`,
+      );
+    try {
+      return await questions.answersTo(required, (params) => sample(params, toolContext));
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      throw new MCPProtocolError(
+        `MCP server "${this.#params.server}": requires input that cannot be given: ${error.message}`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Waits before a call is sent again to a server that is not ready for it. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#params.platform.schedule(RETRY_MS, resolve);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    cancel();
+  }
+
+  #unclear(result: unknown): unknown {
+    return {
+      error: `MCP server "${this.#params.server}" asked the user something during several calls at once, so the user was not asked. Call its tools one after the other.`,
+      result,
+    };
+  }
+}
+
+/** Passes on progress as it is read: while one message waits for its reader, only the newest of those that follow is kept. */
+class LatestOnly {
+  /** Resolves when nothing is waiting; undefined before the first message. */
+  emitted: Promise<void> | undefined;
+  readonly #emit: (value: unknown) => Promise<boolean>;
+  #waiting: { readonly value: unknown } | undefined;
+  #isEmitting = false;
+
+  constructor(emit: (value: unknown) => Promise<boolean>) {
+    this.#emit = emit;
+  }
+
+  add(value: unknown): void {
+    this.#waiting = { value };
+    if (!this.#isEmitting) this.emitted = this.#emitAll();
+  }
+
+  async #emitAll(): Promise<void> {
+    this.#isEmitting = true;
+    for (let next = this.#waiting; next; next = this.#waiting) {
+      this.#waiting = undefined;
+      await this.#emit(next.value);
+    }
+    this.#isEmitting = false;
+  }
+}
