@@ -304,7 +304,7 @@ async function followThrough(
   return seen;
 }
 
-/** With at least this many points between two kills, `killAtEachPoint` plays only messages of one kind. */
+/** The least number of points between two kills at which `killAtEachPoint` plays messages of one kind only. */
 const SHORT_STRIDE = 5;
 
 /**
