@@ -1,4 +1,4 @@
-import { createRequire, registerHooks } from 'node:module';
+import { createRequire, registerHooks, type ResolveFnOutput } from 'node:module';
 import {
   type BaseArtifactService,
   type BaseCredentialService,
@@ -65,14 +65,13 @@ function lendEventloom(): void {
   registerHooks({
     resolve(specifier, context, nextResolve) {
       if (context.parentURL === import.meta.url) return nextResolve(specifier, context);
-      if (OURS.test(specifier)) return nextResolve(...found(specifier, context));
-      if (!LENT.test(specifier)) return nextResolve(specifier, context);
-      try {
-        return nextResolve(specifier, context);
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        return nextResolve(...found(specifier, context));
-      }
+      // Copied, because Node keeps the parent that the other way names.
+      const given = { ...context };
+      const own = (): ResolveFnOutput => nextResolve(specifier, given);
+      const lent = (): ResolveFnOutput => nextResolve(...found(specifier, context));
+      // A package that this program does not depend on itself is one that another package of ours imports.
+      if (OURS.test(specifier)) return firstFound(lent, own);
+      return LENT.test(specifier) ? firstFound(own, lent) : own();
     },
   });
 }
@@ -81,6 +80,16 @@ function lendEventloom(): void {
 function found<C extends { readonly conditions?: readonly string[] }>(specifier: string, context: C): [string, C] {
   if (context.conditions?.includes('require')) return [requireHere.resolve(specifier), context];
   return [specifier, { ...context, parentURL: import.meta.url }];
+}
+
+/** Returns what the first of two ways finds, and tries the second only if the first finds nothing. */
+function firstFound(first: () => ResolveFnOutput, second: () => ResolveFnOutput): ResolveFnOutput {
+  try {
+    return first();
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return second();
+  }
 }
 
 function isNotFound(error: unknown): boolean {

@@ -18,11 +18,13 @@ interface LoadedAgents {
   readonly failures: readonly AgentLoadError[];
 }
 
-const ENTRIES = ['agent.ts', 'agent.mts', 'agent.js', 'agent.mjs'];
+const YAML_ENTRY = 'root_agent.yaml';
+const ENTRIES = ['agent.ts', 'agent.mts', 'agent.js', 'agent.mjs', YAML_ENTRY];
 const LOAD_TIMEOUT_MS = 30_000;
 
 /**
- * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports it as `rootAgent` or as its default.
+ * Loads the agent of every sub-folder that has an `agent.ts` (or `.mts`, `.js`, `.mjs`), which exports it as `rootAgent` or as its default, or
+ * else a `root_agent.yaml` of the ADK, whose names are those of built-in tools.
  * One that cannot be loaded does not keep the others.
  * @throws UsageError when the folder cannot be read, or has no such sub-folder
  */
@@ -36,7 +38,7 @@ export async function loadAgents(folder: string): Promise<LoadedAgents> {
     throw new UsageError(
       isAgent
         ? `--agents ${folder}: expected a folder of agents, got the folder of one agent; write the folder that contains it`
-        : `--agents ${folder}: has no sub-folder with an ${ENTRIES[0]}${yamlHint(folder)}`,
+        : `--agents ${folder}: has no sub-folder with an ${ENTRIES[0]} or a ${YAML_ENTRY}`,
     );
   }
   const agents: LoadedAgent[] = [];
@@ -51,12 +53,6 @@ export async function loadAgents(folder: string): Promise<LoadedAgents> {
   return { agents, failures };
 }
 
-/** Agents of the ADK may be YAML files. */
-function yamlHint(folder: string): string {
-  const hasYaml = listFolders(folder).some((name) => existsSync(join(folder, name, 'root_agent.yaml')));
-  return hasYaml ? '; agents in YAML are not read: write them in TypeScript' : '';
-}
-
 function listFolders(folder: string): string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
@@ -69,6 +65,7 @@ function listFolders(folder: string): string[] {
 }
 
 async function loadAgent(file: string): Promise<BaseAgent> {
+  if (file.endsWith(YAML_ENTRY)) return loadYaml(file);
   const exported: unknown = await withoutExit(() => withinTime(import(pathToFileURL(file).href)));
   const { rootAgent, default: byDefault } = exported as Record<string, unknown>;
   const agent = rootAgent ?? byDefault;
@@ -78,6 +75,20 @@ async function loadAgent(file: string): Promise<BaseAgent> {
       ? `exports no agent; write export const rootAgent = new LlmAgent({ … })${otherNames(exported as object)}`
       : `${rootAgent === undefined ? 'default export' : 'rootAgent'}: expected an agent, got ${agent === null ? 'null' : `a value of type ${typeof agent}`}; write new LlmAgent({ … })`,
   );
+}
+
+/** Loads an agent in YAML. Only such agents need the names of the ADK. */
+async function loadYaml(file: string): Promise<BaseAgent> {
+  const { loadAgentFromConfig, AgentConfigError } = await import('@eventloom/adk');
+  try {
+    return loadAgentFromConfig(file);
+  } catch (cause) {
+    if (!AgentConfigError.isInstance(cause)) throw cause;
+    const hint = cause.message.includes('loadAgentFromConfig(')
+      ? ' in an agent.ts beside it, which exports the agent'
+      : '';
+    throw new AgentLoadError(`${cause.message}${hint}`, { cause });
+  }
 }
 
 function otherNames(exported: object): string {

@@ -23,7 +23,7 @@ const OPTIONS = {
   agents: {
     type: 'string',
     value: 'folder',
-    help: 'serve the agents of this folder: each sub-folder with an agent.ts is an app',
+    help: 'serve the agents of this folder: each sub-folder with an agent.ts or a root_agent.yaml is an app',
   },
   model: {
     type: 'string',

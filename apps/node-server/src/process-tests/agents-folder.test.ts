@@ -71,6 +71,26 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
     );
   });
 
+  test('may hold programs of the ADK and agents in YAML, of which a broken one is logged and skipped', async () => {
+    using folder = temporaryFolder();
+    const tutor = 'name: tutor\nmodel: gemini-flash-latest\ninstruction: Teach.\n';
+    writeAgents(folder.path, {
+      'agents/school/root_agent.yaml': `${tutor}tools:\n  - name: google_search\n`,
+      'agents/library/root_agent.yaml': `${tutor}tools:\n  - name: books.find\n`,
+      'agents/typo/root_agent.yaml': `${tutor}instructions: Teach more.\n`,
+      'agents/both/root_agent.yaml': 'broken: true',
+      'agents/both/agent.ts': ECHO,
+      'agents/program/agent.ts': ECHO.replace("'eventloom'", "'eventloom/adk'"),
+    });
+    await using server = await startServer(['--agents', 'agents'], { folder: folder.path });
+    expect(await (await fetch(`${server.url}/list-apps`)).json()).toEqual(['both', 'program', 'school']);
+    const { stderr } = await server.end('SIGTERM');
+    expect(stderr).toMatch(
+      /agent library .*root_agent\.yaml:5: .*"books\.find" is not known; write loadAgentFromConfig\(path, .*\) in an agent\.ts beside it/,
+    );
+    expect(stderr).toMatch(/agent typo .*root_agent\.yaml:4: "instructions": is not known here/);
+  });
+
   test('is served if an agent calls process.exit while it is loaded, which is logged', async () => {
     using folder = temporaryFolder();
     writeAgents(folder.path, {
@@ -155,7 +175,7 @@ describe('a folder of agents', { timeout: 30_000 }, () => {
 
   test.each([
     ['that does not exist', {}, 'cannot be read'],
-    ['without agents', { 'agents/readme.txt': '' }, 'has no sub-folder with an agent.ts'],
+    ['without agents', { 'agents/readme.txt': '' }, 'has no sub-folder with an agent.ts or a root_agent.yaml'],
     ['that is itself an agent', { 'agents/agent.ts': ECHO }, 'write the folder that contains it'],
     ['without a valid agent', { 'agents/broken/agent.ts': 'throw new Error("no");' }, 'can be served'],
   ])('%s is refused', async (_what, files, message) => {
