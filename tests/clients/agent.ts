@@ -1,6 +1,7 @@
 import { BaseLlm, type LlmRequest, type LlmResponse } from '@eventloom/core';
 import { LlmAgent } from '@eventloom/llm-agent';
-import { FunctionTool } from '@eventloom/tools';
+import { ScriptedLiveModel } from '@eventloom/testing';
+import { FunctionTool, LongRunningFunctionTool } from '@eventloom/tools';
 
 /** A model that needs no key: the last message tells it what to do. */
 class Director extends BaseLlm {
@@ -47,10 +48,37 @@ const tools = [
     description: 'Saves a file.',
     execute: (_args, context) => context.saveArtifact('note.txt', { text: 'hello' }),
   }),
+  new LongRunningFunctionTool({ name: 'wait', description: 'Is answered later.', execute: () => undefined }),
+  new FunctionTool({
+    name: 'order',
+    description: 'Asks for a size.',
+    execute: (_args, context) =>
+      context.getInput('size') ??
+      context.requestInput({
+        key: 'size',
+        message: 'Which size?',
+        responseSchema: { type: 'object', properties: { size: { type: 'string' } }, required: ['size'] },
+      }),
+  }),
   new FunctionTool({ name: 'pay', description: 'Pays.', requireConfirmation: true, execute: () => ({ paid: true }) }),
 ];
 
-/** Creates an agent that follows its message: "call look", "call save", "call pay", "cut", "fail", or anything else, which it repeats. */
+/** Creates an agent that follows its message: "call look" (or another tool), "cut", "fail", or anything else, which it repeats. */
 export function createAgent(): LlmAgent {
   return new LlmAgent({ name: 'helper', model: new Director(), tools });
+}
+
+/** Creates an agent for calls. It hears one piece of audio, and speaks once. */
+export function createSpeaker(): LlmAgent {
+  const speech = { inlineData: { mimeType: 'audio/pcm;rate=24000', data: 'AAAA'.repeat(1000) } };
+  const model = new ScriptedLiveModel([
+    [
+      { heard: 'blob' },
+      { inputTranscription: { text: 'What color is the sky?', finished: true } },
+      { content: { role: 'model', parts: [speech] } },
+      { outputTranscription: { text: 'The sky is blue.', finished: true } },
+      { turnComplete: true },
+    ],
+  ]);
+  return new LlmAgent({ name: 'speaker', model });
 }

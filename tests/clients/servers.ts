@@ -2,26 +2,43 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InMemoryArtifactService } from '@eventloom/artifacts';
+import { dev, SpanStore } from '@eventloom/dev';
+import { uiFiles } from '@eventloom/dev/node';
+import { live } from '@eventloom/live';
+import { liveEndpoint } from '@eventloom/live/server';
 import { Runner } from '@eventloom/runner';
 import { createServer } from '@eventloom/server';
 import { serve } from '@eventloom/server/node';
 import { InMemorySessionService } from '@eventloom/sessions';
 import { startDevServer } from '../runtimes/dev-server.ts';
-import { createAgent } from './agent.ts';
+import { createAgent, createSpeaker } from './agent.ts';
 
-/** A server with the apps `plain` and `resumable`, of the same agent. */
+/** A server with the apps `plain` and `resumable`, of the same agent, and `voice` for calls. */
 export interface Started {
   readonly url: string;
   stop(): Promise<void>;
 }
 
+/** The built page adk-web, inside of its package. */
+const PAGE = join(import.meta.dirname, 'node_modules/@google/adk-devtools/dist/browser');
+
 async function startOnNode(): Promise<Started> {
   const services = { sessionService: new InMemorySessionService(), artifactService: new InMemoryArtifactService() };
+  const spans = new SpanStore();
   const runners = [
-    new Runner({ appName: 'plain', agent: createAgent(), ...services }),
-    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, ...services }),
+    new Runner({ appName: 'plain', agent: createAgent(), instrumentation: spans, ...services }),
+    new Runner({ appName: 'resumable', agent: createAgent(), resumable: true, instrumentation: spans, ...services }),
+    new Runner({ appName: 'voice', agent: createSpeaker(), live: live(), ...services }),
   ];
-  const server = await serve(createServer({ runners, onError: () => undefined }), { port: 0, drainMs: 0 });
+  const server = await serve(
+    createServer({
+      runners,
+      protocols: [dev({ spans, ui: await uiFiles(PAGE) })],
+      live: liveEndpoint(),
+      onError: () => undefined,
+    }),
+    { port: 0, drainMs: 0 },
+  );
   return { url: server.url, stop: () => server.shutDown() };
 }
 
