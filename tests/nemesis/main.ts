@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Arena, type Manner } from './arena.ts';
 import { type BackEnd, type BackEndName, createPostgresBackEnd, sqliteBackEnd } from './back-ends.ts';
-import { bundleProgram } from './bundle-program.ts';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { type Scenario, SCENARIOS, USERS } from './scenarios.ts';
 import { startWorkerBackEnd } from './worker-back-end.ts';
 
@@ -38,7 +38,7 @@ function mountSmallDisk(own: string): string | undefined {
 const PROGRESS_MS = 60_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
-const program = await bundleProgram('attacked-process', folder);
+const program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
 
 async function play(name: string, scenario: Scenario, backEnd: BackEnd): Promise<boolean> {
   const rounds = Number(name === 'killed-servers' ? values.kills : values.rounds);

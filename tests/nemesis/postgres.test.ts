@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresBackEnd } from './back-ends.ts';
-import { bundleProgram } from './bundle-program.ts';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { playScenario, testedScenarios } from './play-scenario.ts';
 
 let folder: string;
@@ -13,7 +13,7 @@ let postgres: Postgres;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
   postgres = await startPostgres();
-  program = await bundleProgram('attacked-process', folder);
+  program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
 });
 afterAll(async () => {
   await postgres.stop();

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sqliteBackEnd } from './back-ends.ts';
-import { bundleProgram } from './bundle-program.ts';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { playScenario, testedScenarios } from './play-scenario.ts';
 
 let folder: string;
 let program: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'eventloom-nemesis-'));
-  program = await bundleProgram('attacked-process', folder);
+  program = await bundleProgram(join(import.meta.dirname, 'attacked-process.ts'), folder);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -4,10 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { answering, createGraphRunner } from './fixtures/asking-graph.ts';
 import { findLooseEnds } from '@eventloom/runner';
 import { KEY } from './fixtures/resumable-agent.ts';
-import { startFixture } from './run-fixture.ts';
+import { fixturePath, startFixture } from './run-fixture.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -18,10 +19,10 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
 /** Runs, and answers, in a process that kills itself after a commit (0: never); then continues in this one. */
-async function runKilledAt(commit: number) {
+async function runKilledAt(program: string, commit: number) {
   const file = join(folder, `sessions-${commit}.db`);
   const ranFile = join(folder, `ran-${commit}`);
-  const fixture = startFixture('graph-process', [file, ranFile, String(commit)]);
+  const fixture = startFixture(program, [file, ranFile, String(commit)]);
   expect(await fixture.ended).toEqual({ faults: '', code: commit === 0 ? 0 : null });
   const service = new SqliteSessionService({ path: file });
   const read = async () => (await service.getSession(KEY))?.events ?? [];
@@ -83,11 +84,12 @@ function doneBy({
 }
 
 test('another process completes a graph that was killed after any commit, with the same result and no repeated node', async () => {
-  const whole = await runKilledAt(0);
+  const program = await bundleProgram(fixturePath('graph-process'), folder);
+  const whole = await runKilledAt(program, 0);
   expect(whole.commits).toBeGreaterThan(30);
   expect(whole.ran.toSorted()).toEqual(['agree', 'leaf 1', 'leaf 2', 'note', 'pay', 'round 0', 'round 1']);
   const check = async (commit: number): Promise<void> => {
-    const killed = await runKilledAt(commit);
+    const killed = await runKilledAt(program, commit);
     const done = doneBy(killed);
     expect(
       killed.again.filter((each) => done.includes(each)),

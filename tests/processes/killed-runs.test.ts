@@ -4,10 +4,22 @@ import { SqliteSessionService } from '@eventloom/sessions/sqlite';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { bundleProgram } from '../runtimes/bundle-program.ts';
 import { confirming, createAskingRunner } from './fixtures/asking-agent.ts';
 import { createResumableRunner, KEY } from './fixtures/resumable-agent.ts';
-import { startFixture } from './run-fixture.ts';
+import { fixturePath, startFixture } from './run-fixture.ts';
+
+/** Bundles, because the programs are started for each commit of a run. */
+let programs: string;
+let dyingProgram: string;
+let askingProgram: string;
+beforeAll(async () => {
+  programs = mkdtempSync(join(tmpdir(), 'eventloom-killed-runs-'));
+  dyingProgram = await bundleProgram(fixturePath('dying-process'), programs);
+  askingProgram = await bundleProgram(fixturePath('asking-process'), programs);
+});
+afterAll(() => rmSync(programs, { recursive: true }));
 
 let folder: string;
 beforeEach(() => {
@@ -19,7 +31,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 async function runKilledAt(commit: number, idempotent: boolean) {
   const file = join(folder, `sessions-${commit}.db`);
   const ranFile = join(folder, `ran-${commit}`);
-  const fixture = startFixture('dying-process', [file, ranFile, String(commit), String(idempotent)]);
+  const fixture = startFixture(dyingProgram, [file, ranFile, String(commit), String(idempotent)]);
   expect(await fixture.ended).toEqual({ faults: '', code: commit === 0 ? 0 : null });
   const service = new SqliteSessionService({ path: file });
   const read = async () => (await service.getSession(KEY))?.events ?? [];
@@ -92,7 +104,7 @@ test('the next message is answered after a run that is not resumable was killed 
   for (let commit = 1; commit <= 7; commit++) {
     const file = join(folder, `not-resumable-${commit}.db`);
     const ranFile = join(folder, `not-resumed-${commit}`);
-    const fixture = startFixture('dying-process', [file, ranFile, String(commit), 'false', 'false']);
+    const fixture = startFixture(dyingProgram, [file, ranFile, String(commit), 'false', 'false']);
     expect(await fixture.ended).toEqual({ faults: '', code: null });
     const service = new SqliteSessionService({ path: file });
     if ((await findLooseEnds(service, KEY)).length > 0) interruptedCalls++;
@@ -114,7 +126,7 @@ test('the next message is answered after a run that is not resumable was killed 
 async function askKilledAt(commit: number) {
   const file = join(folder, `asking-${commit}.db`);
   const ranFile = join(folder, `asked-${commit}`);
-  const fixture = startFixture('asking-process', [file, ranFile, String(commit)]);
+  const fixture = startFixture(askingProgram, [file, ranFile, String(commit)]);
   expect(await fixture.ended).toEqual({ faults: '', code: commit === 0 ? 0 : null });
   const service = new SqliteSessionService({ path: file });
   const read = async () => (await service.getSession(KEY))?.events ?? [];

@@ -4,7 +4,7 @@ import { PostgresSessionService } from '@eventloom/sessions/postgres';
 import { createTestDatabase, type TestDatabase } from '@eventloom/test-postgres';
 import { Pool } from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startFixture } from './run-fixture.ts';
+import { fixturePath, startFixture } from './run-fixture.ts';
 
 const KEY = { appName: 'app', userId: 'user', sessionId: 'session' };
 
@@ -38,7 +38,7 @@ test('kill -9 in a stream of 10,000 appends leaves exactly the acknowledged even
   const kills = 6;
   let stored = 0;
   for (let run = 0; run <= kills; run++) {
-    const fixture = startFixture('appending-process', [database.url, String(events - 1)]);
+    const fixture = startFixture(fixturePath('appending-process'), [database.url, String(events - 1)]);
     const isLast = run === kills;
     if (!isLast) {
       await fixture.untilLine(1 + Math.floor((Math.random() * 2 * (events - stored)) / (kills + 1)));
@@ -71,7 +71,7 @@ test('two processes with turns in the same 50 sessions lose, repeat and interlea
     await service.createSession({ appName: 'app', userId: `user ${number % 3}`, sessionId: `session ${number}` });
   }
   const writers = ['A', 'B'].map((name) =>
-    startFixture('turning-process', [database.url, name, String(turns), String(sessions)]),
+    startFixture(fixturePath('turning-process'), [database.url, name, String(turns), String(sessions)]),
   );
   for (const writer of writers) expect(await writer.ended).toEqual({ faults: '', code: 0 });
   const seen: string[] = [];
@@ -95,7 +95,7 @@ test('two processes with turns in the same 50 sessions lose, repeat and interlea
 
 test('several processes can start concurrently on an empty database', async () => {
   const names = Array.from({ length: 5 }, (_, index) => `session ${index}`);
-  const fixtures = names.map((name) => startFixture('beginning-process', [database.url, name]));
+  const fixtures = names.map((name) => startFixture(fixturePath('beginning-process'), [database.url, name]));
   await Promise.all(fixtures.map((fixture) => fixture.untilLine(1)));
   for (const { process } of fixtures) process.stdin.end();
   for (const fixture of fixtures) expect(await fixture.ended).toEqual({ faults: '', code: 0 });
@@ -104,7 +104,7 @@ test('several processes can start concurrently on an empty database', async () =
 }, 60_000);
 
 test('the lease of a crashed process expires, another process continues, and the old lease writes nothing', async () => {
-  const fixture = startFixture('holding-process', [database.url, '1000']);
+  const fixture = startFixture(fixturePath('holding-process'), [database.url, '1000']);
   await fixture.untilLine(1);
   fixture.process.kill('SIGKILL');
   await fixture.ended;

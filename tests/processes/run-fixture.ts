@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
 
 /** A program of the fixtures that runs. */
 export interface RunningFixture {
@@ -14,9 +14,13 @@ export interface RunningFixture {
   readonly ended: Promise<{ readonly faults: string; readonly code: number | null }>;
 }
 
-/** Starts a program of the fixtures in a process of its own. */
-export function startFixture(name: string, args: readonly string[]): RunningFixture {
-  const program = fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
+/** The path of a program of the fixtures. */
+export function fixturePath(name: string): string {
+  return join(import.meta.dirname, 'fixtures', `${name}.ts`);
+}
+
+/** Starts a program of the fixtures, or a bundle of one, in a process of its own. */
+export function startFixture(program: string, args: readonly string[]): RunningFixture {
   const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
   const lines: string[] = [];
   let rest = '';
@@ -34,7 +38,7 @@ export function startFixture(name: string, args: readonly string[]): RunningFixt
     new Promise((resolve, reject) => {
       onOutput = () => void (lines.length >= count && resolve());
       onOutput();
-      void ended.then(() => reject(new Error(`${name} ended after ${lines.length} lines: ${faults}`)));
+      void ended.then(() => reject(new Error(`${basename(program)} ended after ${lines.length} lines: ${faults}`)));
     });
   return { process: child, lines, untilLine, ended };
 }

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type RunningFixture, startFixture } from './run-fixture.ts';
+import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 function launch(halt: string, sessions = join(folder, 'sessions.db'), action = 'resume'): RunningFixture {
-  const fixture = startFixture('unfinished-server', [sessions, join(folder, 'ran'), halt, action]);
+  const fixture = startFixture(fixturePath('unfinished-server'), [sessions, join(folder, 'ran'), halt, action]);
   started.push(fixture);
   return fixture;
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type RunningFixture, startFixture } from './run-fixture.ts';
+import { fixturePath, type RunningFixture, startFixture } from './run-fixture.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -42,7 +42,13 @@ afterEach(async () => {
 });
 
 async function startServer(sessions: string, halt: string) {
-  const fixture = startFixture('unfinished-server', [sessions, join(folder, 'ran'), halt, 'resume', origin]);
+  const fixture = startFixture(fixturePath('unfinished-server'), [
+    sessions,
+    join(folder, 'ran'),
+    halt,
+    'resume',
+    origin,
+  ]);
   started.push(fixture);
   await fixture.untilLine(1);
   return {
