@@ -16,7 +16,7 @@ import {
   isTransfer,
   RUN_CONFIG_DEFAULTS,
 } from '@eventloom/core/internal';
-import { type AgentTurn, type ResumedCalls, RunningCalls } from '@eventloom/llm-agent/internal';
+import { type AgentTurn, type AnsweredCalls, RunningCalls } from '@eventloom/llm-agent/internal';
 import { CallAnswers } from './call-answers.ts';
 import type { QueueLiveRun } from './queue-live-run.ts';
 import { Semaphore } from '@eventloom/core/internal';
@@ -46,7 +46,7 @@ export interface CallsToStart {
   readonly tools: LlmRequest['toolsDict'];
   readonly eventId: string;
   readonly calls: readonly FunctionCall[];
-  readonly resumed?: ResumedCalls;
+  readonly answered?: AnsweredCalls;
 }
 
 /** The running tool calls of a live run. Each runs by itself and gets its response when it is done, while the conversation continues. */
@@ -122,7 +122,7 @@ export class LiveToolCalls {
     }
   }
 
-  async #run(call: FunctionCall, { turn, tools, eventId, resumed }: Omit<CallsToStart, 'calls'>): Promise<void> {
+  async #run(call: FunctionCall, { turn, tools, eventId, answered }: Omit<CallsToStart, 'calls'>): Promise<void> {
     const { run, context, onSettled, emit } = this.#params;
     const guard = context.forkAbort();
     const id = call.id ?? '';
@@ -138,7 +138,7 @@ export class LiveToolCalls {
       if (guard.signal.aborted) return;
       const part = { ...turn, context: turn.context.withAbort(guard) };
       const listening = input && { onBegan: () => answers.underWay() };
-      const calls = new RunningCalls({ turn: part, calls: [call], tools, eventId, resumed, ...listening }).events();
+      const calls = new RunningCalls({ turn: part, calls: [call], tools, eventId, answered, ...listening }).events();
       let next = await calls.next();
       for (; next.done !== true; next = await calls.next()) {
         await emit(next.value);

@@ -16,13 +16,13 @@ export async function resumeAnswered(
   const stored = session.events.findLast(({ id }) => id === event.id);
   const answered = stored ? Calls.of(session, invocation.derived).answeredIn(stored) : [];
   for (const theirs of [turn, ...otherAgents(turn, answered)]) {
-    const { resumed } = answersTo(answered, theirs.context);
-    if (resumed.size === 0) continue;
+    const { toRun } = answersTo(answered, theirs.context);
+    if (toRun.size === 0) continue;
     const prepared = theirs === turn ? undefined : await prepareTools(theirs);
     if (prepared?.changes) await emit(prepared.changes);
     const tools = prepared?.tools ?? ownTools;
-    const calls = Array.from(resumed.values(), ({ call }) => call);
-    running.start({ turn: theirs, tools, eventId: '', calls, resumed });
+    const calls = Array.from(toRun.values(), ({ call }) => call);
+    running.start({ turn: theirs, tools, eventId: '', calls, answered: toRun });
   }
 }
 

@@ -21,7 +21,7 @@ import type { AgentTurn } from './agent-turn.ts';
 import type { CodeRun } from './code-execution/code-run.ts';
 import { prepareTools } from './request.ts';
 import { SetModelResponseTool, structuredAnswer, withOutput } from './output.ts';
-import { answersTo, type ResumedCalls } from './resumed-calls.ts';
+import { answersTo, type AnsweredCalls } from './answered-calls.ts';
 import { type CallBatch, RunningCalls } from './tool-calls.ts';
 
 /**
@@ -44,12 +44,12 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
   const { session, invocation } = context;
   const message = session.events.findLast(({ author }) => author === 'user');
   const answered = message ? Calls.of(session, invocation.derived).answeredIn(message) : [];
-  const { resumed, isWaiting } = answersTo(answered, context);
-  if (resumed.size > 0) {
+  const { toRun, isWaiting } = answersTo(answered, context);
+  if (toRun.size > 0) {
     const { tools, changes } = await prepareTools(turn);
     if (changes) yield changes;
-    // No event id for the batch: each resumed call uses the id of the event that answered it.
-    const outcome = yield* runResumed({ turn, tools, eventId: '' }, resumed).events();
+    // No event id for the batch: each call uses the id of the event that answered it.
+    const outcome = yield* runAnswered({ turn, tools, eventId: '' }, toRun).events();
     if (outcome.event) yield outcome.event;
     if (outcome.isPaused) context.pause();
     if (outcome.isWaiting || outcome.leavesAgent) return false;
@@ -59,9 +59,9 @@ async function* runAnsweredCalls(turn: AgentTurn): AsyncGenerator<Event, boolean
 }
 
 /** Runs the answered calls again, also those that a person rejected. Responds to calls with a refusal without running them. */
-function runResumed(batch: Omit<CallBatch, 'calls' | 'resumed'>, resumed: ResumedCalls): RunningCalls {
-  const calls = Array.from(resumed.values(), ({ call }) => call);
-  return new RunningCalls({ ...batch, calls, resumed });
+function runAnswered(batch: Omit<CallBatch, 'calls' | 'answered'>, answered: AnsweredCalls): RunningCalls {
+  const calls = Array.from(answered.values(), ({ call }) => call);
+  return new RunningCalls({ ...batch, calls, answered });
 }
 
 /** Finishes the last step of an agent that is resumed. */
@@ -78,8 +78,7 @@ async function* finishStep(
   const asking = askingReply(context, events.slice(0, last));
   if (asking) {
     // The model replied again while it waited for a person: the calls of that reply are finished first.
-    if (!new InterruptedStep(turn, reply, resumedFrom).hasOpenCalls)
-      return yield* finishCalls(turn, asking, resumedFrom);
+    if (!new OpenStep(turn, reply, resumedFrom).hasOpenCalls) return yield* finishCalls(turn, asking, resumedFrom);
     context.pause();
   }
   if (isFailure(reply)) {
@@ -103,7 +102,7 @@ function finishCalls(
   resumedFrom: RecordedExecution,
 ): AsyncGenerator<Event, boolean, void> {
   resumedFrom.continueAfter(reply);
-  return new InterruptedStep(turn, reply, resumedFrom).finish();
+  return new OpenStep(turn, reply, resumedFrom).finish();
 }
 
 /**
@@ -127,10 +126,10 @@ function isReply(event: Event): boolean {
 }
 
 /**
- * The interrupted step of an agent whose model made calls. Answers to these calls may have started other runs of this agent; the responses from
+ * A step of an agent whose model made calls, and which did not come to its end: its process was lost, or it waits for a person. Answers to these calls may have started other runs of this agent; the responses from
  * those runs count as well.
  */
-class InterruptedStep {
+class OpenStep {
   readonly #turn: AgentTurn;
   readonly #context: InvocationContext;
   readonly #reply: Event;
@@ -171,8 +170,8 @@ class InterruptedStep {
       const running = open.map(({ call }) => call);
       yield* this.#pass(new RunningCalls({ turn: this.#turn, calls: running, tools, eventId, ledger, asked }), result);
     }
-    const { resumed } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
-    if (resumed.size > 0) yield* this.#pass(runResumed({ turn: this.#turn, tools, eventId, ledger }, resumed));
+    const { toRun } = answersTo(withRequests(this.#readCalls()).filter(isAnsweredByUser), this.#context);
+    if (toRun.size > 0) yield* this.#pass(runAnswered({ turn: this.#turn, tools, eventId, ledger }, toRun));
     if (result && this.#turn.agent.mode !== 'task') {
       const hasText = this.#said.at(-1)?.content?.parts?.some(({ text }) => text !== undefined) ?? false;
       if (!hasText) yield structuredAnswer(this.#turn, result.value);

@@ -29,7 +29,7 @@ import {
   type ToolListener,
 } from '@eventloom/core/internal';
 import { deepArgsError } from './reply.ts';
-import type { ResumedCall } from './resumed-calls.ts';
+import type { AnsweredCall } from './answered-calls.ts';
 import { answerWithSignals, asksPerson, type ToolAnswer, toToolAnswer, unknownTool } from './tool-answer.ts';
 import type { CallBatch, RunningCalls } from './tool-calls.ts';
 
@@ -53,26 +53,26 @@ export class ToolCall implements ToolListener {
   readonly #batch: CallBatch;
   readonly #call: FunctionCall;
   readonly #running: RunningCalls;
-  readonly #resumed: ResumedCall | undefined;
+  readonly #answered: AnsweredCall | undefined;
   readonly #tool: BaseTool | undefined;
   readonly #context: ToolContext;
 
   constructor(batch: CallBatch, call: FunctionCall, running: RunningCalls) {
     const { turn, tools } = batch;
     const { id = '', name = '' } = call;
-    const resumed = batch.resumed?.get(id);
+    const answered = batch.answered?.get(id);
     this.#batch = batch;
     this.#call = call;
     this.#running = running;
-    this.#resumed = resumed;
+    this.#answered = answered;
     this.#tool = getOwn(tools, name);
     this.#context = new ToolContext({
       invocationContext: turn.context,
       functionCallId: id,
       listener: this,
-      toolConfirmation: resumed?.confirmation,
-      inputs: resumed?.inputs,
-      asked: resumed?.asked,
+      toolConfirmation: answered?.confirmation,
+      inputs: answered?.inputs,
+      asked: answered?.asked,
     });
     if (turn.context.invocation.live) this.#context.responseScheduling = this.#tool?.responseScheduling;
   }
@@ -83,18 +83,18 @@ export class ToolCall implements ToolListener {
    */
   run(): MaybePromise<FunctionCallOutcome> {
     try {
-      return this.#resumed ? this.#runResumed(this.#resumed) : this.#start(this.#batch.eventId);
+      return this.#answered ? this.#runAnswered(this.#answered) : this.#start(this.#batch.eventId);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  async #runResumed(resumed: ResumedCall): Promise<FunctionCallOutcome> {
-    if (resumed.refusal) return { response: resumed.refusal };
-    const earlier = await this.#findEarlierRun(resumed);
+  async #runAnswered(answered: AnsweredCall): Promise<FunctionCallOutcome> {
+    if (answered.refusal) return { response: answered.refusal };
+    const earlier = await this.#findEarlierRun(answered);
     if (earlier) return earlier;
     await this.#context.loadAnswers();
-    return this.#start(resumed.eventId ?? this.#batch.eventId);
+    return this.#start(answered.eventId);
   }
 
   /** @param eventId the event whose id identifies the call in the ledger, together with the id of the call */
@@ -150,11 +150,11 @@ export class ToolCall implements ToolListener {
   }
 
   /**
-   * Finds the outcome of a resumed call that already ran for an earlier answer, in a run that was interrupted before it stored the response. The
+   * Finds the outcome of an answered call that already ran for an earlier answer, in a run that was interrupted before it stored the response. The
    * outcome is the result in the ledger (none for a long-running tool), or a response that says the call was interrupted. Undefined if the call
    * did not run.
    */
-  async #findEarlierRun({ call, earlier }: ResumedCall): Promise<FunctionCallOutcome | undefined> {
+  async #findEarlierRun({ call, earlier }: AnsweredCall): Promise<FunctionCallOutcome | undefined> {
     const { invocation } = this.#batch.turn.context;
     const ledgers = new Map<string, readonly ToolLedgerEntry[]>();
     for (const { invocationId, eventId } of earlier) {

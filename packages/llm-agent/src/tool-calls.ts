@@ -22,7 +22,7 @@ import {
 } from '@eventloom/core/internal';
 import type { AgentTurn } from './agent-turn.ts';
 import { EmittedEvents } from './emitted-events.ts';
-import type { ResumedCalls } from './resumed-calls.ts';
+import type { AnsweredCalls } from './answered-calls.ts';
 import { asksOnlyConfirmations, asksPerson } from './tool-answer.ts';
 import { type FunctionCallOutcome, ToolCall } from './tool-call.ts';
 
@@ -37,8 +37,8 @@ export interface CallBatch {
   readonly ledger?: ReadonlyMap<string, ToolLedgerEntry>;
   /** Requests to people that were already made about the calls. */
   readonly asked?: readonly FunctionCall[];
-  /** The resumed calls, if answers of people let the calls run. */
-  readonly resumed?: ResumedCalls | undefined;
+  /** The answers of people that let these calls run; undefined for calls that run for the first time. */
+  readonly answered?: AnsweredCalls | undefined;
   /** Called when a tool begins to listen to the client of a live run. */
   readonly onBegan?: () => Promise<void>;
 }
@@ -136,6 +136,7 @@ export class RunningCalls {
     }
     const actions = changed && mergeEventActions(changed);
     const requests = actions && asksPerson(actions) ? requestEvents(context, calls, actions, asked) : NO_EVENTS;
+    // They are stored before the response that says that the call waits: `isSettled` counts the responses behind a request.
     for (const request of requests) (this.#emitted ??= new EmittedEvents()).add(request);
     const isComplete = (parts?.length ?? 0) === calls.length;
     const isPaused = !isComplete || requests.length > 0 || (asked?.length ?? 0) > 0;

@@ -25,7 +25,7 @@ export function answeredRun(calls: Calls, callIds: readonly string[]): string | 
   for (const call of calls.answerable(callIds)) {
     const invocationId = call?.event.invocationId;
     // An answer without a call is refused when the message is matched to its calls.
-    if (invocationId !== undefined) ids.add(calls.isRunOpen(invocationId) ? invocationId : undefined);
+    if (invocationId !== undefined) ids.add(calls.canContinue(invocationId) ? invocationId : undefined);
   }
   const [id] = ids;
   if (ids.size > 1)

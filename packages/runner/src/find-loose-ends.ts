@@ -30,7 +30,7 @@ export async function findLooseEnds(
   const openRuns = await listOpen(service, key);
   const runs = new Set(events.map(({ invocationId }) => invocationId));
   const waiting = new Set(calls.waiting.map(({ event }) => event.invocationId));
-  for (const run of runs) if (calls.isRunOpen(run) && !waiting.has(run)) openRuns.add(run);
+  for (const run of runs) if (calls.canContinue(run) && !waiting.has(run)) openRuns.add(run);
   const ends: LooseEnd[] = Array.from(openRuns, (invocationId) => ({ kind: 'run-without-end', invocationId }));
   for (const invocationId of runs) {
     if (openRuns.has(invocationId)) continue;

@@ -168,9 +168,9 @@ test('a long-running call no longer waits once a newer call with its id on its b
 });
 
 test('a resumable run is open until it ends', () => {
-  expect(new Calls([begun, calling(['c'])]).isRunOpen('e-1')).toBe(true);
-  expect(new Calls([begun, ended]).isRunOpen('e-1')).toBe(false);
-  expect(new Calls([calling(['c'])]).isRunOpen('e-1')).toBe(false);
+  expect(new Calls([begun, calling(['c'])]).canContinue('e-1')).toBe(true);
+  expect(new Calls([begun, ended]).canContinue('e-1')).toBe(false);
+  expect(new Calls([calling(['c'])]).canContinue('e-1')).toBe(false);
 });
 
 describe('a new response answers', () => {
@@ -275,7 +275,7 @@ describe('the calls of a session', () => {
     events.push(rewind);
     expect(Calls.of({ events }, derived).all).toEqual([]);
     expect(calls.named('a')).toEqual([]);
-    expect(calls.isRunOpen('e-1')).toBe(true);
+    expect(calls.canContinue('e-1')).toBe(true);
     events.push(calling(['b']));
     const [first] = Calls.of({ events }, derived).all;
     expect(first?.id).toBe('b');

@@ -247,7 +247,7 @@ export class Calls {
       if (!newest || call.requests.some((request) => request.responses.length === 0 && !isSettled(request)))
         return false;
       const runs = [call, ...answers].map(({ event }) => event.invocationId);
-      const isElsewhere = newest.event.invocationId !== invocationId && this.isRunOpen(newest.event.invocationId);
+      const isElsewhere = newest.event.invocationId !== invocationId && this.canContinue(newest.event.invocationId);
       const { branch } = call.event;
       return runs.includes(invocationId) && !isElsewhere && this.#find(call.id, { branch, invocationId }) === call;
     });
@@ -263,8 +263,11 @@ export class Calls {
     return call.isLongRunning && call.responses.length === 0 && this.newest(call.id, call.event.branch) === call;
   }
 
-  /** True for a resumable run that has not ended. */
-  isRunOpen(invocationId: string): boolean {
+  /**
+   * True for a resumable run without its end: it waits for an answer, or its process was lost. The store calls a run open only while it is to be
+   * taken up: one that waits for an answer is not, see `OpenRun`.
+   */
+  canContinue(invocationId: string): boolean {
     return this.#openRuns.has(invocationId);
   }
 
@@ -293,7 +296,7 @@ export class Calls {
       ({ event, isLongRunning, isImported }) =>
         (invocationId === undefined || event.invocationId === invocationId) &&
         !isImported &&
-        (enclosureOf(event.branch) === '' || (isLongRunning && this.isRunOpen(event.invocationId))),
+        (enclosureOf(event.branch) === '' || (isLongRunning && this.canContinue(event.invocationId))),
     );
     const lastOnBranch = new Map(calls.map((call) => [call.event.branch, call]));
     const waiting = calls.filter((call) => call.isLongRunning && lastOnBranch.get(call.event.branch) === call);
@@ -307,7 +310,8 @@ export class Calls {
 
 /**
  * True if a request to a person needs no more work: the call that it is about has had two responses since, one that says that it
- * waits and one with its result. A request of an agent is settled by its answer.
+ * waits and one with its result. Requests are stored before the response that says that their call waits, so both are behind the request.
+ * A request of an agent is settled by its answer.
  */
 export function isSettled({ about, position, responses }: RecordedCall): boolean {
   return about ? about.responses.filter((response) => response.position > position).length > 1 : responses.length > 0;

@@ -79,6 +79,6 @@ function positionsNeeded(events: readonly Event[], positions: readonly number[])
   // Any other call without a response was interrupted, and will never have one.
   for (const { position } of calls.waiting.filter(isSeen)) needed[position] = Infinity;
   for (const [invocationId, index] of [...begun].slice(-1 - WAITS_FOR_INVOCATIONS))
-    if (calls.isRunOpen(invocationId)) needed[index] = Infinity;
+    if (calls.canContinue(invocationId)) needed[index] = Infinity;
   return needed;
 }

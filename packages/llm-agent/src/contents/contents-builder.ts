@@ -134,7 +134,7 @@ const PENDING = { status: 'pending', message: 'There is no result yet.' };
 interface CallGroup {
   /** The index of the content with the calls. The content with their responses follows it. */
   readonly index: number;
-  calls: AnsweredCall[];
+  calls: ShownCall[];
   /** True if the calls still run, so a missing response will come. */
   readonly isUnderWay: boolean;
   /** True if the contents hold a content with the responses. */
@@ -144,7 +144,7 @@ interface CallGroup {
 }
 
 /** A call of a group, and its latest response. */
-interface AnsweredCall {
+interface ShownCall {
   readonly call: RecordedCall;
   readonly group: CallGroup;
   response: Part | undefined;
@@ -189,7 +189,7 @@ export class ContentsBuilder {
   #events: readonly Event[] = [];
   #calls: Calls | undefined;
   /** The newest calls while no content follows them. */
-  #answered: Map<RecordedCall, AnsweredCall> | undefined;
+  #answered: Map<RecordedCall, ShownCall> | undefined;
   #unanswered: CallGroup | undefined;
   /** The groups that the newest event responds to; empty if the newest event has other content. */
   #newestAnswered: readonly CallGroup[] = NO_GROUPS;
@@ -333,7 +333,7 @@ export class ContentsBuilder {
     const isUnderWay = event.invocationId === this.#options.underWay;
     const group: CallGroup = { index, calls: [], isUnderWay, placed: false, answeredBy: undefined };
     for (const call of calls) {
-      const answered: AnsweredCall = { call, group, response: undefined };
+      const answered: ShownCall = { call, group, response: undefined };
       // Nearly always the only one: a list that grows from nothing has room for 17.
       if (group.calls.length > 0) group.calls.push(answered);
       else group.calls = [answered];

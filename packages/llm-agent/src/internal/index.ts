@@ -13,4 +13,4 @@ export { saveOutput } from '../output.ts';
 export { ModelCall } from '../reply.ts';
 export { prepareRequest, prepareTools } from '../request.ts';
 export { type AgentTurn, createTurn } from '../agent-turn.ts';
-export { answersTo, type ResumedCalls } from '../resumed-calls.ts';
+export { answersTo, type AnsweredCalls } from '../answered-calls.ts';

@@ -106,7 +106,7 @@ async function storeClosing(
   const calls = Calls.of(session, derived);
   const events = eventsOfRun(session.events, invocationId);
   const [first] = events;
-  const isOpen = calls.isRunOpen(invocationId);
+  const isOpen = calls.canContinue(invocationId);
   if (!first || (!isOpen && !run?.wasOpen)) return {};
   if (!isOpen && (beginsResumableRun(first) || isAnswered(agent, events, pluginManager))) {
     // Its process ended between the last event and the release of the session.

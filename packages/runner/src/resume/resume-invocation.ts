@@ -49,7 +49,7 @@ export function resumeInvocation(
   };
   if (!first?.content) return fail('is not a run of this session');
   if (!beginsResumableRun(first)) return fail('was not resumable, or was imported; start a new run');
-  if (!calls.isRunOpen(invocationId)) return fail('has ended');
+  if (!calls.canContinue(invocationId)) return fail('has ended');
   const began = own.find(({ author, executionId }) => author !== 'user' && executionId === invocationId);
   const agent = began ? root.findAgent(began.author) : firstAgent(root, first, events, calls);
   if (!agent) return fail(`began with the agent ${JSON.stringify(began?.author)}, and no agent has that name`);

@@ -163,7 +163,7 @@ function asHistory(events: readonly Event[]): Event[] {
   const open = calls.all.find(isOpen);
   if (open) refuse(open.position, `the call ${quotedName(open.id)} without its response`);
   for (const [position, event] of newestEntries(events)) {
-    if (beginsResumableRun(event) && calls.isRunOpen(event.invocationId))
+    if (beginsResumableRun(event) && calls.canContinue(event.invocationId))
       refuse(position, 'a run that can be resumed and did not end');
   }
   return events.map((event) =>

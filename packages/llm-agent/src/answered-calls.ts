@@ -9,8 +9,8 @@ import {
   refusalOf,
 } from '@eventloom/core/internal';
 
-/** A call whose request a person answered so that it can continue: it runs again, or gets the refusal as its response. */
-export interface ResumedCall {
+/** A call about which a person was asked and answered, so that it can go on: it runs again, or gets the refusal as its response. */
+export interface AnsweredCall {
   readonly call: FunctionCall;
   /** The response for the model if the call is not run: no credential was given, or the answer arrived too late. */
   readonly refusal: { readonly error: string } | undefined;
@@ -32,23 +32,24 @@ interface AnswerEvent {
   readonly eventId: string;
 }
 
-/** Resumed calls by the id of the call. */
-export type ResumedCalls = ReadonlyMap<string, ResumedCall>;
+/** Answered calls by the id of the call. */
+export type AnsweredCalls = ReadonlyMap<string, AnsweredCall>;
 
-/** The effect that answers have on the agent that made the calls. */
+/** The effect of answers on the agent that made the calls. */
 export interface Answers {
-  readonly resumed: ResumedCalls;
+  /** The calls that can go on now. */
+  readonly toRun: AnsweredCalls;
   /** True if other calls of the same reply still wait for a response or a person. */
   readonly isWaiting: boolean;
 }
 
 /**
- * Determines which calls the answers resume, and whether the agent still has to wait.
+ * Determines which calls run again because of the answers, and whether the agent still has to wait.
  *
  * The model is called once all results of a reply are known. So the agent waits while a long-running call of the reply has no response, or a
  * person did not answer a request about a call. Any other call without a response was interrupted and never gets one.
  *
- * A call is resumed when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
+ * A call runs again when all requests about it are answered, or one answer refuses it. Requests of other agents or branches and imported calls are
  * ignored.
  */
 export function answersTo(
@@ -58,22 +59,22 @@ export function answersTo(
   const onBranch = answered.filter(({ event }) => event.branch === branch);
   const calls = new Set(onBranch.map((call) => call.about ?? call).filter(({ isImported }) => !isImported));
   const replies = new Set([...calls].map(({ inReply }) => inReply));
-  const resumed = new Map<string, ResumedCall>();
+  const toRun = new Map<string, AnsweredCall>();
   // In the order of the calls, whatever the order of the answers.
   for (const call of [...replies].flat()) {
     if (!calls.has(call) || openRequests(call).some(({ event }) => event.author !== agent.name)) continue;
-    const found = resume(call);
-    if (found) resumed.set(call.id, found);
+    const found = toAnsweredCall(call);
+    if (found) toRun.set(call.id, found);
   }
   const waits = (call: RecordedCall): boolean =>
     call.event.author === agent.name &&
     ((call.isLongRunning && call.responses.length === 0) ||
-      (resumed.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
-  return { resumed, isWaiting: [...replies].flat().some(waits) };
+      (toRun.get(call.id)?.call !== call.call && openRequests(call).some(isUnanswered)));
+  return { toRun, isWaiting: [...replies].flat().some(waits) };
 }
 
-/** Creates the resumed call. Undefined without open requests, and while a request is unanswered and no answer refuses the call. */
-function resume(call: RecordedCall): ResumedCall | undefined {
+/** Returns undefined without open requests, and while a request is unanswered and no answer refuses the call. */
+function toAnsweredCall(call: RecordedCall): AnsweredCall | undefined {
   const open = openRequests(call);
   const refusal = firstOf(open, refusalIn);
   const isRejected = open.some((request) => confirmationIn(request)?.confirmed === false);

@@ -2,7 +2,7 @@ import { type Event, EventTag } from '@eventloom/core';
 import { Calls, withTag } from '@eventloom/core/internal';
 import { functionCallEvent, functionResponseEvent, modelEvent, userEvent } from '@eventloom/testing';
 import { expect, test } from 'vitest';
-import { type Answers, answersTo } from './resumed-calls.ts';
+import { type Answers, answersTo } from './answered-calls.ts';
 
 function calling(ids: readonly string[], longRunningToolIds: readonly string[] = ids): Event {
   return functionCallEvent(
@@ -44,7 +44,7 @@ test('the agent waits after the first of two answers and continues after the sec
 
 test('an agent does not wait for the calls of the agent that transferred to it', () => {
   const events = [calling(['a', 'b']), answering('user', 'b')];
-  expect(readAnswers(events, 'other')).toEqual({ resumed: new Map(), isWaiting: false });
+  expect(readAnswers(events, 'other')).toEqual({ toRun: new Map(), isWaiting: false });
 });
 
 test('the agent does not wait when one message holds both answers', () => {
@@ -99,7 +99,7 @@ const asking = [functionCallEvent('bot', [CALL]), question, answering('bot', 'a'
 const confirming = functionResponseEvent('user', [{ id: 'q', name: 'f', response: { confirmed: true } }]);
 
 test('an answer resumes the call of the agent that asked, and of no other agent', () => {
-  expect(readAnswers([...asking, confirming], 'bot').resumed.get('a')).toEqual({
+  expect(readAnswers([...asking, confirming], 'bot').toRun.get('a')).toEqual({
     call: CALL,
     refusal: undefined,
     confirmation: { hint: 'Now?', confirmed: true },
@@ -108,16 +108,16 @@ test('an answer resumes the call of the agent that asked, and of no other agent'
     asked: [question.content?.parts?.[0]?.functionCall],
     earlier: [],
   });
-  expect(readAnswers([...asking, confirming], 'other').resumed.size).toBe(0);
+  expect(readAnswers([...asking, confirming], 'other').toRun.size).toBe(0);
 });
 
-test('an imported call is not resumed, even if its answer was imported too', () => {
+test('an imported call does not run again, even if its answer was imported too', () => {
   const imported = [...asking, confirming].map((event) => withTag(event, EventTag.imported));
-  expect(readAnswers(imported, 'bot')).toEqual({ resumed: new Map(), isWaiting: false });
-  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').resumed.size).toBe(0);
+  expect(readAnswers(imported, 'bot')).toEqual({ toRun: new Map(), isWaiting: false });
+  expect(readAnswers([...imported.slice(0, -1), confirming], 'bot').toRun.size).toBe(0);
 });
 
-test('a resumed call is not resumed again when the agent runs again with the same message', () => {
+test('a call that ran again does not run once more when the agent runs again with the same message', () => {
   const answers = readAnswers([...asking, confirming, answering('bot', 'a')], 'bot');
-  expect(answers).toEqual({ resumed: new Map(), isWaiting: false });
+  expect(answers).toEqual({ toRun: new Map(), isWaiting: false });
 });
