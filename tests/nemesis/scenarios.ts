@@ -257,12 +257,19 @@ async function cutConnections(arena: Arena, { rounds }: ScenarioSize): Promise<v
       if (index++ % (isAlone ? 8 : 1) === 0) readers.push(startReader(index, id, invocationId));
     };
     const whole = await arena.tell(
-      send(host.url, session, { text: `long c${round}`, requestId: `c${round}`, onFrame }),
+      // A run with many chunks, and one with many stored events.
+      send(host.url, session, {
+        text: `${round % 2 === 0 ? 'long' : 'steps'} c${round}`,
+        requestId: `c${round}`,
+        onFrame,
+      }),
     );
     // Others begin when the run has ended.
-    if (!isAlone)
-      for (const [at, { id }] of whole.frames.entries())
-        readers.push(startReader(at + 1, id, whole.invocationId ?? ''));
+    for (const [at, { id }] of whole.frames.entries()) {
+      const reader = startReader(at + 1, id, whole.invocationId ?? '');
+      readers.push(reader);
+      if (isAlone) await reader;
+    }
     for (const reader of await Promise.all(readers))
       addFaultOfReader(arena, reader.id, reader.seen, whole.frames.slice(reader.index), !isAlone);
   }
@@ -456,7 +463,7 @@ export const SCENARIOS = {
   },
   'cut-connections': {
     backEnds: ALL,
-    testRounds: { sqlite: 1, postgres: 1, 'durable-objects': 1 },
+    testRounds: { sqlite: 2, postgres: 2, 'durable-objects': 2 },
     play: cutConnections,
   },
 } as const satisfies Record<string, Scenario>;
