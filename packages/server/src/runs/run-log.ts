@@ -62,6 +62,8 @@ export class RunLog implements RelayedLog, LogMirror {
   #stored: PromiseWithResolvers<boolean> | undefined;
   /** True for a copy of a run of another process. */
   isMirror = false;
+  /** True once nothing but readers needs the log. */
+  isReleased = false;
   /** Requests that are about to read the log. */
   pending = 0;
   /** Ends the copying of a run of another process. */
@@ -90,7 +92,6 @@ export class RunLog implements RelayedLog, LogMirror {
   #seq = 0;
   #chunks = 0;
   #charsLeft = CHARS_OF_FIRST_TURN;
-  #isReleased = false;
   #isForgotten = false;
 
   constructor(memory: RunMemory, key: SessionKey, invocationId: string) {
@@ -196,7 +197,7 @@ export class RunLog implements RelayedLog, LogMirror {
 
   /** Gives the memory of the log back, as soon as its last reader has left. */
   release(): void {
-    this.#isReleased = true;
+    this.isReleased = true;
     this.leaveUnread();
   }
 
@@ -206,7 +207,7 @@ export class RunLog implements RelayedLog, LogMirror {
     const { leave } = this;
     this.leave = undefined;
     leave?.();
-    if (!leave && !this.#isReleased) return;
+    if (!leave && !this.isReleased) return;
     this.#memory.forget(this);
     this.#isForgotten = true;
   }

@@ -50,7 +50,8 @@ export class RunMemory {
       this.#users.set(userId, { logs: new Set([log]), chars });
     }
     this.#chars += chars;
-    if (chars > 0) this.#makeRoom(log);
+    const { maxRunChars, maxKeptChars } = this.#limits;
+    if (chars > 0 && (this.#chars > maxKeptChars || log.chars > maxRunChars)) this.#makeRoom(log);
   }
 
   /** Stops to count a log. */

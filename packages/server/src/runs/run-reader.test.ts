@@ -73,7 +73,7 @@ describe('a format whose writer throws', () => {
     await end.reached;
     platform.advance(0);
     end.open();
-    await expect(cut).rejects.toThrow('the writer is broken');
+    await expect(cut).rejects.toThrow('the server failed to answer');
     expect(await whole).toEqual(['1 one', '2 two', '3 three']);
     await run.ended;
     expect([run.failure, run.readers.size, hub.inFlight]).toEqual([undefined, 0, 0]);
@@ -86,7 +86,7 @@ describe('a format whose writer throws', () => {
     const run = play([say('one'), new Gate()]);
     const stream = hub.readers.read(run, undefined, broken(0));
     platform.advance(2000);
-    await expect(readTexts(stream)).rejects.toThrow('the writer is broken');
+    await expect(readTexts(stream)).rejects.toThrow('the server failed to answer');
     expect([run.readers.size, reported.length]).toEqual([0, 1]);
   });
 
@@ -97,7 +97,7 @@ describe('a format whose writer throws', () => {
       yield [{ position: 1e9, json: JSON.stringify(say('one')) }];
     }
     const stream = hub.readers.read(run, 0, broken(0), { pages: pages(), untilPosition: 1e9 });
-    await expect(readTexts(stream)).rejects.toThrow('the writer is broken');
+    await expect(readTexts(stream)).rejects.toThrow('the server failed to answer');
     expect([run.readers.size, reported.length]).toEqual([0, 1]);
   });
 });

@@ -217,33 +217,41 @@ export class RunReader {
       this.#close()?.close();
       return true;
     }
-    const frames = log.framesAfter(position, MAX_WRITE_CHARS);
-    const lastPosition = frames.at(-1)?.position ?? position;
-    const isLast = log.isEnded && lastPosition >= log.lastPosition;
-    if (frames.length === 0 && !isLast) return false;
-    this.#position = lastPosition;
-    const hasSaid = this.#encodeAndSay(() => {
-      const text = encodeFrames(frames, this.#frames);
-      if (!isLast) return text;
+    let text = '';
+    let isLast: boolean;
+    try {
+      for (const frame of log.framesAfter(position, MAX_WRITE_CHARS)) {
+        text += this.#frames.encode(frame.json, frame.position);
+        this.#position = frame.position;
+      }
+      isLast = log.isEnded && (this.#position ?? position) >= log.lastPosition;
       // The reason is not a frame of the run: it has no number, so a client that reconnects does not skip a frame.
-      return text + (log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? ''));
-    });
+      if (isLast) text += log.leftOpen ? SSE_RETRY + this.#ending(log.leftOpen) : (this.#frames.end ?? '');
+    } catch (error) {
+      this.#cut(error);
+      return true;
+    }
+    if (text !== '') this.say(text);
     if (isLast) this.#close()?.close();
-    else if (hasSaid) this.#readers.gather(this);
-    return isLast || hasSaid;
+    else if (text !== '') this.#readers.gather(this);
+    return isLast || text !== '';
   }
 
   /**
-   * Writes a text that the encoder of a protocol makes. If the encoder throws, the connection is cut, with no word about the run: it may go on, and
-   * other readers may read it.
-   * @returns true if something was written, or the connection was cut
+   * Cuts a connection whose encoder, that of a protocol, threw an error: with no word about the run, which continues, as do its other readers.
+   * The HTTP server may write the message of the stream's error to the client.
    */
+  #cut(error: unknown): void {
+    this.#close(error)?.error(new Error(errorBody(error).error));
+  }
+
+  /** Writes a text that the encoder makes. False if it is empty. */
   #encodeAndSay(encode: () => string): boolean {
     let text: string;
     try {
       text = encode();
     } catch (error) {
-      this.#close(error)?.error(error);
+      this.#cut(error);
       return true;
     }
     if (text !== '') this.say(text);
@@ -396,7 +404,7 @@ export class RunReaders {
     if (ofUser?.delete(reader) && ofUser.size === 0) this.#byUser.delete(log.key.userId);
     if (this.#byUser.size === 0) this.stop();
     log.readers.delete(reader);
-    log.leaveUnread();
+    if (log.isMirror || log.isReleased) log.leaveUnread();
     if (failure !== undefined) this.#options.report(failure);
   }
 
