@@ -45,6 +45,8 @@ await build({
 });
 for (const file of ['Dockerfile', 'LICENSE']) cpSync(join(file === 'LICENSE' ? root : app, file), join(folder, file));
 writeManifest();
+// The image has another user than the one who builds it, whatever that one's umask is.
+execFileSync('chmod', ['-R', 'go+rX', folder]);
 console.log(
   `built ${folder}; start it with: node ${FLAGS} ${join(folder, 'main.js')}, or make an image: docker build ${folder}`,
 );

@@ -48,9 +48,11 @@ describe('the folder that build:server writes', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     const tarballs = inject('tarballs');
     if (tarballs.failure !== undefined) throw new Error(tarballs.failure);
-    await run('node', [join(repository, 'scripts/build-server.ts'), folder, tarballs.folder], { cwd: repository });
+    const build = 'umask 077 && exec node "$@"';
+    const args = [join(repository, 'scripts/build-server.ts'), folder, tarballs.folder];
+    await run('sh', ['-c', build, 'sh', ...args], { cwd: repository });
     chmodSync(place, 0o755);
-    mkdirSync(data);
+    mkdirSync(data, { mode: 0o700 });
     if (isRoot) chownSync(data, USER, USER);
     statements = statementsOf(readFileSync(join(folder, 'Dockerfile'), 'utf8'));
   });
@@ -170,7 +172,7 @@ describe('the folder that build:server writes', { timeout: 60_000 }, () => {
     expect(await response.text()).toContain('In Oslo it is');
     expect(await server.ended).toBe(0);
     await expect(run(node, check, { cwd: folder, env })).rejects.toThrow();
-    const { stdout } = await run('find', [data, '-name', '*.sqlite*', '-perm', '/077']);
+    const { stdout } = await run('find', [data, '-perm', '/077']);
     expect(stdout).toBe('');
   });
 

@@ -118,7 +118,7 @@ function makeKeyFile(file: string): void {
 export function makeDataFolder(folder: string): void {
   try {
     makeFolder(resolve(folder));
-    writeFileSync(join(folder, '.gitignore'), '*\n');
+    writeFileSync(join(folder, '.gitignore'), '*\n', { mode: 0o600 });
   } catch (cause) {
     throw new UsageError(`--data ${folder}: cannot be used as a folder: ${toError(cause).message}`, { cause });
   }
