@@ -19,6 +19,8 @@ export interface CopyJsonOptions {
 
 /** Maximum nesting of a value. Deeper values overflow the stack of code that walks them recursively, such as `JSON.stringify`. */
 const MAX_DEPTH = 200;
+/** The keys of a path in a message. */
+const MAX_SHOWN_KEYS = 12;
 /** Nesting level of a function response's data in an event. A sealed value must still fit there. */
 const DEPTH_IN_EVENT = 5;
 
@@ -81,7 +83,13 @@ export class JsonWalk {
   }
 
   failed(): { readonly fault: JsonFault } {
-    return { fault: { path: (this.keys ?? []).toReversed().join('.'), reason: this.reason } };
+    return { fault: { path: this.keysFromRoot().join('.'), reason: this.reason } };
+  }
+
+  /** Returns the keys that lead to the fault, cut where they are too many to be read: a cycle has 200 of them. */
+  keysFromRoot(): (string | number)[] {
+    const keys = (this.keys ?? []).toReversed();
+    return keys.length > MAX_SHOWN_KEYS ? [...keys.slice(0, MAX_SHOWN_KEYS), '…'] : keys;
   }
 }
 

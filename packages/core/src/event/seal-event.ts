@@ -42,7 +42,7 @@ function sealByField<T extends object>(field: Field<T>, value: T, root: string, 
   const walk = new JsonWalk({ freezes: true, toJson: false, checkBytes });
   const copy = copyValue(value, walk, depth, field) as T | undefined;
   if (!copy) {
-    const keys = walk.keys?.toReversed() ?? [];
+    const keys = walk.keysFromRoot();
     const path = keys.reduce((at: string, key) => (typeof key === 'number' ? `${at}[${key}]` : `${at}.${key}`), root);
     throw new InvalidEventError(`${path}: ${walk.reason}`, { path });
   }
